@@ -4,7 +4,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "engine/numerics/thread_pool.h"
 #include "profiler/base/number_text.h"
 #include "profiler/base/printable.h"
+#include "profiler/import/read/trace_format.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/recorder.h"
 #include "profiler/store/file_sink.h"
@@ -62,9 +62,17 @@ base::Result<std::set<std::int64_t>> ranksNamed(const std::string& text) {
 }
 
 base::Result<importing::Rules> readRules(const std::string& path) {
+  constexpr std::size_t kMostBytes = 16 << 20;
   std::ifstream file(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) return base::ioError(path + " cannot be read; name a file of rules with --rules.");
+  std::string text;
+  char buffer[65536];
+  while (file.read(buffer, sizeof buffer) || file.gcount() > 0) {
+    text.append(buffer, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMostBytes)
+      return base::badInput(path + " is larger than 16 MiB: this is no file of rules.");
+  }
+  if (file.bad() || !file.eof())
+    return base::ioError(path + " cannot be read; name a file of rules with --rules.");
   PIPESCOPE_ASSIGN(importing::Rules rules, importing::Rules::parse(text, path));
   rules.append(importing::Rules::builtIn());
   return rules;
@@ -85,11 +93,19 @@ base::Result<base::OutputRules> rulesOf(const ImportOptions& options) {
   return rules;
 }
 
+/// Adds to an error what became of the output.
+base::Error withOutcome(base::Error error, const std::string& output) {
+  std::error_code failed;
+  if (fs::exists(output, failed)) error.message += fmt::format(" {} is as it was.", output);
+  return error;
+}
+
 base::Status runImport(const ImportOptions& options) {
   if (options.traces.empty()) return base::badInput("Name the traces to import: files, archives or folders.");
   if (options.output.empty()) return base::badInput("Name the profile to write with -o, such as -o run.pop.");
   store::FileSinkOptions sinkOptions;
   PIPESCOPE_ASSIGN(sinkOptions.writer.rules, rulesOf(options));
+  sinkOptions.writer.onlyWhole = true;
   std::optional<importing::Rules> rules;
   if (!options.rules.empty()) {
     PIPESCOPE_ASSIGN(rules, readRules(options.rules));
@@ -112,7 +128,7 @@ base::Status runImport(const ImportOptions& options) {
   const auto progress = makeProgress(options.progress);
   auto imported = importing::importTraces(request, recorder, *progress);
   finishProgress(*progress);
-  if (!imported.ok()) return imported.error();
+  if (!imported.ok()) return withOutcome(imported.error(), options.output);
   for (const std::string& finding : imported->findings)
     fmt::print(stderr, "note: {}\n", base::printable(finding));
   const int status = print(fmt::format(
@@ -124,12 +140,11 @@ base::Status runImport(const ImportOptions& options) {
 
 std::function<int()> setUpImport(CLI::App& command) {
   auto options = std::make_shared<ImportOptions>();
-  command.add_option("traces", options->traces,
-                     "Traces in Chrome's JSON format, as PyTorch's profiler writes them, in Perfetto's or "
-                     "Chakra's protobuf format, or "
-                     "CSV files of Gaudi's hardware profiler: files, compressed files, zip or tar archives, "
-                     "or folders with a file "
-                     "for each rank. Formats are recognised by content");
+  command.add_option(
+      "traces", options->traces,
+      "Traces: " + importing::formatNames() +
+          ". Files, compressed files, zip or tar archives, or folders with a file for each rank. "
+          "Formats are recognised by content");
   command.add_option("-o,--output", options->output, "Profile to write");
   command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--rules", options->rules,

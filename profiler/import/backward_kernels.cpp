@@ -16,14 +16,14 @@ void BackwardKernels::add(const TraceEvent& event, const Meaning& meaning, const
     base::Ticks& end = operatorEnds_[event.thread.value];
     end = std::max(end, stretch.end);
   }
-  const ArgumentValue* correlation = event.find(Argument::correlation);
-  if (tooMany_ || correlation == nullptr || correlation->text || correlation->value <= 0) return;
+  const std::int64_t correlation = tooMany_ ? 0 : trace_.launchOf(event);
+  if (correlation == 0) return;
   if (accelerator) {
     // What communicates is a message or a collective.
-    if (meaning.kind != model::StepKind::globalExchange) kernels_.push_back({correlation->value, stretch});
+    if (meaning.kind != model::StepKind::globalExchange) kernels_.push_back({correlation, stretch});
   } else if (const auto end = operatorEnds_.find(event.thread.value);
              end != operatorEnds_.end() && stretch.start < end->second) {
-    launches_.push_back(correlation->value);
+    launches_.push_back(correlation);
   }
   if (kernels_.size() <= kMostHeldKernels && launches_.size() <= kMostHeldKernels) return;
   tooMany_ = true;

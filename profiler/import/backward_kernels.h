@@ -3,9 +3,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profiler/import/read/trace_data.h"
 #include "profiler/import/recorded_pass.h"
 #include "profiler/import/rules.h"
-#include "profiler/import/trace_reader.h"
 
 namespace pipescope::importing {
 

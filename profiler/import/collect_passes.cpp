@@ -33,6 +33,16 @@ std::map<std::string, std::vector<std::int64_t>> groupsOf(const TraceData& trace
   return groups;
 }
 
+/// Bytes of a number of one of PyTorch's types; 0: the type is not known.
+std::int64_t bytesOfElement(std::string_view type) {
+  constexpr std::pair<std::string_view, std::int64_t> kTypes[] = {
+      {"Byte", 1},          {"Char", 1},        {"Bool", 1},         {"Half", 2},          {"BFloat16", 2},
+      {"Short", 2},         {"Float", 4},       {"Int", 4},          {"Double", 8},        {"Long", 8},
+      {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"ComplexFloat", 8}, {"ComplexDouble", 16}};
+  const auto found = std::ranges::find(kTypes, type, &std::pair<std::string_view, std::int64_t>::first);
+  return found == std::end(kTypes) ? 0 : found->second;
+}
+
 }  // namespace
 
 bool isPass(const Meaning& meaning) {
@@ -50,13 +60,24 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   pass.lane = lane;
   pass.start = from;
   pass.end = to;
-  pass.rank = rank_;
+  pass.rank = trace_.mergedRankOf(event.process).value_or(rank_);
   if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
   // The name of a message tells calls on a host from transfers.
   if (!meaning.sends || pass.queue < 0) pass.name = trace_.tables.names.text(event.name);
   if (trace_.isOwnExport()) addOwn(event, pass);
+  pass.bytes = bytesOf(event);
   if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
   return pass;
+}
+
+/// The size that a message states, or that follows from its elements.
+base::Bytes PassFilter::bytesOf(const TraceEvent& event) const {
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 50;
+  if (const std::int64_t stated = event.numberOf(Argument::bytes); stated >= 0) return base::Bytes(stated);
+  const std::int64_t elements = event.numberOf(Argument::elements);
+  const ArgumentValue* type = event.find(Argument::elementType);
+  if (elements < 0 || elements > kMostElements || type == nullptr || !type->text) return {};
+  return base::Bytes(elements * bytesOfElement(trace_.tables.names.text(NameId(type->value))));
 }
 
 std::optional<model::StepKind> PassFilter::kindOf(const Meaning& meaning, const TraceEvent& event) const {
@@ -68,7 +89,6 @@ std::optional<model::StepKind> PassFilter::kindOf(const Meaning& meaning, const 
 /// Adds what only our own exports state.
 void PassFilter::addOwn(const TraceEvent& event, RecordedPass& pass) const {
   pass.pipelineCycle = event.indexOf(Argument::pipelineCycle);
-  pass.bytes = base::Bytes(std::max<std::int64_t>(event.numberOf(Argument::bytes), 0));
   if (!isOfCategory(event, "pass")) return;
   // Its name states the micro-batch, too, and so would the name of its kind of operation.
   pass.name = model::toString(pass.pass);
@@ -203,6 +223,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   Findings unused;  // The visit that writes the rows finds the same.
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
+    if (meaning.marksSummary) return {};
     const model::DeviceId process(event.process.value);
     const base::Ticks start(slice.start), end(slice.end);
     engines.add(meaning, process);

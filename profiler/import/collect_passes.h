@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/import/read/trace_data.h"
 #include "profiler/import/recorded_pass.h"
 #include "profiler/import/rules.h"
-#include "profiler/import/trace_reader.h"
 
 namespace pipescope::importing {
 
@@ -69,13 +69,14 @@ class PassFilter {
 
  private:
   bool launches(const TraceEvent& event);
+  base::Bytes bytesOf(const TraceEvent& event) const;
   void addOwn(const TraceEvent& event, RecordedPass& pass) const;
   static void setMeaning(const Meaning& meaning, RecordedPass& pass);
   std::int64_t peerOf(const TraceEvent& event, Argument side) const;
   bool isOfCategory(const TraceEvent& event, std::string_view category) const;
 
   const TraceData& trace_;
-  const std::int64_t rank_;                                        // −1: not stated
+  const std::int64_t rank_;                                        // of the file; −1: not stated
   const std::map<std::string, std::vector<std::int64_t>> groups_;  // ranks of process groups, by name
   bool accelerated_ = false;
   std::int64_t launchesOnly_ = 0;

@@ -28,10 +28,13 @@ PassesOfDevice passesByDevice(std::vector<RecordedPass>& passes) {
   return byDevice;
 }
 
+bool countsMicroBatches(const std::vector<RecordedPass*>& passes) {
+  return std::ranges::any_of(passes, [](const RecordedPass* pass) { return pass->countsMicroBatch; });
+}
+
 /// Steps of a device whose trace marks none.
 void countSteps(const std::vector<RecordedPass*>& passes) {
-  const bool counts =
-      std::any_of(passes.begin(), passes.end(), [](const auto* pass) { return pass->countsMicroBatch; });
+  const bool counts = countsMicroBatches(passes);
   std::map<std::tuple<std::string, std::int32_t, std::int32_t, Pass>, std::int64_t> seen;
   std::int64_t updates = 0, last = 0;
   for (RecordedPass* pass : passes) {
@@ -42,6 +45,43 @@ void countSteps(const std::vector<RecordedPass*>& passes) {
       pass->step = last;
     }
     if (pass->pass == Pass::update) ++updates;
+  }
+}
+
+/// Steps of devices that count their micro-batches and whose traces mark no steps.
+void inferStepsOf(const std::vector<std::vector<RecordedPass*>>& devices, const ClockGroups& clockGroups,
+                  Inferred& inferred) {
+  std::vector<const RecordedPass*> all;
+  for (const auto& passes : devices) all.insert(all.end(), passes.begin(), passes.end());
+  const StepsInferred steps = inferSteps(all, clockGroups);
+  inferred.stepsUnknown = steps.steps == 0;
+  inferred.steps = steps.steps > 1 ? steps.steps : 0;
+  for (const auto& passes : devices) {
+    for (RecordedPass* pass : passes) {
+      const auto group = clockGroups.find(pass->device);
+      if (!inferred.stepsUnknown)
+        pass->step = steps.stepAt(group == clockGroups.end() ? 0 : group->second, pass->start);
+    }
+  }
+}
+
+/// Steps of the devices whose traces mark none.
+void completeSteps(const std::vector<std::vector<RecordedPass*>>& unmarked, const ClockGroups* clockGroups,
+                   Inferred& inferred) {
+  std::vector<std::vector<RecordedPass*>> counting;
+  for (const auto& passes : unmarked) {
+    const bool counts = countsMicroBatches(passes);
+    if (counts) counting.push_back(passes);
+    if (!counts) countSteps(passes);
+  }
+  // A weight update ends a step, but only where each device has one.
+  const bool updates = std::ranges::all_of(counting, [](const auto& passes) {
+    return std::ranges::any_of(passes, [](const RecordedPass* pass) { return pass->pass == Pass::update; });
+  });
+  if (updates || clockGroups == nullptr) {
+    for (const auto& passes : counting) countSteps(passes);
+  } else {
+    inferStepsOf(counting, *clockGroups, inferred);
   }
 }
 
@@ -263,7 +303,7 @@ void shareSteps(const std::vector<DeviceId>& accelerators, std::vector<RecordedS
     }
 }
 
-Inferred completePasses(RecordedEvents& events) {
+Inferred completePasses(RecordedEvents& events, const ClockGroups* clockGroups) {
   Inferred inferred;
   inferred.proposed = proposePasses(events);
   for (auto* list : {&events.passes, &events.sends, &events.receives}) assignSteps(*list, events.steps);
@@ -272,12 +312,14 @@ Inferred completePasses(RecordedEvents& events) {
   setCopiesAside(byDevice);
   std::set<DeviceId> marked;
   for (const RecordedStep& step : events.steps) marked.insert(step.device);
+  std::vector<std::vector<RecordedPass*>> unmarked;
   for (const auto& [device, passes] : byDevice) {
     const bool stated =
         std::any_of(passes.begin(), passes.end(), [](const auto* pass) { return pass->step.has_value(); });
-    if (!stated && !marked.contains(device)) countSteps(passes);
-    countMicroBatches(passes);
+    if (!stated && !marked.contains(device)) unmarked.push_back(passes);
   }
+  completeSteps(unmarked, clockGroups, inferred);
+  for (const auto& [device, passes] : byDevice) countMicroBatches(passes);
   const StagesInferred stages = inferStages(events, byDevice);
   inferred.stages = inferred.proposed + stages.placed;
   inferred.unplaced = stages.unplaced;

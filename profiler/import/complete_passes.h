@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "profiler/import/infer_steps.h"
 #include "profiler/import/recorded_pass.h"
 
 namespace pipescope::importing {
@@ -22,10 +23,16 @@ struct Inferred {
   std::int64_t messages = 0;  ///< sides of messages whose pass the trace does not state
   std::int64_t chunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t divided = 0;   ///< passes that share the time of one event with others
+  std::int64_t steps = 0;     ///< training steps that no trace marks, told apart by pauses
+  bool stepsUnknown = false;  ///< nobody knows which training step the passes belong to
 };
 
 /// Fills in what the traces do not state, in this order: steps, micro-batches that are counted, stages,
 /// chunks, and the passes of messages.
+///
+/// *Steps.* If a trace marks none, the n-th pass of a stage and micro-batch is of step n; where micro-batches
+/// are counted, a weight update ends a step, and without updates see inferSteps(), which compares the times
+/// of devices. Without `clockGroups` these cannot be compared yet, and all such passes are of one step.
 ///
 /// *Stages.* See inferStages().
 ///
@@ -38,6 +45,6 @@ struct Inferred {
 /// number the messages of all chunks together.
 ///
 /// *Messages.* See inferMessages().
-Inferred completePasses(RecordedEvents& events);
+Inferred completePasses(RecordedEvents& events, const ClockGroups* clockGroups = nullptr);
 
 }  // namespace pipescope::importing

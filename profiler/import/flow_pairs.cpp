@@ -1,6 +1,7 @@
 #include "profiler/import/flow_pairs.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace pipescope::importing {
 namespace {
@@ -58,16 +59,16 @@ bool FlowPairs::isKnown(const std::string& category) const {
   return correlated_ && isLaunchArrow(category);
 }
 
-base::Status FlowPairs::addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane,
+base::Status FlowPairs::addSlice(std::int64_t launch, bool onAccelerator, model::LaneId lane,
                                  base::Ticks start) {
-  const ArgumentValue* correlation = correlated_ ? event.find(Argument::correlation) : nullptr;
-  if (correlation == nullptr || correlation->text || correlation->value <= 0) return {};
-  return add(0, correlation->value, !onAccelerator, {start, lane});
+  if (!correlated_ || launch == 0) return {};
+  return add(0, launch, !onAccelerator, {start, lane, model::TransferKind::arrow});
 }
 
 base::Status FlowPairs::addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time,
                                 model::TransferKind kind) {
-  return add(event.category.value + 1, event.id, event.kind == EventKind::flowStart, {time, lane, kind});
+  return add(event.category.value + 1, event.id, event.kind == EventKind::flowStart,
+             {time, lane, kind, event.kind == EventKind::flowStep});
 }
 
 base::Status FlowPairs::add(std::int64_t kind, std::int64_t id, bool from, const End& end) {
@@ -79,27 +80,47 @@ base::Status FlowPairs::add(std::int64_t kind, std::int64_t id, bool from, const
   row.id = end.time.count;
   row.process = ProcessId(end.lane.value);
   row.name = NameId(static_cast<std::int64_t>(end.kind));
+  row.category = NameId(end.passesOn ? 1 : 0);
   return ends_.add(row);
 }
 
 base::Status FlowPairs::pairEnds() {
-  // Ids are used again, so the n-th start is that of the n-th end.
   const auto earlier = [](const End& a, const End& b) { return a.time < b.time; };
   std::stable_sort(from_.begin(), from_.end(), earlier);
   std::stable_sort(to_.begin(), to_.end(), earlier);
-  TraceEvent row;
-  row.thread = ThreadId(0);
-  for (std::size_t i = 0; i < from_.size() && i < to_.size(); ++i) {
-    row.time = from_[i].time.count;
-    row.id = std::max(from_[i].time, to_[i].time).count;
-    row.process = ProcessId(from_[i].lane.value);
-    row.name = NameId(to_[i].lane.value);
-    row.category = NameId(static_cast<std::int64_t>(from_[i].kind));
-    PIPESCOPE_TRY(pairs_.add(row));
+  const bool passedOn = std::ranges::any_of(to_, &End::passesOn);
+  if (passedOn) {
+    // The arrow leads from one end to the next.
+    std::optional<End> last;
+    for (std::size_t f = 0, t = 0; t < to_.size(); ++t) {
+      for (; f < from_.size() && from_[f].time <= to_[t].time; ++f) last = from_[f];
+      if (last) PIPESCOPE_TRY(addPair(*last, to_[t]));
+      if (last && to_[t].passesOn) last = End{to_[t].time, to_[t].lane, last->kind};
+    }
+  } else if (from_.size() >= to_.size()) {
+    // Ids are used again, so the n-th start is that of the n-th end.
+    for (std::size_t i = 0; i < to_.size(); ++i) PIPESCOPE_TRY(addPair(from_[i], to_[i]));
+  } else if (!from_.empty()) {
+    // One start has several ends: those up to the next start with this id.
+    for (const End& to : to_) {
+      const auto after = std::upper_bound(from_.begin(), from_.end(), to, earlier);
+      PIPESCOPE_TRY(addPair(after == from_.begin() ? from_.front() : *std::prev(after), to));
+    }
   }
   from_.clear();
   to_.clear();
   return {};
+}
+
+base::Status FlowPairs::addPair(const End& from, const End& to) {
+  TraceEvent row;
+  row.thread = ThreadId(0);
+  row.time = from.time.count;
+  row.id = std::max(from.time, to.time).count;
+  row.process = ProcessId(from.lane.value);
+  row.name = NameId(to.lane.value);
+  row.category = NameId(static_cast<std::int64_t>(from.kind));
+  return pairs_.add(row);
 }
 
 base::Status FlowPairs::write(record::Recorder& recorder,
@@ -112,7 +133,7 @@ base::Status FlowPairs::write(record::Recorder& recorder,
     std::vector<End>& side = row.duration > 0 ? from_ : to_;
     if (side.size() < kMostOfId)
       side.push_back({base::Ticks(row.id), model::LaneId(row.process.value),
-                      static_cast<model::TransferKind>(row.name.value)});
+                      static_cast<model::TransferKind>(row.name.value), row.category.value != 0});
     return {};
   };
   PIPESCOPE_TRY(ends_.visit(take));

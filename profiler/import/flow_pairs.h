@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/import/event_sorter.h"
+#include "profiler/import/read/event_sorter.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
 
@@ -34,7 +34,8 @@ class LaunchQueue {
 /// the ends of the arrows that the trace states. Each pair becomes a transfer without bytes. Memory is
 /// bounded: what does not fit goes to temporary files.
 ///
-/// A launch and its kernel state the same correlation. Where kernels do, the arrows that PyTorch's profiler
+/// A launch and its kernel state the same correlation; one launch of a CUDA or HIP graph starts many kernels.
+/// Where kernels do, the arrows that PyTorch's profiler
 /// states besides are not used, because some of its versions state them from the kernel to the launch.
 class FlowPairs {
  public:
@@ -43,9 +44,10 @@ class FlowPairs {
 
   /// True for an arrow that a correlation states as well.
   bool isKnown(const std::string& category) const;
-  base::Status addSlice(const TraceEvent& event, bool onAccelerator, model::LaneId lane, base::Ticks start);
+  /// `launch`: TraceData::launchOf() of the slice.
+  base::Status addSlice(std::int64_t launch, bool onAccelerator, model::LaneId lane, base::Ticks start);
   base::Status addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time,
-                       model::TransferKind kind = model::TransferKind::hostIn);
+                       model::TransferKind kind = model::TransferKind::arrow);
   /// Writes the transfers, by start, and counts launches that wait, for each lane of an accelerator that
   /// `deviceOf` names. Call it once, at the end.
   base::Status write(record::Recorder& recorder, const std::map<model::LaneId, model::DeviceId>& deviceOf);
@@ -54,10 +56,12 @@ class FlowPairs {
   struct End {
     base::Ticks time;
     model::LaneId lane;
-    model::TransferKind kind = model::TransferKind::hostIn;
+    model::TransferKind kind = model::TransferKind::arrow;
+    bool passesOn = false;  ///< a step of an arrow: it ends here, and goes on
   };
   base::Status add(std::int64_t kind, std::int64_t id, bool from, const End& end);
   base::Status pairEnds();
+  base::Status addPair(const End& from, const End& to);
 
   const bool correlated_;
   EventSorter ends_;   // by kind and id

@@ -20,13 +20,12 @@ void LaunchedPasses::hold(RecordedPass pass, const TraceEvent& event) {
 }
 
 void LaunchedPasses::add(const TraceEvent& event, bool communicates, const RecordedPass& slice) {
-  const ArgumentValue* correlation = event.find(Argument::correlation);
-  if (tooMany_ || correlation == nullptr || correlation->text || correlation->value <= 0) return;
+  const std::int64_t correlation = tooMany_ ? 0 : trace_.launchOf(event);
+  if (correlation == 0) return;
   if (!trace_.isOnAccelerator(event)) {
-    launches_.push_back({correlation->value, event.process.value, event.thread.value, slice.start});
+    launches_.push_back({correlation, event.process.value, event.thread.value, slice.start});
   } else if (!communicates) {
-    kernels_.push_back(
-        {correlation->value, event.thread.value, slice.device, slice.lane, slice.start, slice.end});
+    kernels_.push_back({correlation, event.thread.value, slice.device, slice.lane, slice.start, slice.end});
   }
   if (kernels_.size() <= kMostHeldLaunches && launches_.size() <= kMostHeldLaunches) return;
   tooMany_ = true;

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "profiler/import/read/trace_data.h"
 #include "profiler/import/recorded_pass.h"
-#include "profiler/import/trace_reader.h"
 
 namespace pipescope::importing {
 

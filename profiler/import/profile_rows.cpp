@@ -119,21 +119,54 @@ struct ProfileRows::TraceRows {
     if (npu && std::ranges::find(collectivesOfNpu, id) != collectivesOfNpu.end()) return *npu;
     if (trace.isAccelerator(id) || accelerators.empty()) return id;
     if (accelerators.size() == 1) return accelerators.front();
+    // A merged trace holds the host and the accelerator of each rank.
+    if (const auto rank = trace.mergedRankOf(id)) {
+      const auto ofRank = [&](ProcessId other) { return trace.mergedRankOf(other) == rank; };
+      if (std::ranges::count_if(accelerators, ofRank) == 1)
+        return *std::ranges::find_if(accelerators, ofRank);
+    }
     for (const ProcessId accelerator : accelerators)
       if (trace.tables.processes[id].name == trace.tables.processes[accelerator].name + ", host")
         return accelerator;
     return id;
   }
 
+  /// What a process is called by: its label, its name, or both with its rank or number.
+  enum class NamedBy : std::uint8_t { label, name, rankAndLabel, labelAndKey };
+  std::map<std::pair<NamedBy, std::string>, int> nameCounts;
+  std::string nameOf(ProcessId id, NamedBy how) const {
+    const TraceProcess& process = trace.tables.processes[id];
+    const std::string own = !process.labels.empty() && how != NamedBy::name ? process.labels
+                            : !process.name.empty()                         ? process.name
+                            : !process.key.empty()                          ? process.key
+                                                                            : "tracks without a process";
+    if (how == NamedBy::labelAndKey) return fmt::format("{} ({})", own, process.key);
+    const auto rank = how == NamedBy::rankAndLabel ? trace.mergedRankOf(id) : std::nullopt;
+    return rank ? fmt::format("rank {} {}", *rank, own) : own;
+  }
+
+  /// The first of these names that no other device has.
+  std::string nameOf(ProcessId id) {
+    using enum NamedBy;
+    const bool alone = accelerators.size() == 1;  // The host's processes share its device.
+    if (nameCounts.empty())
+      for (ProcessId other(0); other.value < static_cast<std::int64_t>(trace.tables.processes.size());
+           ++other.value)
+        for (const NamedBy how : {label, name, rankAndLabel})
+          if (trace.holdsEvents(other) && (!alone || ownerOf(other) == other))
+            ++nameCounts[{how, nameOf(other, how)}];
+    for (const NamedBy how : {label, name, rankAndLabel})
+      if (const auto count = nameCounts.find({how, nameOf(id, how)});
+          count == nameCounts.end() || count->second < 2)
+        return nameOf(id, how);
+    return nameOf(id, labelAndKey);
+  }
+
   model::DeviceId deviceOf(ProcessId id) {
     const ProcessId owner = ownerOf(id);
     const auto found = devices.find(owner);
     if (found != devices.end()) return found->second;
-    const TraceProcess& process = trace.tables.processes[owner];
-    std::string name = !process.labels.empty() ? process.labels
-                       : !process.name.empty() ? process.name
-                       : !process.key.empty()  ? process.key
-                                               : "tracks without a process";
+    std::string name = nameOf(owner);
     if (!prefix.empty()) name = trace.tables.processes.size() == 1 ? prefix : prefix + " " + name;
     const std::string kind = accelerators.empty()         ? "process"
                              : trace.isAccelerator(owner) ? "accelerator"
@@ -329,10 +362,14 @@ struct ProfileRows::TraceRows {
       return {};
     }
     const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
+    if (meaning.marksSummary) {
+      trace.tables.findings.add("An event repeats what others state, as a rule says, and is left out.");
+      return {};
+    }
     const model::DeviceId device = deviceOf(event, meaning);
     LaneRows& lane = laneOf(event, slice.lane, device, meaning);
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
-    PIPESCOPE_TRY(flows.addSlice(event, trace.isAccelerator(event.process), lane.lane, from));
+    PIPESCOPE_TRY(flows.addSlice(trace.launchOf(event), trace.isAccelerator(event.process), lane.lane, from));
     ++rows.slices_;
     engines.add(meaning, device);
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
@@ -422,13 +459,14 @@ struct ProfileRows::TraceRows {
     return recorder().commitIfDue(true);
   }
 
-  /// Our own exports name an arrow by the kind of its transfer.
-  model::TransferKind kindOf(const TraceEvent& arrow) const {
+  /// Our own exports name an arrow by the kind of its transfer. An arrow of another tool relates two events;
+  /// it is no evidence that anything moves.
+  model::TransferKind kindOf(const TraceEvent& event) const {
     using enum model::TransferKind;
     if (trace.isOwnExport())
       for (const model::TransferKind kind : {activation, gradient, hostIn, hostOut, collective, remote})
-        if (text(arrow.name) == model::toString(kind)) return kind;
-    return hostIn;
+        if (text(event.name) == model::toString(kind)) return kind;
+    return arrow;
   }
 
   base::Status flow(const TraceEvent& event, std::size_t level) {
@@ -551,6 +589,19 @@ void ProfileRows::addInferred() {
         fmt::format("The stages of {} passes are inferred from the messages between the ranks and from the "
                     "order of the ranks, because the trace does not state them.",
                     coverage.inferredStages));
+  if (coverage.inferredSteps > 1)
+    note(
+        fmt::format("The trace marks no training steps. {} steps are inferred: between them each device has "
+                    "computed as many "
+                    "backward as forward passes, and all devices are idle.",
+                    coverage.inferredSteps));
+  if (coverage.stepsUnknown)
+    note(
+        "The trace marks no training steps, and its passes do not tell them: it begins or ends within a "
+        "step, or no "
+        "pause of all devices divides the steps. Figures of steps are left out. Mark the steps, or name them "
+        "with "
+        "--rules (marks = \"step\").");
   if (coverage.unplacedPasses > 0)
     note(
         fmt::format("The stages of {} passes are not known, because the trace does not state them and the "

@@ -6,9 +6,9 @@
 
 #include "profiler/base/progress.h"
 #include "profiler/import/clock_alignment.h"
+#include "profiler/import/read/trace_data.h"
 #include "profiler/import/recorded_passes.h"
 #include "profiler/import/rules.h"
-#include "profiler/import/trace_reader.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
 

@@ -38,7 +38,7 @@ void RecordedPasses::numberIterations() {
 }
 
 std::int32_t RecordedPasses::iterationOf(const RecordedPass& pass) const {
-  if (!pass.step) return iterationNumbers_.empty() ? 0 : -1;
+  if (!pass.step) return iterationNumbers_.empty() && !coverage_.stepsUnknown ? 0 : -1;
   const auto found = iterationNumbers_.find(*pass.step);
   return found == iterationNumbers_.end() ? -1 : found->second;
 }
@@ -91,7 +91,9 @@ void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
     const RecordedPass& pass = passes_[i];
     if (pass.pass == Pass::backward) executable.kind = model::ExecutableKind::training;
     if (pass.scheduleKind != model::ScheduleKind::dependency) executable.scheduleKind = pass.scheduleKind;
-    executable.microBatches = std::max<std::int64_t>(executable.microBatches, pass.microBatch + 1);
+    // Without steps nobody knows how many micro-batches a step has.
+    if (!coverage_.stepsUnknown)
+      executable.microBatches = std::max<std::int64_t>(executable.microBatches, pass.microBatch + 1);
     iterations = std::max(iterations, iterations_[i] + 1);
     if (replicas_[i] == 0 && pass.stage >= 0) deviceOf.emplace(pass.stage, pass.device);
   }
@@ -241,7 +243,7 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.iteration = std::get<1>(consumer);
     transfer.microBatch = receive.microBatch;
     transfer.slot = receive.pipelineCycle;
-    transfer.bytes = receive.bytes;
+    transfer.bytes = std::max(send.bytes, receive.bytes);
     transfers.push_back(transfer);
   }
   // Of the others only the receive is known, such as those from ranks whose traces are missing.
@@ -432,13 +434,15 @@ void RecordedPasses::completeProposed(record::Recorder& recorder) {
 }
 
 base::Status RecordedPasses::write(record::Recorder& recorder) {
-  const Inferred inferred = completePasses(events_);
+  const Inferred inferred = completePasses(events_, &clockGroups_);
   coverage_.inferredStages = inferred.stages;
   coverage_.unplacedPasses = inferred.unplaced;
   coverage_.inferredMessages = inferred.messages;
   coverage_.proposedPasses = inferred.proposed;
   coverage_.inferredChunks = inferred.chunks;
   coverage_.dividedPasses = inferred.divided;
+  coverage_.inferredSteps = inferred.steps;
+  coverage_.stepsUnknown = inferred.stepsUnknown;
   if (inferred.proposed > 0) completeProposed(recorder);
   std::sort(passes_.begin(), passes_.end(), [](const RecordedPass& a, const RecordedPass& b) {
     return std::tie(a.start, a.device, a.lane) < std::tie(b.start, b.device, b.lane);

@@ -26,6 +26,8 @@ struct PassCoverage {
   std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
   std::int64_t inferredChunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t dividedPasses = 0;     ///< passes that share the time of one event with others
+  std::int64_t inferredSteps = 0;     ///< training steps that no trace marks
+  bool stepsUnknown = false;          ///< nobody knows which training step passes belong to
   std::int64_t collectives = 0, matchedCollectives = 0;
 };
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "profiler/base/progress.h"
-#include "profiler/import/trace_reader.h"
+#include "profiler/import/read/trace_data.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::importing {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 #include <span>
 
+#include <re2/re2.h>
 #include <toml++/toml.h>
 
 #include "profiler/base/check.h"
@@ -16,8 +18,8 @@ std::span<const std::pair<std::string_view, std::string_view>> embeddedRules();
 
 namespace {
 
-/// libstdc++'s matcher needs stack in proportion to the text, so longer texts are cut.
-constexpr std::size_t kLongestText = 2000;
+/// Longer texts are cut, because each is matched with every rule.
+constexpr std::size_t kLongestText = 16 << 10;
 
 constexpr std::string_view kFacts[] = {"device",      "lane",   "stage", "chunk", "replica",
                                        "micro_batch", "step",   "pass",  "kind",  "message",
@@ -60,11 +62,16 @@ std::optional<std::int32_t> indexIn(std::int64_t number) {
   return static_cast<std::int32_t>(number);
 }
 
+/// A number that is no index states nothing, such as a chunk of −1.
 void setNumber(Meaning& meaning, std::string_view fact, std::int64_t number) {
-  if (fact == "stage") meaning.stage = indexIn(number);
-  if (fact == "chunk") meaning.chunk = indexIn(number);
-  if (fact == "micro_batch") meaning.microBatch = indexIn(number);
   if (fact == "step") meaning.step = number;
+  const auto index = indexIn(number);
+  if (!index) return;
+  if (fact == "stage") meaning.stage = index;
+  if (fact == "chunk") meaning.chunk = index;
+  if (fact != "micro_batch") return;
+  meaning.microBatch = index;
+  meaning.countsMicroBatch = false;
 }
 
 std::optional<bool> sendNamed(std::string_view anyCase) {
@@ -165,7 +172,7 @@ struct RuleParser {
                                       [&](const Rules::Pattern& p) { return p.subject == *subject; });
     const auto group = numberIn(second);
     if (pattern == patterns.end() || !group || *group < 1 ||
-        *group > static_cast<std::int64_t>(pattern->regex.mark_count()))
+        *group > pattern->regex->NumberOfCapturingGroups())
       return error(fmt::format("uses {{{}}}, but its pattern has no such group", text));
     part.group = static_cast<std::size_t>(*group);
     part.pattern = static_cast<std::size_t>(pattern - patterns.begin());
@@ -185,8 +192,7 @@ struct RuleParser {
     const auto pattern = std::find_if(patterns.begin(), patterns.end(), [&](const Rules::Pattern& p) {
       return p.subject == Rules::Subject::argument && p.argument == part.argument;
     });
-    if (pattern == patterns.end() || *group < 1 ||
-        *group > static_cast<std::int64_t>(pattern->regex.mark_count()))
+    if (pattern == patterns.end() || *group < 1 || *group > pattern->regex->NumberOfCapturingGroups())
       return error(fmt::format("uses {{{}}}, but its pattern has no such group", text));
     part.group = static_cast<std::size_t>(*group);
     part.pattern = static_cast<std::size_t>(pattern - patterns.begin());
@@ -217,8 +223,8 @@ struct RuleParser {
     PIPESCOPE_ASSIGN(const Rules::Template value, parts(text, patterns));
     const bool constant = value.size() == 1 && value[0].source == Rules::Part::Source::none;
     if (key == "marks") {
-      if (text != "step" && text != "backward")
-        return error("marks \"" + text + "\"; it can mark \"step\" or \"backward\"");
+      if (text != "step" && text != "backward" && text != "summary")
+        return error("marks \"" + text + "\"; it can mark \"step\", \"backward\" or \"summary\"");
     } else if (constant && key == "pass" && !enumNamed<model::Pass>(text, 11)) {
       return error("states the pass \"" + text + "\", which does not exist");
     } else if (constant && key == "engine" && !enumNamed<model::LaneRole>(text, 8)) {
@@ -272,11 +278,14 @@ struct RuleParser {
 
   base::Status pattern(const std::string& key, const std::string& text, Rules::Pattern pattern,
                        Rules::Rule& rule) const {
-    try {
-      pattern.regex = std::regex(text);
-    } catch (const std::regex_error& failed) {
-      return error(fmt::format("has a pattern for {} that is no regular expression: {}", key, failed.what()));
-    }
+    re2::RE2::Options options;
+    options.set_log_errors(false);
+    pattern.regex = std::make_shared<const re2::RE2>(text, options);
+    if (!pattern.regex->ok())
+      return error(
+          fmt::format("has a pattern for {} that is no regular expression of RE2, which knows neither "
+                      "lookahead nor references to groups: {}",
+                      key, pattern.regex->error()));
     std::vector<Argument>& matched = rules.matchedArguments_;
     if (pattern.subject == Rules::Subject::argument &&
         std::find(matched.begin(), matched.end(), pattern.argument) == matched.end())
@@ -381,13 +390,16 @@ void RuleMatcher::add(const Rules::Rule& rule, const Match& found, std::map<std:
                       Known& known) const {
   for (const auto& [fact, parts] : rule.facts) {
     if (fact == "marks")
-      (parts[0].text == "step" ? known.meaning.marksStep : known.meaning.marksBackward) = true;
+      (parts[0].text == "step"       ? known.meaning.marksStep
+       : parts[0].text == "backward" ? known.meaning.marksBackward
+                                     : known.meaning.marksSummary) = true;
     if (fact == "marks" || stated[fact]) continue;
-    stated[fact] = true;
+    // An event may lack the argument; a later rule states the fact then.
     if (parts.size() == 1 && parts[0].source == Rules::Part::Source::argument) {
       known.fromArguments.emplace_back(fact, parts[0].argument);
       continue;
     }
+    stated[fact] = true;
     if (parts.size() == 1 && parts[0].source == Rules::Part::Source::order) {
       known.meaning.countsMicroBatch = true;
       continue;
@@ -436,9 +448,13 @@ RuleMatcher::Known RuleMatcher::match(const TraceEvent& event, std::span<const N
   Match found;
   const auto matches = [&](const Rules::Pattern& pattern, std::string text) {
     text.resize(std::min(text.size(), kLongestText));
-    std::smatch groups;
-    if (!std::regex_match(text, groups, pattern.regex)) return false;
-    found.groups.emplace_back(groups.begin(), groups.end());
+    std::vector<re2::StringPiece> groups(static_cast<std::size_t>(pattern.regex->NumberOfCapturingGroups()) +
+                                         1);
+    if (!pattern.regex->Match(text, 0, text.size(), re2::RE2::ANCHOR_BOTH, groups.data(),
+                              static_cast<int>(groups.size())))
+      return false;
+    std::vector<std::string>& kept = found.groups.emplace_back();
+    for (const re2::StringPiece& group : groups) kept.emplace_back(group.data(), group.size());
     if (pattern.subject == Rules::Subject::annotation)
       found.texts[static_cast<std::size_t>(pattern.subject)] = std::move(text);
     return true;
@@ -499,7 +515,8 @@ const Meaning& RuleMatcher::meaningOf(const TraceEvent& event, std::span<const N
   const Known& known = *recent;
   if (known.fromArguments.empty()) return known.meaning;
   meaning_ = known.meaning;
-  for (const auto& [fact, argument] : known.fromArguments) {
+  // Earlier rules come last, because what they state is kept.
+  for (const auto& [fact, argument] : known.fromArguments | std::views::reverse) {
     const ArgumentValue* value = event.find(argument);
     if (value == nullptr) continue;
     if (value->text) {

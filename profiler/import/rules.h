@@ -1,8 +1,8 @@
 #pragma once
 // What the events of a trace mean: rules that a file states.
 #include <map>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,8 +11,12 @@
 #include <vector>
 
 #include "profiler/base/result.h"
-#include "profiler/import/trace_tables.h"
+#include "profiler/import/read/trace_tables.h"
 #include "profiler/model/enums.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace pipescope::importing {
 
@@ -31,6 +35,7 @@ struct Meaning {
   std::optional<bool> sends;              ///< a message between stages: true for a send, false for a receive
   std::optional<bool> copiesIn;           ///< a copy from the host: true; to the host: false
   bool marksStep = false;                 ///< spans a training step of its process
+  bool marksSummary = false;              ///< repeats what other events state, and is left out
   bool marksBackward = false;             ///< an operator that only a backward pass executes
   bool countsMicroBatch = false;          ///< the micro-batch is the pass's number within its training step
   /// What the event is besides, such as the backward pass that a runtime starts together with a forward pass.
@@ -62,7 +67,8 @@ class Rules {
   struct Pattern {
     Subject subject{};
     Argument argument{};  ///< of the subject `argument`
-    std::regex regex;
+    /// Matches in a time that grows with the text alone.
+    std::shared_ptr<const re2::RE2> regex;
   };
   /// Text, then a reference, then text …
   struct Part {

@@ -40,21 +40,63 @@ std::vector<NameId> SliceLanes::enclosing(std::int64_t start, std::int64_t end) 
 base::Status SliceLanes::place(const TraceEvent& event, std::int64_t end) {
   const std::size_t lane = freeLane(event.time);
   busyUntil_[lane] = end;
-  if (!asksEnclosing_) return emit_({lane, event.time, end}, event);
-  const std::vector<NameId> names = enclosing(event.time, end);
-  running_.push_back({event.time, end, event.name});
+  const bool undecided = end > event.time && startsWithBegun(event);
+  if (!asksEnclosing_ && !undecided) return emit_({lane, event.time, end}, event);
+  std::vector<NameId> names;
+  if (asksEnclosing_) {
+    names = enclosing(event.time, end);
+    running_.push_back({event.time, end, event.name});
+  }
+  if (undecided) {
+    undecided_.push_back({lane, event, end, std::move(names)});
+    return {};
+  }
   return emit_({lane, event.time, end, names}, event);
 }
 
+bool SliceLanes::startsWithBegun(const TraceEvent& event) const {
+  return std::ranges::any_of(open_, [&](const Open& open) { return open.begin.time == event.time; });
+}
+
+/// A begun slice has ended before slices that started together with it: these enclose it.
+void SliceLanes::yieldToLonger(Open& ended, std::int64_t end) {
+  for (Undecided& other : undecided_) {
+    if (other.event.time != ended.begin.time || other.end <= end || other.lane < ended.lane) continue;
+    std::swap(other.lane, ended.lane);
+    busyUntil_[other.lane] = other.end;
+    busyUntil_[ended.lane] = end;
+    if (!asksEnclosing_) continue;
+    const auto own = std::ranges::find(other.enclosing, ended.begin.name);
+    if (own != other.enclosing.end()) other.enclosing.erase(own);
+    ended.enclosing.push_back(other.event.name);
+  }
+}
+
+/// Emits the slices that have ended by this time, and those that started with none that is still open.
+base::Status SliceLanes::emitDecided(std::int64_t time) {
+  for (std::size_t i = 0; i < undecided_.size();) {
+    if (undecided_[i].end > time && startsWithBegun(undecided_[i].event)) {
+      ++i;
+      continue;
+    }
+    const Undecided own = std::move(undecided_[i]);
+    undecided_.erase(undecided_.begin() + static_cast<std::ptrdiff_t>(i));
+    PIPESCOPE_TRY(emit_({own.lane, own.event.time, own.end, own.enclosing}, own.event));
+  }
+  return {};
+}
+
 base::Status SliceLanes::close(std::size_t index, std::int64_t end) {
-  const Open open = std::move(open_[index]);
+  Open open = std::move(open_[index]);
   open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(index));
+  yieldToLonger(open, end);
   busyUntil_[open.lane] = end;
   const auto own = std::ranges::find_if(running_, [&](const Running& slice) {
     return slice.end == kUntilEnded && slice.start == open.begin.time && slice.name == open.begin.name;
   });
   if (own != running_.end()) own->end = end;
-  return emit_({open.lane, open.begin.time, end, open.enclosing}, open.begin);
+  PIPESCOPE_TRY(emit_({open.lane, open.begin.time, end, open.enclosing}, open.begin));
+  return undecided_.empty() ? base::Status() : emitDecided(end);
 }
 
 base::Status SliceLanes::end(const TraceEvent& event) {
@@ -70,6 +112,7 @@ base::Status SliceLanes::end(const TraceEvent& event) {
 }
 
 base::Status SliceLanes::add(const TraceEvent& event) {
+  if (!undecided_.empty()) PIPESCOPE_TRY(emitDecided(event.time));
   switch (event.kind) {
     case EventKind::complete:
       return place(event, event.time + event.duration);
@@ -118,6 +161,7 @@ base::Status SliceLanes::finish(std::int64_t traceEnd) {
   if (!open_.empty())
     findings_.add("A begin event has no end; it is shown up to the end of the trace.",
                   static_cast<std::int64_t>(open_.size()));
+  PIPESCOPE_TRY(emitDecided(traceEnd));
   while (!open_.empty()) PIPESCOPE_TRY(close(open_.size() - 1, std::max(traceEnd, open_.back().begin.time)));
   return {};
 }
@@ -160,6 +204,7 @@ base::Status visitSlices(TraceData& trace, Findings& findings, const SliceLanes:
   std::optional<SliceLanes> lanes;
   ThreadId thread;
   const auto take = [&](const TraceEvent& event) -> base::Status {
+    if (event.time < trace.firstTime || event.time > trace.lastStart) return {};
     if (event.thread != thread) {
       if (lanes) PIPESCOPE_TRY(lanes->finish(trace.lastTime));
       thread = event.thread;

@@ -5,8 +5,8 @@
 
 #include "profiler/base/executor.h"
 #include "profiler/base/result.h"
-#include "profiler/import/trace_event.h"
-#include "profiler/import/trace_reader.h"
+#include "profiler/import/read/trace_data.h"
+#include "profiler/import/read/trace_event.h"
 
 namespace pipescope::importing {
 
@@ -43,6 +43,14 @@ class SliceLanes {
     TraceEvent begin;
     std::vector<NameId> enclosing;
   };
+  /// A slice that starts together with begun slices whose ends are not known: which one encloses the other is
+  /// decided when it ends, or when they do.
+  struct Undecided {
+    std::size_t lane = 0;
+    TraceEvent event;
+    std::int64_t end = 0;
+    std::vector<NameId> enclosing;
+  };
   struct Running {
     std::int64_t start = 0, end = 0;
     NameId name;
@@ -51,6 +59,9 @@ class SliceLanes {
   std::vector<NameId> enclosing(std::int64_t start, std::int64_t end);
   base::Status place(const TraceEvent& event, std::int64_t end);
   base::Status close(std::size_t index, std::int64_t end);
+  bool startsWithBegun(const TraceEvent& event) const;
+  void yieldToLonger(Open& ended, std::int64_t end);
+  base::Status emitDecided(std::int64_t time);
   base::Status end(const TraceEvent& event);
 
   Findings& findings_;
@@ -60,6 +71,7 @@ class SliceLanes {
   const bool asksEnclosing_;
   std::vector<Running> running_;       // slices that may enclose later ones
   std::vector<Open> open_;             // slices whose end has not come, in the order of their starts
+  std::vector<Undecided> undecided_;   // the longer one of each start first
   std::vector<TraceEvent> earlyEnds_;  // ends without a begin, at the time of the last event
 };
 

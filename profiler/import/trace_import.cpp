@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,9 +14,9 @@
 #include "profiler/import/complete_passes.h"
 #include "profiler/import/profile_rows.h"
 #include "profiler/import/progress_part.h"
+#include "profiler/import/read/trace_files.h"
+#include "profiler/import/read/trace_reader.h"
 #include "profiler/import/restored_rows.h"
-#include "profiler/import/trace_files.h"
-#include "profiler/import/trace_reader.h"
 
 namespace pipescope::importing {
 namespace {
@@ -44,9 +45,7 @@ struct ReadTraces {
 base::Status refuseOthers(const ReadTraces& read) {
   if (!read.advice.empty()) return base::badInput(fmt::format("{} {}.", read.others.front(), read.advice));
   return base::badInput(
-      fmt::format("{} is no trace that can be imported: give Chrome's JSON format, as PyTorch's profiler "
-                  "writes it, a Perfetto or Chakra trace, or the CSV file of Gaudi's hardware profiler.",
-                  read.others.front()));
+      fmt::format("{} is no trace that can be imported: give {}.", read.others.front(), formatNames()));
 }
 
 /// Folders and archives of traces may hold other files as well.
@@ -63,13 +62,15 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
   base::SerialExecutor serial;
   base::Executor& executor = request.executor != nullptr ? *request.executor : serial;
   std::optional<ProgressPart> part;
+  Traces aside;  // files that say something about others
+  std::map<const TraceFormat*, std::vector<TraceData*>> together;
   const auto take = [&](const TraceFile& file) -> base::Status {
     if (!traces.empty()) PIPESCOPE_TRY(traces.back()->events.holdAtMost(kHeldOfOthers));
-    std::string advice;
-    PIPESCOPE_ASSIGN(auto trace, readTrace(file, request.temporaryFolder, request.rules->ownArguments(),
-                                           executor, *part, advice));
+    PIPESCOPE_ASSIGN(ReadTrace read, readTrace(file, request.temporaryFolder, request.rules->ownArguments(),
+                                               executor, *part));
+    std::unique_ptr<TraceData>& trace = read.data;
     if (trace == nullptr) {
-      if (result.others.empty()) result.advice = std::move(advice);
+      if (result.others.empty()) result.advice = std::move(read.advice);
       result.others.push_back(file.name);
       // A file that the user names himself must be a trace.
       const bool named =
@@ -77,8 +78,14 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
       return named ? refuseOthers(result) : base::Status();
     }
     const auto rank = trace->rank();
-    if (rank) found.insert(*rank);
-    if (request.ranks.empty() || (rank && request.ranks.contains(*rank))) traces.push_back(std::move(trace));
+    if (rank && !trace->accompanies) found.insert(*rank);
+    if (read.format->join != nullptr) together[read.format].push_back(trace.get());
+    const bool wanted = request.ranks.empty() || (rank && request.ranks.contains(*rank));
+    if (wanted && !trace->accompanies) {
+      traces.push_back(std::move(trace));
+    } else if (read.format->join != nullptr) {
+      aside.push_back(std::move(trace));
+    }
     return {};
   };
   std::vector<std::filesystem::path> files;
@@ -95,8 +102,9 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
   for (std::size_t i = 0; i < files.size(); ++i) {
     part.emplace(progress, kReadingShare * (i == 0 ? 0 : sizes[i - 1]) / sizes.back(),
                  kReadingShare * sizes[i] / sizes.back());
-    PIPESCOPE_TRY(visitTraceFiles(files[i], take, result.damages));
+    PIPESCOPE_TRY(visitTraceFiles(files[i], take, result.damages, progress));
   }
+  for (const auto& [format, parts] : together) PIPESCOPE_TRY(format->join(parts));
   if (traces.empty() && found.empty() && !result.damages.empty())
     return base::badInput(result.damages.front());
   if (traces.empty() && found.empty() && !result.others.empty()) return refuseOthers(result).error();
@@ -308,6 +316,8 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
   const bool automatic = request.clock == ClockChoice::automatic;
   if (traces.size() == 1 || request.clock == ClockChoice::firstEvent) return firstEvents(traces);
   const auto absolute = absoluteTimes(traces);
+  const bool shared = std::ranges::all_of(traces, [](const auto& trace) { return trace->sharesClock; });
+  if (absolute && automatic && shared) return *absolute;
   if (request.clock == ClockChoice::absolute && !absolute)
     return base::badInput(
         "The clocks of the traces are more than a day apart, so they have different zeros: use --clock align "

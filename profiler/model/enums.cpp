@@ -33,7 +33,7 @@ std::string toString(WaitCause cause) {
   return nameOf(cause, {"fill", "drain", "slower stage", "exchange", "collective", "host", "update"});
 }
 std::string toString(TransferKind kind) {
-  return nameOf(kind, {"activation", "gradient", "host in", "host out", "collective", "remote"});
+  return nameOf(kind, {"activation", "gradient", "host in", "host out", "collective", "remote", "arrow"});
 }
 std::string toString(Severity severity) {
   return nameOf(severity, {"info", "warning", "error"});

@@ -65,7 +65,8 @@ enum class TransferKind : std::uint8_t {
   hostIn = 2,
   hostOut = 3,
   collective = 4,
-  remote = 5
+  remote = 5,
+  arrow = 6,  ///< an arrow of a recorded trace, such as a launch: it relates two events, and nothing moves
 };
 /// An axis along which chips divide a model or its samples.
 enum class MeshAxis : std::uint8_t {

@@ -60,6 +60,7 @@ SectionTable acceleratorTable(const AcceleratorReport& before, const Accelerator
       true);
   add("idle", [](const AcceleratorTimes& t) { return t.idle; });
   add("idle for the host", [](const AcceleratorTimes& t) { return t.hostIdle; });
+  add("idle, launch not known", [](const AcceleratorTimes& t) { return t.unknownIdle; });
   return table;
 }
 

@@ -43,6 +43,7 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
        "idle before the host began to launch what ran next"},
       {"device_idle_cycles", "  of the device", Format::ticks,
        "idle although what ran next was being launched or was in the queue"},
+      {"unknown_idle_cycles", "  unknown", Format::ticks, "idle before work whose launch is not known"},
       {"compute_cycles", "Computing", Format::ticks, "a kernel runs that does not communicate"},
       {"communication_cycles", "Communicating", Format::ticks, "a kernel communicates"},
       {"exposed_communication_cycles", "  exposed", Format::ticks, "and no other kernel computes"},
@@ -59,8 +60,9 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
     table.rows.push_back(
         {deviceIndexCell(times.device), deviceNameCell(catalog, times.device), span.count, times.busy.count,
          times.idle.count, launched ? Cell(times.hostIdle.count) : Cell(),
-         launched ? Cell((times.idle - times.hostIdle).count) : Cell(), times.compute.count,
-         communicationCell(times, times.communication), communicationCell(times, times.exposedCommunication),
+         launched ? Cell((times.idle - times.hostIdle - times.unknownIdle).count) : Cell(),
+         times.unknownIdle.count, times.compute.count, communicationCell(times, times.communication),
+         communicationCell(times, times.exposedCommunication),
          communicationCell(times, times.busy - times.compute - times.exposedCommunication),
          spanShare(times.idle, span), times.count, times.launched,
          launched ? Cell(times.meanLaunchDelay) : Cell(), launched ? Cell(times.longestQueue) : Cell()});
@@ -72,14 +74,21 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
 SectionTable markedStepTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
                              const Words& words) {
   SectionTable table{
-      "steps", "Training steps", words.basis("from the start to the end of the mark on the host"), {}, {}};
+      "steps",
+      "Training steps",
+      words.basis(
+          "work belongs to the step that launched it, or during whose mark on the host it runs if its "
+          "launch is not known"),
+      {},
+      {}};
   table.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},
       {"step", "Step", Format::index, "number that the trace states"},
-      {"start_cycles", "Start", Format::ticks, ""},
-      {"cycles", "Length", Format::ticks, ""},
-      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy runs"},
+      {"start_cycles", "Start", Format::ticks,
+       "of the mark on the host, or the end of the step before if that is later"},
+      {"cycles", "Length", Format::ticks, "until the mark and the step's own work have ended"},
+      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy of the step runs"},
       {"compute_cycles", "Computing", Format::ticks, "a kernel runs that does not communicate"},
       {"communication_cycles", "Communicating", Format::ticks, "a kernel communicates"},
       {"exposed_communication_cycles", "  exposed", Format::ticks, "and no other kernel computes"},

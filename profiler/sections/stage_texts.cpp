@@ -87,7 +87,7 @@ std::vector<std::string> limitingRemarks(const StagesReport& report, const Shown
     names[0] = 'S';
     return {names + " take equally long (within 1 %). The other stages wait for them."};
   }
-  if (limiting->index == report.slowestStage) return {};
+  if (limiting->index == report.slowestStage || !report.microBatchesKnown) return {};
   return {fmt::format(
       "Stage {} computes longest, but stage {} takes longer with its host copies and exchange: {} instead of "
       "{} per micro-batch. The other stages wait for it.",

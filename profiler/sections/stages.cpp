@@ -20,6 +20,15 @@ constexpr const char* kNotReplayed =
     "recorded step. Some are missing, or stages, micro-batches or clocks were not recognised rightly; the "
     "section coverage shows what was recognised.";
 
+constexpr const char* kStepsUnknown =
+    "No pass lies within a known training step, so that nothing can be said of steps: bubble, flush, step "
+    "time, lost "
+    "times, waits. Rules of the import can name the steps.";
+constexpr const char* kMicroBatchesUnknown =
+    "Passes do not state their micro-batch, so that nothing can be said of what a stage takes for one. Rules "
+    "of the "
+    "import can name it.";
+
 Cell optionalFigure(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell();
 }
@@ -34,8 +43,8 @@ Cell stageCell(int stage) {
 }
 
 std::vector<Fact> stagesFacts(const StagesReport& r) {
-  const auto run = [&](double value) { return figureOfRun(r, value); };
-  const auto part = [&](double value) { return r.lost.replayed ? figureOfRun(r, value) : Cell(); };
+  const auto run = [&](double value) { return r.stepsKnown ? figureOfRun(r, value) : Cell(); };
+  const auto part = [&](double value) { return r.lost.replayed ? run(value) : Cell(); };
   return {
       {"limiting_stage", "Limiting stage", stageCell(r.limitingStage), Format::stage,
        "Stage whose forward + recompute + backward with its host copies and exchange take longest. The "
@@ -143,6 +152,7 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
        "of backward passes with weight gradients, over all micro-batches", recorded},
       {"waits", "Waits", Format::ticks, "per iteration, by cause", true, waitCauseNames()}};
   const auto ifRan = [&](double value) { return ran ? Cell(value) : Cell(); };
+  const auto ofMicroBatch = [&](double value) { return r.microBatchesKnown ? ifRan(value) : Cell(); };
   for (const analysis::StageReport& s : r.stages) {
     if (!s.recorded) {
       table.rows.emplace_back(table.columns.size());
@@ -153,14 +163,15 @@ SectionTable stageTable(const StagesReport& r, const Medians& medians, bool reco
                              s.deviceName, s.blocks};
     for (const double ticks : {s.forward, s.recompute, s.backward + s.weightGradient, s.busy, s.hostIn,
                                s.hostOut, s.remote, s.collective, s.exchange, s.occupied})
-      row.push_back(ifRan(ticks));
+      row.push_back(ofMicroBatch(ticks));
     row.push_back(ran && r.missing.empty() ? Cell(s.limits) : Cell());
-    for (const double ticks : {s.update, s.share, s.ratioToSlowest}) row.push_back(ifRan(ticks));
+    row.push_back(r.stepsKnown ? ifRan(s.update) : Cell());
+    for (const double ticks : {s.share, s.ratioToSlowest}) row.push_back(ifRan(ticks));
     const auto median = medians.find(s.index);
     const analysis::PassMedians own = median == medians.end() ? analysis::PassMedians() : median->second;
-    row.push_back(optionalFigure(own.forward));
-    row.push_back(optionalFigure(own.backward));
-    row.emplace_back(waitParts(s, ran));
+    row.push_back(r.microBatchesKnown ? optionalFigure(own.forward) : Cell());
+    row.push_back(r.microBatchesKnown ? optionalFigure(own.backward) : Cell());
+    row.emplace_back(waitParts(s, ran && r.stepsKnown));
     table.rows.push_back(std::move(row));
   }
   hideUnused(table, {"remote_cycles", "collective_cycles"});
@@ -249,6 +260,8 @@ base::Result<Section> makeStages(const Context& context) {
   if (report.slowReplica) section.remarks.push_back(slowReplicaText(*report.slowReplica));
   if (best->move) section.remarks.push_back(bestMoveText(*best));
   if (!report.lost.replayed) section.remarks.push_back(kNotReplayed);
+  if (!report.stepsKnown) section.remarks.push_back(kStepsUnknown);
+  if (!report.microBatchesKnown) section.remarks.push_back(kMicroBatchesUnknown);
   if (!ran)
     lack(section, called ? nothingPlaced(context.catalog) : kNothingRan);
   else if (context.catalog.measured() && report.stages.empty())

@@ -279,7 +279,9 @@ base::Status FileSink::finish(model::ProfileState state, const std::string& reas
   Impl& impl = *impl_;
   impl.join();
   if (!impl.status.ok()) {
-    static_cast<void>(impl.writer->finish(model::ProfileState::incomplete, impl.status.error().message));
+    // Where only a whole profile counts, nothing becomes of a part.
+    if (!impl.options.writer.onlyWhole)
+      static_cast<void>(impl.writer->finish(model::ProfileState::incomplete, impl.status.error().message));
     return impl.status;
   }
   model::RowSet cost;

@@ -36,7 +36,8 @@ class FileSink : public record::Sink {
   /// Errors are those of ProfileWriter::create.
   static base::Result<std::unique_ptr<FileSink>> create(const std::filesystem::path& path,
                                                         FileSinkOptions options = {});
-  /// Without a call of finish(), what was taken is written and the state stays `running`.
+  /// Without a call of finish(), what was taken is written and the state stays `running`; with
+  /// WriterOptions::onlyWhole it is removed.
   ~FileSink() override;
 
   /// When it returns, everything taken so far and `rows` can be read. After a failure the file holds what was

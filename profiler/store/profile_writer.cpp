@@ -127,7 +127,7 @@ base::Status ProfileWriter::Impl::write(PreparedCommit& commit) {
   payloadBytes += commit.payloadBytes();
   totals = next;
   pyramid = std::move(commit.pyramid);
-  return commit.hasCall ? publish() : base::Status();
+  return commit.hasCall && !options.onlyWhole ? publish() : base::Status();
 }
 
 /// Gives the file its final name, which may replace an older file. A database that is open is never renamed.
@@ -174,7 +174,8 @@ base::Status ProfileWriter::Impl::commitFirst(const PreparedCommit& commit, Tota
   removeWithSiblings(temporary);
   base::Status status = writeTemporary(commit.batches, next);
   std::error_code failed;
-  const fs::path& first = fs::exists(path, failed) && !commit.hasCall ? part : path;
+  const bool waits = options.onlyWhole || (fs::exists(path, failed) && !commit.hasCall);
+  const fs::path& first = waits ? part : path;
   if (status.ok()) status = moveInto(temporary, first);
   if (!status.ok()) return removeWithSiblings(temporary), ofFirstCommit(status.error());
   place = first;
@@ -332,7 +333,7 @@ base::Status ProfileWriter::finish(model::ProfileState state, const std::string&
   if (impl.finished) return base::internalError(impl.path.string() + ": the profile has been ended before.");
   const bool completes = state == model::ProfileState::complete;
   if (!impl.place.empty() || completes) PIPESCOPE_TRY(impl.end(lastRows, state, reason));
-  if (completes) PIPESCOPE_TRY(impl.publish());
+  if (completes || (impl.options.onlyWhole && !impl.place.empty())) PIPESCOPE_TRY(impl.publish());
   impl.close();
   impl.lock.release();
   impl.finished = true;

@@ -17,6 +17,9 @@ struct WriterOptions {
   std::chrono::milliseconds patience = kLockPatience;
   /// What may be replaced. Something else at the path is refused.
   base::OutputRules rules = {};
+  /// Nothing is at the path, and an older file stays there, until finish() has written everything. A profile
+  /// of which a part only could be written is of no use, such as that of an import.
+  bool onlyWhole = false;
   /// Number of threads that code blocks: that of the caller, and others that the writer starts if there is
   /// enough to do.
   std::size_t threads = 1;

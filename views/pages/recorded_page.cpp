@@ -131,9 +131,10 @@ class RecordedPage : public shell::Page {
       for (const auto& [key, part] : parts)
         bar.push_back({part.first, part.second, numberIn(row[columnNamed(table, key)]),
                        part.second == ColourRole::otherWait});
-      if (std::holds_alternative<std::monostate>(hostIdle))
-        bar.push_back(
-            {tr("idle"), ColourRole::otherWait, numberIn(row[columnNamed(table, "idle_cycles")]), true});
+      const bool launches = !std::holds_alternative<std::monostate>(hostIdle);
+      bar.push_back({launches ? tr("idle, launch not known") : tr("idle"),
+                     launches ? ColourRole::otherPass : ColourRole::otherWait,
+                     numberIn(row[columnNamed(table, "unknown_idle_cycles")]), true});
       bars.push_back(std::move(bar));
       names << wordsIn(row[columnNamed(table, "device_name")]);
       notes << tr("idle %1").arg(text(formatCell(row[columnNamed(table, "idle_share")], Format::fraction)));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profiler/base/version.h"
+#include "profiler/import/read/trace_format.h"
 #include "views/shell/command_palette.h"
 #include "views/shell/glossary.h"
 #include "views/shell/keys_dialog.h"
@@ -17,6 +18,14 @@ namespace pipescope::shell {
 namespace {
 
 const auto kOpenFolder = QStringLiteral("last_folder");
+
+/// Patterns of the files that the window opens as a profile, such as "*.pop *.json".
+QString profilePatterns() {
+  QString patterns = QStringLiteral("*.pop");
+  for (const std::string& suffix : importing::traceSuffixes())
+    patterns += QStringLiteral(" *") + QString::fromStdString(suffix);
+  return patterns;
+}
 
 }  // namespace
 
@@ -31,11 +40,10 @@ void WindowDialogs::open(QDialog* dialog) {
 }
 
 void WindowDialogs::chooseFile() {
-  auto* dialog =
-      new QFileDialog(&window_, tr("Open a profile"), window_.settings().value(kOpenFolder).toString(),
-                      tr("Profiles and traces (*.pop *.json *.json.gz *.zip *.tar *.tar.gz *.tgz *.csv *.et "
-                         "*.pftrace *.perfetto-trace);;Configurations and models to run (*.toml "
-                         "*.onnx);;All files (*)"));
+  auto* dialog = new QFileDialog(
+      &window_, tr("Open a profile"), window_.settings().value(kOpenFolder).toString(),
+      tr("Profiles and traces (%1);;Configurations and models to run (*.toml *.onnx);;All files (*)")
+          .arg(profilePatterns()));
   dialog->setFileMode(QFileDialog::ExistingFile);
   connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
     window_.settings().setValue(kOpenFolder, QFileInfo(path).path());

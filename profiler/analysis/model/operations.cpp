@@ -125,8 +125,10 @@ class Aggregation {
     std::vector<Operation> list;
     std::unordered_map<std::string, std::size_t> index;
 
-    std::size_t at(const std::string& name, const Operation& first) {
-      const auto [known, isNew] = index.try_emplace(name, list.size());
+    std::size_t at(const std::string& name, const Operation& first) { return at(name, name, first); }
+    /// `key` tells rows of one name apart.
+    std::size_t at(const std::string& key, const std::string& name, const Operation& first) {
+      const auto [known, isNew] = index.try_emplace(key, list.size());
       if (isNew) {
         list.push_back(first);
         list.back().name = name;
@@ -163,7 +165,9 @@ class Aggregation {
 
   Place placeOf(const Operation& layer, const std::string& kind) {
     Place place;
-    place.layer = layers_.at(layer.name, layer);
+    // In a recorded run, kernels of one name may work for several blocks. A layer of a model belongs to one.
+    place.layer = catalog_.measured() ? layers_.at(layer.name + '\n' + layer.block, layer.name, layer)
+                                      : layers_.at(layer.name, layer);
     if (!layer.block.empty()) place.block = blocks_.at(layer.block, {"", "", layer.block, layer.stage, {}});
     place.kind = kinds_.at(kind, {"", kind, "", -1, {}});
     place.stage = layer.stage;

@@ -6,6 +6,7 @@
 #include <compare>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -190,6 +191,16 @@ class AcceleratorReader {
   }
   static constexpr Ticks kTaken{INT64_MIN};
 
+  /// When the first of the works that start together was launched, as far as that is known.
+  static std::optional<Ticks> firstLaunch(std::span<const Work> works) {
+    std::optional<Ticks> first;
+    for (const Work& work : works) {
+      if (work.start != works.front().start) break;
+      if (work.launch && (!first || *work.launch < *first)) first = work.launch;
+    }
+    return first;
+  }
+
   AcceleratorTimes timesOf(model::DeviceId device, const std::vector<Work>& works) {
     AcceleratorTimes times;
     times.device = device;
@@ -201,7 +212,8 @@ class AcceleratorReader {
     base::Intervals busy, compute, communication;
     double delays = 0;
     Ticks busyUntil = times.start;
-    for (const Work& work : works) {
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      const Work& work = works[i];
       const ProgramNames& names = namesOf(work.program);
       WorkSum& sum = times.categories[names.category];
       ++sum.count;
@@ -209,8 +221,11 @@ class AcceleratorReader {
       categories[names.category].add(work.start, work.end);
       ++times.count;
       times.launchable += names.work || work.launch ? 1 : 0;
-      if (work.start > busyUntil && work.launch)
-        times.hostIdle += std::clamp(*work.launch, busyUntil, work.start) - busyUntil;
+      if (work.start > busyUntil) {
+        const std::optional<Ticks> launch = firstLaunch(std::span(works).subspan(i));
+        if (launch) times.hostIdle += std::clamp(*launch, busyUntil, work.start) - busyUntil;
+        if (!launch) times.unknownIdle += work.start - busyUntil;
+      }
       busyUntil = std::max(busyUntil, work.end);
       busy.add(work.start, work.end);
       if (!work.copies) (work.communicates ? communication : compute).add(work.start, work.end);
@@ -251,31 +266,61 @@ class AcceleratorReader {
     return host == marks_.end() ? std::vector<MarkedStep>() : host->second;
   }
 
-  /// Steps of one device follow each other, so each looks at the works from the first that reaches into it.
-  std::vector<MarkedStep> stepsOf(model::DeviceId device, const std::vector<Work>& works) {
+  /// The marks of a device's steps, by start. Several threads may mark the same step: a mark that begins in
+  /// the first half of the one before repeats it.
+  std::vector<MarkedStep> distinctMarks(model::DeviceId device) const {
     std::vector<MarkedStep> steps = marksOf(device);
     std::stable_sort(steps.begin(), steps.end(),
                      [](const MarkedStep& a, const MarkedStep& b) { return a.start < b.start; });
-    // Several threads may mark the same step. A mark that begins in the first half of the one before repeats
-    // it.
     std::vector<MarkedStep> kept;
     for (const MarkedStep& step : steps) {
       if (kept.empty() || 2 * step.start.count >= kept.back().start.count + kept.back().end.count)
         kept.push_back(step);
     }
-    steps = std::move(kept);
+    return kept;
+  }
+
+  /// For each mark the works that were launched within it, by start.
+  static std::vector<std::vector<const Work*>> launchedWithin(const std::vector<MarkedStep>& marks,
+                                                              const std::vector<Work>& works) {
+    std::vector<std::vector<const Work*>> own(marks.size());
+    for (const Work& work : works) {
+      if (!work.launch) continue;
+      const auto after = std::ranges::upper_bound(marks, *work.launch, {}, &MarkedStep::start);
+      if (after == marks.begin() || *work.launch >= std::prev(after)->end) continue;
+      own[static_cast<std::size_t>(std::prev(after) - marks.begin())].push_back(&work);
+    }
+    return own;
+  }
+
+  std::vector<MarkedStep> stepsOf(model::DeviceId device, const std::vector<Work>& works) {
+    std::vector<MarkedStep> steps = distinctMarks(device);
+    const auto launched = launchedWithin(steps, works);
     std::vector<Ticks> latestEnd;  // of this work and all before it
     for (const Work& work : works)
       latestEnd.push_back(latestEnd.empty() ? work.end : std::max(latestEnd.back(), work.end));
-    for (MarkedStep& step : steps) {
+    Ticks before(INT64_MIN);  // end of the step before
+    for (std::size_t s = 0; s < steps.size(); ++s) {
+      MarkedStep& step = steps[s];
       base::Intervals busy, compute, communication;
-      const auto reaches = std::upper_bound(latestEnd.begin(), latestEnd.end(), step.start);
-      for (auto i = static_cast<std::size_t>(reaches - latestEnd.begin());
-           i < works.size() && works[i].start < step.end; ++i) {
-        const Ticks from = std::max(works[i].start, step.start), to = std::min(works[i].end, step.end);
+      const auto add = [&](const Work& work, Ticks from, Ticks to) {
         busy.add(from, to);
-        if (!works[i].copies) (works[i].communicates ? communication : compute).add(from, to);
+        if (!work.copies) (work.communicates ? communication : compute).add(from, to);
+      };
+      const Ticks marked = step.start, ended = step.end;
+      // Works come in the order of their starts, so each step looks at those from the first that reaches into
+      // it.
+      const auto reaches = std::upper_bound(latestEnd.begin(), latestEnd.end(), marked);
+      for (auto i = static_cast<std::size_t>(reaches - latestEnd.begin());
+           i < works.size() && works[i].start < ended; ++i)
+        if (!works[i].launch) add(works[i], std::max(works[i].start, marked), std::min(works[i].end, ended));
+      step.start = std::clamp(before, marked, ended);
+      for (const Work* work : launched[s]) {
+        add(*work, work->start, work->end);
+        step.start = std::min(step.start, work->start);
+        step.end = std::max(step.end, work->end);
       }
+      if (!launched[s].empty()) before = step.end;
       step.busy = busy.unionLength();
       step.compute = compute.unionLength();
       step.communication = communication.unionLength();

@@ -14,7 +14,10 @@ struct WorkSum {
   Ticks active;  ///< time in which at least one of them runs
 };
 
-/// What an accelerator did during a training step that its host marks, from the mark's start to its end.
+/// What an accelerator did for a training step that its host marks. Work whose launch is known belongs to the
+/// step within which it was launched; other work belongs to the step during which it runs, as far as it does.
+/// The step begins with the mark, or where the work of the step before ends if that is later, and lasts until
+/// the mark and its own work have ended.
 struct MarkedStep {
   std::int64_t number = 0;
   Ticks start, end;
@@ -30,6 +33,7 @@ struct AcceleratorTimes {
   Ticks busy;                 ///< time in which at least one kernel or copy runs
   Ticks idle;                 ///< the rest
   Ticks hostIdle;             ///< part of idle before the host began to launch what ran next
+  Ticks unknownIdle;          ///< part of idle before work whose launch is not known
   std::int64_t launched = 0;  ///< kernels and copies whose launch is known
   std::int64_t count = 0;     ///< kernels and copies
   /// Of these, those that a host launches. Passes that a processor computes itself and operations without a

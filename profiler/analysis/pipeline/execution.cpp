@@ -45,7 +45,7 @@ base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, 
       device->add(placement, *segment, use->second, catalog);
   }));
   PIPESCOPE_TRY(forEachRowOfRun<model::Transfer>(source, run, [&](const model::Transfer& transfer) {
-    if (isLaunch(catalog, transfer)) return;
+    if (movesNothing(catalog, transfer)) return;
     for (const bool incoming : {false, true}) {
       const model::LaneId lane = incoming ? transfer.toLane : transfer.fromLane;
       if (DeviceSums* device = sums.find(catalog.deviceOf(lane)))

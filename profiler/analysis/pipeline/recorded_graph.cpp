@@ -119,6 +119,7 @@ class GraphBuilder {
     RecordedOperation operation{workerOf(p.device), p.stage, p.replica, p.iteration, typeOf(p)};
     operation.computes = isComputation(p.pass);
     graph_.passes += model::isComputePass(p.pass) ? 1 : 0;
+    graph_.numbered += model::isComputePass(p.pass) && p.microBatch >= 0 ? 1 : 0;
     operation.ticks = static_cast<double>((p.end - p.start).count);
     const std::size_t index = add(operation, p.start, p.end);
     placementOf_.push_back(&p);

@@ -24,6 +24,7 @@ struct RecordedGraph {
   OperationGraph graph;
   std::int32_t stages = 0, replicas = 0;
   std::int64_t passes = 0;  ///< operations that compute a stage's pass; the others are updates, collectives …
+  std::int64_t numbered = 0;  ///< of these, passes with a micro-batch: others wait for nothing
   /// Ticks of each iteration, from the first start to the last end of its operations; the longest, where it
   /// consists of operations that nothing joins.
   std::vector<double> iterations;

@@ -62,6 +62,14 @@ std::map<std::pair<std::int32_t, model::Pass>, double> countedPasses(const Repli
   return counts;
 }
 
+/// Finds out whether the passes of a recorded run state their steps and micro-batches.
+void findUnknown(const ReplicaRows& rows, StagesReport& report) {
+  const auto ofStage = [](const model::Placement& p) { return p.stage >= 0 && model::isComputePass(p.pass); };
+  report.stepsKnown = std::ranges::none_of(rows.placements, ofStage) || !rows.iterations.empty();
+  report.microBatchesKnown = std::ranges::none_of(
+      rows.placements, [&](const model::Placement& p) { return ofStage(p) && p.microBatch < 0; });
+}
+
 void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
   const double microBatches =
@@ -307,6 +315,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
     if (report.stages[i].index != static_cast<int>(i))
       return base::badInput("The profile's stages are not numbered from 0 without gap.");
   }
+  if (catalog.measured()) findUnknown(rows, report);
   addPasses(rows, catalog.measured(), report);
   addExchange(rows, catalog, report);
   compareStages(report);
@@ -316,7 +325,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   report.imbalanceForward = imbalance(report, [](const StageReport& s) { return s.forward; });
   report.imbalanceBackward =
       imbalance(report, [](const StageReport& s) { return s.recompute + s.backward + s.weightGradient; });
-  if (rows.run != nullptr && report.missing.empty()) {
+  if (rows.run != nullptr && report.missing.empty() && report.stepsKnown) {
     report.bubble = meanBubble(rows, catalog);
     addLostTime(rows, catalog, report);
   }

@@ -93,6 +93,12 @@ struct StagesReport {
   /// Stages of which a recorded run has no passes. The figures of the other stages are known then, and what
   /// compares these; the limiting stage, the bubble, the flush and the step time need all stages and are not.
   std::vector<int> missing;
+  /// False if no pass of a recorded run lies within an iteration: nobody knows its steps, so that the bubble,
+  /// the flush, the step time and what is given per iteration are not known.
+  bool stepsKnown = true;
+  /// False if passes of a recorded run do not state their micro-batch: what a stage takes for one is not
+  /// known, only what it takes compared with other stages.
+  bool microBatchesKnown = true;
   std::optional<SlowReplica> slowReplica;  ///< the slowest one; none: the replicas are alike
   std::vector<StageReport> stages;
   std::vector<BoundaryReport> boundaries;

@@ -158,6 +158,14 @@ Result<StragglersAnswer> stragglers(const model::ProfileSource& source, const Ca
         "no verdict on stragglers.";
     return answer;
   }
+  if (static_cast<double>(graph.numbered) < kPairedShare * static_cast<double>(graph.passes)) {
+    answer.why = fmt::format(
+        "Only {} of {} passes state their micro-batch, so nobody knows what the others wait for and there is "
+        "no "
+        "verdict on stragglers.",
+        graph.numbered, graph.passes);
+    return answer;
+  }
   const Coverage coverage = coverageOf(catalog);
   if (static_cast<double>(coverage.pairedMessages) < kPairedShare * static_cast<double>(coverage.messages)) {
     answer.why = fmt::format(

@@ -88,10 +88,9 @@ class UseReader {
     return {};
   }
 
-  /// True for arrows that move nothing between devices: launches of kernels, and those of a recorded trace
-  /// between lanes of one device, such as from an operator to its backward pass.
+  /// True for arrows, which move nothing, and for what a recorded trace moves between lanes of one device.
   bool isArrowWithin(const model::Transfer& row) const {
-    if (isLaunch(catalog_, row)) return true;
+    if (movesNothing(catalog_, row)) return true;
     const model::DeviceId device = catalog_.deviceOf(row.fromLane);
     return measured_ && device.valid() && device == catalog_.deviceOf(row.toLane);
   }

@@ -200,6 +200,7 @@ class FarReader {
   }
 
   void addTransfer(const model::Transfer& row) {
+    if (row.kind == model::TransferKind::arrow) return;
     const std::int32_t from = trace_.deviceOfLane(row.fromLane), to = trace_.deviceOfLane(row.toLane);
     const std::int32_t clock = from >= 0 ? from : to;
     if (clock < 0) return;

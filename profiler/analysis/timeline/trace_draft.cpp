@@ -54,6 +54,15 @@ base::Status TraceDraft::report(double from, std::size_t block, std::size_t bloc
   return {};
 }
 
+namespace {
+
+/// Older profiles hold the arrows of a recorded trace as copies from the host.
+bool isArrow(model::TransferKind kind) {
+  return kind == model::TransferKind::arrow || kind == model::TransferKind::hostIn;
+}
+
+}  // namespace
+
 Result<bool> TraceDraft::holdsArrowsOnly(std::size_t block) const {
   if (!catalog.measured()) return false;
   PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::Transfer>(block));
@@ -61,11 +70,10 @@ Result<bool> TraceDraft::holdsArrowsOnly(std::size_t block) const {
   if (kind >= ranges.size() || !ranges[kind].known) {
     // A profile in memory keeps no ranges.
     PIPESCOPE_ASSIGN(const model::Rows<model::Transfer> rows, source.block<model::Transfer>(block));
-    return std::ranges::all_of(
-        *rows, [](const model::Transfer& row) { return row.kind == model::TransferKind::hostIn; });
+    return std::ranges::all_of(*rows, [](const model::Transfer& row) { return isArrow(row.kind); });
   }
-  constexpr auto arrow = static_cast<std::int64_t>(model::TransferKind::hostIn);
-  return ranges[kind].smallest == arrow && ranges[kind].largest == arrow;
+  return ranges[kind].smallest == ranges[kind].largest &&
+         isArrow(static_cast<model::TransferKind>(ranges[kind].smallest));
 }
 
 }  // namespace pipescope::analysis

@@ -96,6 +96,7 @@ class DeviceRange {
                                    [&](std::int32_t index) { return row(index).end <= from_; });
     for (; at != lane.transfers.end() && row(*at).start < to_; ++at) {
       const model::Transfer& transfer = row(*at);
+      if (transfer.kind == model::TransferKind::arrow) continue;
       moving_.add(std::max(transfer.start, from_), std::min(transfer.end, to_));
       if (transfer.end > to_) continue;
       const bool host = !lane.peer.valid();

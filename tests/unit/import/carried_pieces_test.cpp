@@ -1,4 +1,4 @@
-#include "profiler/import/carried_pieces.h"
+#include "profiler/import/read/carried_pieces.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/import/event_sorter.h"
+#include "profiler/import/read/event_sorter.h"
 
 #include <gtest/gtest.h>
 

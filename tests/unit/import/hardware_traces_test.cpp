@@ -1,4 +1,5 @@
 // Traces of accelerators' profilers: Gaudi's CSV files, launches and flows, ranks.
+#include "profiler/import/recorded_pass.h"
 #include "tests/unit/import/import_fixture.h"
 
 namespace pipescope::importing {
@@ -67,7 +68,60 @@ TEST_F(HardwareTraces, JoinsLaunchesWithKernels) {
   ASSERT_EQ(flows.size(), 1U) << "the arrow from the kernel to its launch is not another one";
   EXPECT_EQ(flows[0].start.count, 0);
   EXPECT_EQ(flows[0].end.count, 8'000'000);
-  EXPECT_EQ(flows[0].kind, model::TransferKind::hostIn);
+  EXPECT_EQ(flows[0].kind, model::TransferKind::arrow);
+}
+
+/// A kernel that starts at the moment of the next launch has left the queue. Values at their changes, by
+/// hand.
+TEST_F(HardwareTraces, CountsTheLaunchesThatWait) {
+  const auto file = write("t.json", R"([
+    {"ph":"X","name":"launch","ts":0,"dur":1,"pid":7,"tid":7,"cat":"cuda_runtime","args":{"correlation":1}},
+    {"ph":"X","name":"launch","ts":10,"dur":1,"pid":7,"tid":7,"cat":"cuda_runtime","args":{"correlation":2}},
+    {"ph":"X","name":"launch","ts":20,"dur":1,"pid":7,"tid":7,"cat":"cuda_runtime","args":{"correlation":3}},
+    {"ph":"X","name":"a","ts":10,"dur":5,"pid":0,"tid":7,"cat":"kernel","args":{"correlation":1}},
+    {"ph":"X","name":"b","ts":30,"dur":5,"pid":0,"tid":7,"cat":"kernel","args":{"correlation":2}},
+    {"ph":"X","name":"c","ts":40,"dur":5,"pid":0,"tid":7,"cat":"kernel","args":{"correlation":3}}])");
+  ASSERT_TRUE(import(file).ok());
+  std::vector<std::pair<std::int64_t, double>> values;
+  for (const auto& sample : rows<model::CounterSample>())
+    values.emplace_back(sample.time.count / 1'000'000, sample.value);
+  EXPECT_EQ(values,
+            (std::vector<std::pair<std::int64_t, double>>{{0, 1}, {10, 1}, {20, 2}, {30, 1}, {40, 0}}));
+}
+
+/// A launch of a graph starts many kernels. Where the same number is used again, the later launch counts.
+TEST_F(HardwareTraces, CreditsAllKernelsOfAGraphToItsLaunch) {
+  const auto slice = [](const char* category, int pid, int at) {
+    return R"({"ph":"X","name":"n","dur":1,"tid":7,"args":{"correlation":5},"cat":")" +
+           std::string(category) + R"(","pid":)" + std::to_string(pid) + R"(,"ts":)" + std::to_string(at) +
+           "},";
+  };
+  std::string text = "[";
+  for (const int launch : {0, 1000}) {
+    text += slice("cuda_runtime", 9, launch);
+    for (const int kernel : {100, 150, 200}) text += slice("kernel", 0, launch + kernel);
+  }
+  ASSERT_TRUE(import(write("t.json", text + "{}]")).ok());
+  std::vector<std::pair<std::int64_t, std::int64_t>> launches;
+  for (const auto& row : rows<model::Transfer>())
+    launches.emplace_back(row.start.count / 1'000'000, row.end.count / 1'000'000);
+  std::sort(launches.begin(), launches.end());
+  EXPECT_EQ(launches, (std::vector<std::pair<std::int64_t, std::int64_t>>{
+                          {0, 100}, {0, 150}, {0, 200}, {1000, 1100}, {1000, 1150}, {1000, 1200}}));
+}
+
+TEST_F(HardwareTraces, FollowsArrowsStepByStep) {
+  ASSERT_TRUE(import(write("t.json", R"([{"ph":"X","name":"a","ts":0,"dur":4,"pid":1,"tid":1},
+    {"ph":"X","name":"b","ts":6,"dur":4,"pid":1,"tid":2},{"ph":"X","name":"c","ts":12,"dur":4,"pid":1,"tid":3},
+    {"ph":"s","id":1,"cat":"c","ts":2,"pid":1,"tid":1},{"ph":"t","id":1,"cat":"c","ts":7,"pid":1,"tid":2},
+    {"ph":"f","id":1,"cat":"c","ts":13,"pid":1,"tid":3}])"))
+                  .ok());
+  std::vector<std::pair<std::int64_t, std::int64_t>> arrows;
+  for (const auto& row : rows<model::Transfer>()) {
+    arrows.emplace_back(row.start.count / 1'000'000, row.end.count / 1'000'000);
+    EXPECT_EQ(row.kind, model::TransferKind::arrow) << "nothing moves";
+  }
+  EXPECT_EQ(arrows, (std::vector<std::pair<std::int64_t, std::int64_t>>{{2, 7}, {7, 13}}));
 }
 
 TEST_F(HardwareTraces, KeepsTheArrowsOfATrace) {

@@ -1,7 +1,8 @@
-#include "profiler/import/json_windows.h"
+#include "profiler/import/read/json_windows.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -28,7 +29,7 @@ struct Outcome {
   std::vector<std::string> events, findings;
   std::map<std::string, std::string> members;
   bool found = false;
-  std::int64_t oversized = 0;
+  std::int64_t oversized = 0, damaged = 0;
 };
 
 Outcome cut(const std::string& text, std::size_t bytes = 1 << 20, JsonWindows::Limits limits = {}) {
@@ -45,6 +46,7 @@ Outcome cut(const std::string& text, std::size_t bytes = 1 << 20, JsonWindows::L
   outcome.members = windows.members();
   outcome.found = windows.foundEvents();
   outcome.oversized = windows.oversizedEvents();
+  outcome.damaged = windows.damagedEvents();
   return outcome;
 }
 
@@ -196,6 +198,67 @@ TEST(JsonWindows, KnowsWhatIsNoTrace) {
     EXPECT_TRUE(outcome.events.empty()) << text;
   }
   EXPECT_TRUE(cut("[]").found);
+}
+
+/// Sixty events, as tools write them: one a line, over several lines, or all on one line.
+Texts eventsFor(int form) {
+  Texts events;
+  for (int i = 0; i < 60; ++i) {
+    const std::string n = std::to_string(i);
+    events.push_back(form == 1 ? "{\n    \"ph\": \"X\",\n    \"name\": \"e" + n +
+                                     "\",\n    \"args\": {\n      \"k\": " + n +
+                                     ",\n      \"dims\": [[1, 2], []]\n    },\n    \"ts\": " + n + "\n  }"
+                               : R"({"ph": "X", "name": "e)" + n + R"(", "ts": )" + n +
+                                     R"(, "args": {"k": )" + n + R"(, "dims": [[1, 2], []], "s": "x"}})");
+  }
+  return events;
+}
+
+std::string joined(const Texts& events, int form) {
+  std::string text = "{\"traceEvents\": [";
+  for (std::size_t i = 0; i < events.size(); ++i)
+    text += (i > 0 ? "," : "") + std::string(form == 0 ? "\n" : form == 1 ? "\n  " : "") + events[i];
+  return text + "\n], \"rank\": 3}";
+}
+
+/// A quote or bracket that is lost or doubled damages one event. The others are read, and the damage is
+/// counted.
+TEST(JsonWindows, OneLostCharacterDamagesOneEvent) {
+  for (const int form : {0, 1, 2}) {
+    const Texts events = eventsFor(form);
+    for (std::size_t place = 0; place < events[30].size(); ++place) {
+      if (std::string_view("\"{}[]").find(events[30][place]) == std::string_view::npos) continue;
+      for (const bool doubled : {false, true}) {
+        Texts damaged = events;
+        damaged[30].replace(place, 1, doubled ? 2 : 0, events[30][place]);
+        const Outcome outcome = cut(joined(damaged, form), 977, {.windowBytes = 300});
+        std::size_t whole = 0;
+        for (const std::string& event : outcome.events)
+          whole += std::ranges::count(events, event) > 0 && event != events[30] ? 1 : 0;
+        const std::string about = "form " + std::to_string(form) + ", place " + std::to_string(place) +
+                                  (doubled ? " doubled: " : " lost: ") + damaged[30];
+        EXPECT_GE(whole, 58U) << about;
+        EXPECT_EQ(outcome.members.count("rank"), 1U) << about;
+        EXPECT_TRUE(whole == 59 || outcome.damaged > 0) << about;
+      }
+    }
+  }
+}
+
+TEST(JsonWindows, DamageAtTheEndKeepsWhatFollowsTheEvents) {
+  Texts events = eventsFor(0);
+  events.back().erase(1, 1);
+  const Outcome outcome = cut(joined(events, 0));
+  EXPECT_EQ(outcome.events.size(), 59U);
+  EXPECT_EQ(outcome.damaged, 1);
+  EXPECT_EQ(outcome.members.at("rank"), "3");
+}
+
+TEST(JsonWindows, AStringMayHoldALineBreak) {
+  const Texts events = {"{\"name\": \"a\nb\", \"ts\": 1}", "{\"name\": \"c\", \"ts\": 2}"};
+  const Outcome outcome = cut("[" + events[0] + "," + events[1] + "]");
+  EXPECT_EQ(outcome.events, events);
+  EXPECT_EQ(outcome.damaged, 0);
 }
 
 }  // namespace

@@ -31,8 +31,13 @@ Arranged arrange(std::vector<TraceEvent> events, std::int64_t end = 1000) {
     result.slices.push_back(slice);
     return base::Status();
   });
-  std::stable_sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) {
-    return a.time != b.time ? a.time < b.time : a.duration > b.duration;
+  // The order of EventSorter.
+  const auto states = [](const TraceEvent& event) {
+    return event.kind == EventKind::complete || event.kind == EventKind::instant;
+  };
+  std::stable_sort(events.begin(), events.end(), [&](const TraceEvent& a, const TraceEvent& b) {
+    if (a.time != b.time) return a.time < b.time;
+    return states(a) != states(b) ? states(b) : a.duration > b.duration;
   });
   for (const TraceEvent& event : events) EXPECT_TRUE(lanes.add(event).ok());
   EXPECT_TRUE(lanes.finish(end).ok());
@@ -63,6 +68,43 @@ TEST(SliceLanes, JoinsBeginAndEnd) {
                make(Kind::end, 20), make(Kind::end, 50), make(Kind::begin, 50, 0, 4), make(Kind::end, 60)});
   EXPECT_EQ(rowsOf(arranged), (std::vector<Row>{{0, 0, 50}, {0, 50, 60}, {1, 10, 20}, {2, 12, 15}}));
   EXPECT_TRUE(arranged.findings.counts().empty());
+}
+
+/// The longer one encloses the other, whichever of them states its duration.
+TEST(SliceLanes, NestsWhatStartsTogether) {
+  EXPECT_EQ(rowsOf(arrange({make(Kind::complete, 0, 10), make(Kind::begin, 0), make(Kind::end, 20)})),
+            (std::vector<Row>{{0, 0, 20}, {1, 0, 10}}));
+  EXPECT_EQ(rowsOf(arrange({make(Kind::begin, 0), make(Kind::complete, 0, 10), make(Kind::end, 10)})),
+            (std::vector<Row>{{0, 0, 10}, {1, 0, 10}}));
+  EXPECT_EQ(rowsOf(arrange({make(Kind::begin, 0), make(Kind::complete, 0, 10), make(Kind::complete, 1, 1),
+                            make(Kind::end, 5), make(Kind::complete, 6, 2), make(Kind::complete, 12, 3)})),
+            (std::vector<Row>{{0, 0, 10}, {0, 12, 15}, {1, 0, 5}, {1, 6, 8}, {2, 1, 2}}));
+  EXPECT_EQ(
+      rowsOf(arrange({make(Kind::begin, 0, 0, 1), make(Kind::begin, 0, 0, 2), make(Kind::complete, 0, 10),
+                      make(Kind::complete, 0, 4), make(Kind::end, 5), make(Kind::end, 30)})),
+      (std::vector<Row>{{0, 0, 30}, {1, 0, 10}, {2, 0, 5}, {3, 0, 4}}));
+}
+
+/// What encloses a slice is known only when both have ended.
+TEST(SliceLanes, NamesWhatEnclosesSlicesThatStartTogether) {
+  for (const bool longer : {false, true}) {
+    Findings findings;
+    std::map<std::int64_t, std::vector<NameId>> around;
+    SliceLanes lanes(
+        findings,
+        [&](const Slice& slice, const TraceEvent& event) {
+          around[event.name.value].assign(slice.enclosing.begin(), slice.enclosing.end());
+          return base::Status();
+        },
+        {}, true);
+    for (const TraceEvent& event : {make(Kind::begin, 0, 0, 1), make(Kind::complete, 0, 10, 2),
+                                    make(Kind::complete, 1, 1, 3), make(Kind::end, longer ? 20 : 5, 0, 1)})
+      ASSERT_TRUE(lanes.add(event).ok());
+    ASSERT_TRUE(lanes.finish(30).ok());
+    EXPECT_EQ(around[1], longer ? std::vector<NameId>() : std::vector{NameId(2)});
+    EXPECT_EQ(around[2], longer ? std::vector{NameId(1)} : std::vector<NameId>());
+    EXPECT_EQ(around[3].size(), 2U);
+  }
 }
 
 TEST(SliceLanes, KeepsWhatHasNoEnd) {

@@ -1,4 +1,4 @@
-#include "profiler/import/time_text.h"
+#include "profiler/import/read/time_text.h"
 
 #include <gtest/gtest.h>
 

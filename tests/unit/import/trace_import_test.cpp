@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "profiler/import/inflated_source.h"
+#include "profiler/import/read/inflated_source.h"
 #include "tests/unit/import/import_fixture.h"
 
 namespace pipescope::importing {
@@ -85,6 +85,68 @@ TEST_F(TraceImport, KeepsWhatIsWholeOfADamagedTrace) {
   EXPECT_EQ(found[4], "events: z 19000000-20000000");
   EXPECT_EQ(summary->findings.size(), 6U);
   EXPECT_EQ(rows<model::Diagnostic>().size(), 6U);
+}
+
+TEST_F(TraceImport, ReadsCountersThatAreTexts) {
+  ASSERT_TRUE(import(write("t.json", R"([{"ph":"C","pid":1,"ts":1,"name":"memory","args":{"bytes":"5"}},
+    {"ph":"X","pid":1,"tid":1,"ts":3,"name":"step","dur":4},
+    {"args":{"bytes":"7.5"},"ph":"C","pid":1,"ts":3,"name":"memory"}])"))
+                  .ok());
+  std::vector<double> values;
+  for (const auto& sample : rows<model::CounterSample>()) values.push_back(sample.value);
+  EXPECT_EQ(values, (std::vector<double>{5, 7.5}));
+  const auto none =
+      import(write("n.json", R"([{"ph":"C","pid":1,"ts":1,"name":"memory","args":{"bytes":"many"}},
+    {"ph":"X","pid":1,"tid":1,"ts":3,"name":"step","dur":4}])"));
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(none->findings.size(), 1U) << "a counter without a number is counted";
+}
+
+/// JAX closes its events with an empty one.
+TEST_F(TraceImport, AnEmptyEventAtTheEndIsNoDamage) {
+  const auto summary =
+      import(write("t.json", R"({"traceEvents":[{"ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"name":"f"},{}]})"));
+  ASSERT_TRUE(summary.ok());
+  EXPECT_TRUE(summary->findings.empty());
+}
+
+TEST_F(TraceImport, ReadsCommasBehindTheLastMember) {
+  const auto summary = import(write("t.json", R"([{"ph":"X","ts":0,"dur":5,"name":"a"},
+    {"ph":"X","ts":10,"dur":5,"name":"b,}","args":{"x":[1,2, ],"y":1 ,}},
+    {"ph":"X","ts":20,"dur":5,"name":"c",},])"));
+  ASSERT_TRUE(summary.ok());
+  EXPECT_TRUE(summary->findings.empty());
+  EXPECT_EQ(slices(),
+            (Texts{"events: a 0-5000000", "events: b,} 10000000-15000000", "events: c 20000000-25000000"}));
+}
+
+/// A tool states 0 for events of its own. Whichever comes first, the few that lie apart are left out.
+TEST_F(TraceImport, LeavesOutTheFewEventsThatLieApart) {
+  for (const double zero : {5e9, 1.3e12, 1.7e15}) {  // µs: 83 minutes, 15 days, since 1970
+    for (const bool first : {true, false}) {
+      std::string text = "[", apart = R"({"ph":"X","name":"span","ts":0,"dur":1000},)";
+      if (first) text += apart;
+      for (int i = 0; i < 20; ++i)
+        text += R"({"ph":"X","name":"k","dur":50,"ts":)" +
+                std::to_string(static_cast<std::int64_t>(zero) + i * 100) + "},";
+      if (!first) text += apart;
+      const auto summary = import(write("t.json", text + "]"));
+      ASSERT_TRUE(summary.ok());
+      EXPECT_EQ(slices().size(), 20U) << zero;
+      EXPECT_EQ(rows<model::Run>().at(0).end.count, 1950 * std::int64_t{1'000'000}) << zero;
+      ASSERT_EQ(summary->findings.size(), 1U) << zero;
+      EXPECT_NE(summary->findings[0].find("is left out"), std::string::npos) << summary->findings[0];
+    }
+  }
+}
+
+TEST_F(TraceImport, KeepsEventsThatFormGroups) {
+  std::string text = "[";
+  for (const std::int64_t zero : {std::int64_t{0}, std::int64_t{5'000'000'000}})
+    for (int i = 0; i < 5; ++i)
+      text += R"({"ph":"X","name":"k","dur":50,"ts":)" + std::to_string(zero + i * 100) + "},";
+  ASSERT_TRUE(import(write("t.json", text + "]")).ok());
+  EXPECT_EQ(slices().size(), 10U);
 }
 
 TEST_F(TraceImport, MendsDamagedEscapes) {

@@ -260,6 +260,36 @@ void forge(const fs::path& path, BlockRecord record) {
              ", bytes_crc32 = 0, ranges = x'', crc32 = " + crc + " WHERE id = " + std::to_string(record.id));
 }
 
+/// Many rows of a table may refer to one long text, so that a small file claims to hold any amount of text.
+TEST(Damage, RowsThatShareTheirTextAreRefused) {
+  constexpr std::size_t kLong = 200'000, kRows = 60;
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  model::RowSet rows;
+  rows.of<model::Property>().push_back({"long", std::string(kLong, 'x')});
+  for (std::size_t i = 1; i < kRows; ++i) rows.of<model::Property>().push_back({"k", "v"});
+  writeProfile(path, {rows});
+  const auto number = [&](const char* sql) {
+    return static_cast<std::size_t>(selectNumbers(path, sql).at(0));
+  };
+  const std::size_t page =
+      (number("SELECT rootpage FROM sqlite_master WHERE name = 'property'") - 1) * number("PRAGMA page_size");
+  std::string bytes = readFile(path);
+  // A page of rows begins with its kind (13), its number of rows at byte 3, and their places from byte 8 on.
+  ASSERT_EQ(bytes[page], 13);
+  ASSERT_EQ(static_cast<std::size_t>(bytes[page + 4]), kRows);
+  for (std::size_t i = 1; i < kRows; ++i) bytes.replace(page + 8 + 2 * i, 2, bytes, page + 8, 2);
+  writeFile(path, bytes);
+  const auto reader = ProfileReader::open(path);
+  // The first rows whose texts are longer than the file together.
+  const std::string refused = "row " + std::to_string(bytes.size() / (kLong + 4)) + " is damaged";
+  if (!reader.ok()) {
+    EXPECT_NE(reader.error().message.find(refused), std::string::npos) << reader.error().message;
+  } else {
+    EXPECT_THAT((*reader)->rows<model::Property>(), FailsWith(refused));
+  }
+}
+
 TEST(Damage, ForgedCountsReserveNoMemory) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
   const Folder folder;

@@ -11,8 +11,8 @@
 
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/gaudi/card.h"
-#include "profiler/import/byte_source.h"
-#include "profiler/import/trace_files.h"
+#include "profiler/import/read/byte_source.h"
+#include "profiler/import/read/trace_files.h"
 
 namespace pipescope::conformance {
 namespace {
@@ -34,7 +34,7 @@ std::map<std::string, Moments> readEvents(const std::filesystem::path& path) {
           text.append(buffer.data(), *bytes);
         }
       },
-      damages);
+      damages, base::SilentProgress());
   EXPECT_TRUE(read.ok());
   std::map<std::string, Moments> events;
   std::istringstream lines(text);

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pipescope::importing {
+
+/// Where the events of a trace lie in time. It finds the few that lie far from all others: some tools state
+/// 0, or the time of another clock, for events of their own.
+class TimeSpread {
+ public:
+  /// In picoseconds; both must lie within ±53 days.
+  void add(std::int64_t start, std::int64_t end);
+
+  /// Few events on one side of all others.
+  struct Apart {
+    std::int64_t events = 0, distance = 0;  ///< picoseconds to the others
+    bool before = false;
+  };
+  struct Kept {
+    /// Of the other events: first start, last start, last end.
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    std::int64_t lastStart = std::numeric_limits<std::int64_t>::min(), last = lastStart;
+    std::vector<Apart> apart;
+  };
+  /// Events lie apart if ten times as many lie together, and the distance is more than ten minutes and twenty
+  /// times as long as the time that these take.
+  Kept kept() const;
+
+ private:
+  struct Minute {
+    std::int64_t events = 0, first = 0, lastStart = 0, last = 0;
+  };
+  std::map<std::int64_t, Minute> minutes_;
+  std::int64_t lastMinute_ = 0;
+  Minute* lastUsed_ = nullptr;
+};
+
+}  // namespace pipescope::importing
