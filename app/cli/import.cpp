@@ -3,8 +3,6 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -14,6 +12,7 @@
 #include "engine/numerics/thread_pool.h"
 #include "profiler/base/number_text.h"
 #include "profiler/base/printable.h"
+#include "profiler/base/text_file.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/recorder.h"
 #include "profiler/store/file_sink.h"
@@ -62,9 +61,7 @@ base::Result<std::set<std::int64_t>> ranksNamed(const std::string& text) {
 }
 
 base::Result<importing::Rules> readRules(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) return base::ioError(path + " cannot be read; name a file of rules with --rules.");
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(path, "file of rules"));
   PIPESCOPE_ASSIGN(importing::Rules rules, importing::Rules::parse(text, path));
   rules.append(importing::Rules::builtIn());
   return rules;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "profiler/base/number_text.h"
 #include "profiler/import/chakra_trace.h"
 #include "profiler/import/chrome_trace.h"
 #include "profiler/import/gaudi_csv.h"
@@ -152,7 +153,8 @@ std::optional<std::int64_t> TraceData::rank() const {
                                  std::regex::icase);
   const std::string file = std::filesystem::path(name).filename().string();
   std::smatch found;
-  if (std::regex_search(file, found, inName)) return std::stoll(found[found[1].matched ? 1 : 2].str());
+  if (std::regex_search(file, found, inName))
+    return base::wholeNumberOf(found[found[1].matched ? 1 : 2].str());
   return std::nullopt;
 }
 
