@@ -42,17 +42,25 @@ std::string withTypedPaths(std::string text);
 const std::vector<std::string>& arguments();
 /// The command line of the program as it was typed, without quotes. A profile records it.
 const std::string& commandLine();
-/// One table of a section as CSV; an empty name means the main one, and a note on standard error then lists
-/// the others.
-base::Result<std::string> csvOf(const sections::Section& section, const std::string& table);
-/// Refuses the option --table for formats other than CSV.
-base::Status refuseTable(const std::string& format, const std::string& table);
+/// The options of commands that write CSV.
+struct CsvOptions {
+  std::string table = {};  ///< of the section; empty: the main one
+  bool safe = false;       ///< spreadsheets take no cell for a formula
+};
+/// Adds --table with this help, and --csv-safe.
+void addCsvOptions(CLI::App& command, CsvOptions& options, const char* helpOfTable);
+void addCsvSafe(CLI::App& command, bool& safe);
+/// One table of a section as CSV. If no table is named, a note on standard error lists the others.
+base::Result<std::string> csvOf(const sections::Section& section, const CsvOptions& options);
+/// Refuses the options for formats other than CSV.
+base::Status refuseCsvOptions(const std::string& format, const CsvOptions& options);
 /// What every command says of its option --overwrite, in its help and where it refuses to replace a file.
 inline constexpr const char* kOverwriteHelp =
     "Also replace a file of another kind. Without it, only files of the kind that is written, and empty "
     "files, are replaced";
 inline constexpr const char* kOverwriteAdvice = "Choose another name, or pass --overwrite.";
-/// Writes to standard output. A full disk or a closed pipe is reported like any other error.
+/// Writes to standard output. A terminal gets control characters as escapes (base::printable). A full disk or
+/// a closed pipe is reported like any other error.
 int print(const std::string& text);
 
 }  // namespace pipescope::cli

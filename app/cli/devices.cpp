@@ -72,15 +72,15 @@ std::function<int()> setUpDevices(CLI::App& command) {
   command.add_option("--format", *format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
-  auto table = std::make_shared<std::string>();
-  command.add_option("--table", *table, "With --format csv: the table to write");
-  return [name, format, table] {
-    if (const base::Status fits = refuseTable(*format, *table); !fits.ok()) return fail(fits.error());
+  auto csv = std::make_shared<CsvOptions>();
+  addCsvOptions(command, *csv, "With --format csv: the table to write");
+  return [name, format, csv] {
+    if (const base::Status fits = refuseCsvOptions(*format, *csv); !fits.ok()) return fail(fits.error());
     const base::Result<sections::Section> section = name->empty() ? list() : describe(*name);
     if (!section.ok()) return fail(section.error());
     if (*format != "csv")
       return print(*format == "json" ? sections::toJson(*section) + "\n" : sections::toText(*section));
-    const base::Result<std::string> text = csvOf(*section, *table);
+    const base::Result<std::string> text = csvOf(*section, *csv);
     return text.ok() ? print(*text) : fail(text.error());
   };
 }

@@ -13,7 +13,8 @@ namespace pipescope::cli {
 namespace {
 
 struct DiffOptions {
-  std::string before, after, executable, format = "text", table;
+  std::string before, after, executable, format = "text";
+  CsvOptions csv;
   int most = 20;
   bool schema = false, overwrite = false;
   std::string output = "-";
@@ -58,7 +59,7 @@ base::Result<std::string> runDiff(const DiffOptions& options) {
   }
   if (options.after.empty())
     return base::badInput("Name the two profiles to compare: pipescope diff BEFORE AFTER.");
-  PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  PIPESCOPE_TRY(refuseCsvOptions(options.format, options.csv));
   const base::OutputRules rules{{options.before, options.after}, options.overwrite, kOverwriteAdvice};
   const bool html = options.format == "html";
   if (html) PIPESCOPE_TRY(base::checkOutput(options.output, base::FileKind::report, rules));
@@ -78,7 +79,7 @@ base::Result<std::string> runDiff(const DiffOptions& options) {
                                          {*after.reader, *after.catalog, after.executable}, found,
                                          {text ? options.most : 0, !text}));
   if (options.format == "json") return sections::toJson(section) + "\n";
-  if (options.format == "csv") return csvOf(section, options.table);
+  if (options.format == "csv") return csvOf(section, options.csv);
   return sections::toText(section);
 }
 
@@ -98,7 +99,7 @@ std::function<int()> setUpDiff(CLI::App& command) {
   command.add_option("-o,--output", options->output, "With --format html: the file; - for standard output")
       ->capture_default_str();
   command.add_flag("--overwrite", options->overwrite, "Also replace a file of another kind");
-  command.add_option("--table", options->table, "With --format csv: the table to write");
+  addCsvOptions(command, options->csv, "With --format csv: the table to write");
   command.add_flag("--schema", options->schema, "Print the JSON Schema of the comparison instead");
   return [options] {
     const base::Result<std::string> text = runDiff(*options);

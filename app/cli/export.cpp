@@ -1,5 +1,6 @@
 // pipescope export converts a profile to formats of other programs.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +9,10 @@
 #include <vector>
 
 #include "app/cli/command.h"
+#include "app/cli/progress_display.h"
+#include "profiler/base/csv_formulas.h"
 #include "profiler/base/output_file.h"
+#include "profiler/base/printable.h"
 #include "profiler/export/chakra.h"
 #include "profiler/export/chrome.h"
 #include "profiler/export/csv.h"
@@ -23,7 +27,7 @@ namespace {
 
 struct ExportOptions {
   std::string profile, format, output, executable, table = "placement";
-  bool steps = true, allCalls = false, overwrite = false, eventsOnly = false;
+  bool steps = true, allCalls = false, overwrite = false, eventsOnly = false, csvSafe = false;
   std::optional<std::int64_t> call;
 };
 
@@ -86,12 +90,24 @@ base::Status writeText(const ExportOptions& options, const store::ProfileReader&
   return exporting::exportChrome(request, write, progress);
 }
 
+/// Lines of CSV end with \r\n, of which a terminal needs no \r.
+std::string withoutReturns(std::string text) {
+  for (std::size_t at = text.find("\r\n"); at != std::string::npos; at = text.find("\r\n", at))
+    text.erase(at, 1);
+  return text;
+}
+
 /// Compresses the text if the file's name ends in ".gz".
 base::Status exportText(const ExportOptions& options, const store::ProfileReader& reader,
                         base::Progress& progress) {
   PIPESCOPE_ASSIGN(base::OutputFile file,
                    base::OutputFile::create(options.output, kindOf(options), rulesOf(options)));
-  const exporting::Writer write = [&](std::string_view text) { return file.write(text); };
+  const bool shown = base::isStandardOutput(options.output) && isatty(STDOUT_FILENO) != 0;
+  const exporting::Writer write = [&](std::string_view text) {
+    if (options.format != "csv" || !(shown || options.csvSafe)) return file.write(text);
+    const std::string safe = options.csvSafe ? base::withoutFormulas(text) : std::string(text);
+    return file.write(shown ? base::printable(withoutReturns(safe)) : safe);
+  };
   if (isGzip(options.output)) {
     exporting::GzipWriter gzip(base::gzipComment(kindOf(options)), write);
     PIPESCOPE_TRY(writeText(
@@ -104,7 +120,9 @@ base::Status exportText(const ExportOptions& options, const store::ProfileReader
 }
 
 base::Status runExport(const ExportOptions& options) {
-  base::SilentProgress progress;
+  // A signal ends the export at once, so only somebody who looks on needs to hear of it.
+  const std::unique_ptr<base::Progress> shown = makeProgress(isatty(STDERR_FILENO) != 0 ? "bar" : "off");
+  base::Progress& progress = *shown;
   if (options.allCalls && options.call)
     return base::badInput("--call selects one call and --all every call; leave one of them out.");
   if (options.format == "sqlite" && isGzip(options.output))
@@ -119,9 +137,12 @@ base::Status runExport(const ExportOptions& options) {
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
                    store::ProfileReader::open(options.profile));
   PIPESCOPE_TRY(base::checkOutput(options.output, kindOf(options), rulesOf(options)));
-  if (options.format == "sqlite")
-    return exporting::exportSqlite(*reader, options.output, progress, rulesOf(options));
-  return exportText(options, *reader, progress);
+  const base::Status written =
+      options.format == "sqlite"
+          ? exporting::exportSqlite(*reader, options.output, progress, rulesOf(options))
+          : exportText(options, *reader, progress);
+  finishProgress(progress);
+  return written;
 }
 
 /// An option that applies to some formats only.
@@ -177,8 +198,10 @@ std::function<int()> setUpExport(CLI::App& command) {
                         "Without the rows from which import restores the profile, such as settings, command "
                         "line, names of operators and memory (chrome, perfetto, chakra)"),
        {"chrome", "perfetto", "chakra"}}};
+  addCsvSafe(command, options->csvSafe);
   return [options, particular] {
     base::Status status = refuseOthers(particular, options->format);
+    if (status.ok()) status = refuseCsvOptions(options->format, {{}, options->csvSafe});
     if (status.ok()) status = runExport(*options);
     return status.ok() ? kDone : fail(status.error());
   };

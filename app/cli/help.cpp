@@ -3,14 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <span>
+#include <sstream>
+#include <string_view>
 
 #include "app/cli/command.h"
 #include "app/cli/documents.h"
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/user_folders.h"
 #include "engine/config/configuration_help.h"
 #include "engine/config/suggestion.h"
+#include "engine/devices/system_registry.h"
 
 namespace pipescope::cli {
+
+std::span<const std::pair<std::string_view, std::string_view>> embeddedGlossary();
+
 namespace {
 
 struct HelpOptions {
@@ -62,6 +71,36 @@ std::string configurationHelpOn(const std::string& topic) {
   return text;
 }
 
+/// What a word of the glossary means, which the window shows at headings, too.
+std::string glossaryHelpOn(const std::string& topic) {
+  std::string wanted = topic;
+  std::ranges::transform(wanted, wanted.begin(),
+                         [](unsigned char c) { return c == '_' ? ' ' : std::tolower(c); });
+  std::istringstream lines{std::string(embeddedGlossary().front().second)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    if (!line.starts_with("- ") || colon == std::string::npos) continue;
+    const std::string word = line.substr(2, colon - 2);
+    if (word == wanted || word + "s" == wanted)
+      return word + "\n" + config::wrapped(line.substr(colon + 2), config::kHelpWidth, "  ");
+  }
+  return {};
+}
+
+/// What a chip or system is.
+std::string systemHelpOn(const std::string& topic) {
+  devices::SystemOptions options;
+  options.userFolder = app::userConfigurationFolder();
+  const auto system = devices::makeSystem(topic, options);
+  if (!system.ok()) return {};
+  return fmt::format(
+      "{}\n{}", topic,
+      config::wrapped(fmt::format("{}. `pipescope run CONFIG.toml --system {}` emulates it; "
+                                  "`pipescope devices {}` shows its figures with their sources.",
+                                  (*system)->description(), topic, topic),
+                      config::kHelpWidth, "  "));
+}
+
 base::Result<std::string> explain(const CLI::App& program, const std::string& topic) {
   if (topic.empty()) return program.help();
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
@@ -71,11 +110,14 @@ base::Result<std::string> explain(const CLI::App& program, const std::string& to
   std::string word = topic;
   word.erase(0, std::min(word.size(), word.find_first_not_of('-')));
   if (text.empty()) text = helpOnCommandFlag(program, word);
+  if (text.empty()) text = glossaryHelpOn(topic);
+  if (text.empty()) text = systemHelpOn(topic);
   if (!text.empty()) return text;
   const std::string near = config::nearest(word, topics(program));
-  return base::badInput(fmt::format(
-      "There is no command, configuration key or flag \"{}\"{} `pipescope run --help-keys` lists all keys.",
-      topic, near.empty() ? "." : "; did you mean " + near + "?"));
+  return base::badInput(
+      fmt::format("There is no command, configuration key, flag, system or word of the glossary \"{}\"{} "
+                  "`pipescope run --help-keys` lists all keys.",
+                  topic, near.empty() ? "." : "; did you mean " + near + "?"));
 }
 
 base::Result<std::string> helpText(const CLI::App& program, const HelpOptions& options) {
@@ -92,7 +134,8 @@ std::function<int()> setUpHelp(CLI::App& command) {
       "topic", options->topic,
       "A command, a configuration key such as training.epochs, its environment variable, a flag such as "
       "--epochs or --fail-if, a value such as popart, or a table such as training, or a builder or optimizer "
-      "such as decoder or adamw, whose keys are listed then");
+      "such as decoder or adamw, whose keys are listed then, a system such as gaudi2, or a word of the "
+      "reports such as bubble");
   command.add_flag("--man", options->manual, "Print the manual page, for man -l");
   command.add_option("--completions", options->shell, "Print the completions of a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));

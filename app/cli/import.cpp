@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "engine/numerics/thread_pool.h"
 #include "profiler/base/number_text.h"
 #include "profiler/base/printable.h"
+#include "profiler/base/text_file.h"
 #include "profiler/import/read/trace_format.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/recorder.h"
@@ -62,17 +62,7 @@ base::Result<std::set<std::int64_t>> ranksNamed(const std::string& text) {
 }
 
 base::Result<importing::Rules> readRules(const std::string& path) {
-  constexpr std::size_t kMostBytes = 16 << 20;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  char buffer[65536];
-  while (file.read(buffer, sizeof buffer) || file.gcount() > 0) {
-    text.append(buffer, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMostBytes)
-      return base::badInput(path + " is larger than 16 MiB: this is no file of rules.");
-  }
-  if (file.bad() || !file.eof())
-    return base::ioError(path + " cannot be read; name a file of rules with --rules.");
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(path, "file of rules"));
   PIPESCOPE_ASSIGN(importing::Rules rules, importing::Rules::parse(text, path));
   rules.append(importing::Rules::builtIn());
   return rules;

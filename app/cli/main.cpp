@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -7,10 +9,13 @@
 
 #include "app/cli/command.h"
 #include "app/cli/help_format.h"
+#include "app/cli/progress_display.h"
 #include "app/cli/usage.h"
 #include "app/run/orders/replay_schedules.h"
 #include "engine/config/suggestion.h"
+#include "profiler/base/machine.h"
 #include "profiler/base/printable.h"
+#include "profiler/base/temporary_name.h"
 #include "profiler/base/version.h"
 #include "profiler/sections/replays.h"
 
@@ -22,8 +27,10 @@ int exitStatus(base::ErrorKind kind) {
     case base::ErrorKind::io:
       return kBadInput;
     case base::ErrorKind::refused:
-    case base::ErrorKind::cancelled:
+    case base::ErrorKind::machine:
       return kAnswerIsNo;
+    case base::ErrorKind::cancelled:
+      return interruptStatus();
     case base::ErrorKind::internal:
       return kInternalFault;
   }
@@ -72,11 +79,13 @@ std::string withTypedPaths(std::string text) {
 }
 
 int fail(const base::Error& error) {
-  std::fprintf(stderr, "pipescope: %s\n", base::printable(asSentence(withTypedPaths(error.message))).c_str());
+  std::fprintf(stderr, "pipescope: %s\n",
+               base::printable(base::shortWords(asSentence(withTypedPaths(error.message)))).c_str());
   return exitStatus(error.kind);
 }
 
-int print(const std::string& text) {
+int print(const std::string& given) {
+  const std::string text = isatty(STDOUT_FILENO) != 0 ? base::printable(given) : given;
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
     return kDone;
   return fail(base::ioError("Cannot write to standard output: the disk is full or the reader has gone."));
@@ -183,9 +192,12 @@ int main(int argc, char** argv) {
   pipescope::base::setCheckHandler(pipescope::cli::onBrokenInvariant);
   std::signal(SIGXFSZ,
               SIG_IGN);  // A file that reaches the limit of its size is then reported like a full disk.
+  pipescope::base::endOnMachineTrouble("pipescope", pipescope::cli::kAnswerIsNo);
+  pipescope::base::removeTemporaryFilesOnSignals();
   try {
     return pipescope::cli::runMain(argc, argv);
   } catch (const std::exception& error) {
+    if (const auto trouble = pipescope::base::machineTrouble(error)) return pipescope::cli::fail(*trouble);
     std::fprintf(stderr, "pipescope: internal fault: %s\n", error.what());
     return pipescope::cli::kInternalFault;
   }

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "profiler/base/number_text.h"
+
 namespace pipescope::cli {
 namespace {
 
@@ -24,7 +26,7 @@ std::optional<std::int64_t> numberAtEnd(const std::string& name) {
   while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9') --first;
   constexpr std::size_t kMostDigits = 9;
   if (first == name.size() || name.size() - first > kMostDigits) return std::nullopt;
-  return std::stoll(name.substr(first));
+  return base::wholeNumberOf(std::string_view(name).substr(first));
 }
 
 /// Refused: what comes before the numbered layers, or after them, in several stages or away from the ends.

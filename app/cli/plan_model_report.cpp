@@ -278,7 +278,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json modelNumber(double value) {
-  return std::strtod(sections::plainNumber(value).c_str(), nullptr);
+  return base::numberOf(sections::plainNumber(value)).value_or(value);
 }
 
 Json stagesJson(const TriedPlan& tried) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "profiler/base/number_text.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::cli {
@@ -126,7 +127,7 @@ std::string toText(const ProfilePlan& planned) {
 namespace {
 
 nlohmann::ordered_json planNumber(double value) {
-  return std::strtod(sections::plainNumber(value).c_str(), nullptr);
+  return base::numberOf(sections::plainNumber(value)).value_or(value);
 }
 nlohmann::ordered_json planNumber(const std::optional<double>& value) {
   return value ? planNumber(*value) : nlohmann::ordered_json();

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
@@ -10,6 +9,7 @@
 #include "app/cli/poprun_launch.h"
 #include "profiler/base/nearest.h"
 #include "profiler/base/output_file.h"
+#include "profiler/base/text_file.h"
 
 namespace pipescope::cli {
 namespace {
@@ -41,9 +41,8 @@ FlagsJson configurationOf(const PoprunRequest& r) {
 
 /// Takes from a file what was not given as a flag.
 base::Status importConfiguration(const CLI::App& command, PoprunOptions& options) {
-  std::ifstream file(options.importFile);
-  if (!file) return base::badInput(fmt::format("--import-config: cannot read {}.", options.importFile));
-  const FlagsJson json = FlagsJson::parse(file, nullptr, false);
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(options.importFile, "launch configuration"));
+  const FlagsJson json = FlagsJson::parse(text, nullptr, false);
   if (!json.is_object())
     return base::badInput(fmt::format("--import-config: {} is no JSON object.", options.importFile));
   PoprunRequest& r = options.request;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "app/run/request/instance_launch.h"
+#include "profiler/base/number_text.h"
 #include "profiler/store/end_profile.h"
 #include "profiler/store/profile_path.h"
 
@@ -33,7 +34,7 @@ void forwardSignal(int signal) {
 
 int instanceIndex() {
   const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  return rank == nullptr ? 0 : std::atoi(rank);
+  return rank == nullptr ? 0 : static_cast<int>(base::wholeNumberOf(rank).value_or(0));
 }
 
 std::string hostName() {
@@ -109,11 +110,15 @@ int runInstance(const std::vector<std::string>& program, const std::filesystem::
   setenv(app::kLauncherFolder, own.c_str(), 1);
   std::signal(SIGTERM, forwardSignal);
   std::signal(SIGINT, forwardSignal);
+  if (std::signal(SIGHUP, forwardSignal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // if mpirun is killed
+  if (getppid() != parent) return 128 + SIGTERM;
   // A signal that comes before the program has a number must wait for it.
   sigset_t forwarded;
   sigemptyset(&forwarded);
   sigaddset(&forwarded, SIGTERM);
   sigaddset(&forwarded, SIGINT);
+  sigaddset(&forwarded, SIGHUP);
   sigprocmask(SIG_BLOCK, &forwarded, nullptr);
   instanceChild = fork();
   sigprocmask(SIG_UNBLOCK, &forwarded, nullptr);

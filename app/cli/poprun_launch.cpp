@@ -1,7 +1,11 @@
 #include "app/cli/poprun_launch.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +15,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <sstream>
 
 #include "app/cli/poprun_instance.h"
+#include "profiler/base/text_file.h"
 
 namespace pipescope::cli {
 namespace {
@@ -25,8 +30,9 @@ constexpr int kMostIpusOfProcess = 64, kMostIpus = 256, kIpusOfDomain = 64;
 
 pid_t mpirunChild = -1;
 
+/// mpirun does not know SIGHUP, so a terminal that is closed ends it like SIGTERM.
 void passSignalOn(int signal) {
-  if (mpirunChild > 0) kill(mpirunChild, signal);
+  if (mpirunChild > 0) kill(mpirunChild, signal == SIGHUP ? SIGTERM : signal);
 }
 
 /// The file of a program on PATH; empty: there is none.
@@ -43,18 +49,51 @@ std::string findProgram(const std::string& name) {
   return "";
 }
 
-/// A folder in which instances report how they ended. It is removed with the object.
+constexpr const char* kReportFolders = "pipescope-poprun-";
+
+/// Locks a launcher's file, which it does until it ends. -1: another launcher holds it, or there is none.
+int lockLauncher(const fs::path& folder, int flags) {
+  const int file = open((folder / kLauncherHere).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  if (file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  close(file);
+  return -1;
+}
+
+/// Removes the folders of this user's launchers that were killed.
+void removeAbandonedFolders(const fs::path& place) {
+  std::error_code error;
+  std::vector<fs::path> folders;
+  for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with(kReportFolders)) folders.push_back(it->path());
+  }
+  for (const fs::path& folder : folders) {
+    struct stat status {};
+    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+      continue;
+    const int lock = lockLauncher(folder, 0);
+    if (lock < 0) continue;
+    fs::remove_all(folder, error);
+    close(lock);
+  }
+}
+
+/// A folder in which instances report how they ended. It is removed with the object, or by the next launcher.
 class ReportFolder {
  public:
   ReportFolder() {
-    std::string pattern = (fs::temp_directory_path() / "pipescope-poprun-XXXXXX").string();
+    std::error_code error;
+    const fs::path place = fs::temp_directory_path(error);
+    if (error) return;
+    removeAbandonedFolders(place);
+    std::string pattern = (place / (std::string(kReportFolders) + "XXXXXX")).string();
     if (mkdtemp(pattern.data()) == nullptr) return;
     path_ = pattern;
-    std::ofstream(path_ / kLauncherHere).flush();
+    lock_ = lockLauncher(path_, O_CREAT);
   }
   ~ReportFolder() {
     std::error_code error;
     if (!path_.empty()) fs::remove_all(path_, error);
+    if (lock_ >= 0) close(lock_);
   }
   ReportFolder(const ReportFolder&) = delete;
   ReportFolder& operator=(const ReportFolder&) = delete;
@@ -62,20 +101,39 @@ class ReportFolder {
 
  private:
   fs::path path_;
+  int lock_ = -1;
 };
 
 base::Result<int> waitFor(const std::vector<std::string>& command) {
+  // A signal that comes before mpirun has a number must wait for it.
+  sigset_t passed, before;
+  sigemptyset(&passed);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&passed, signal);
+  sigprocmask(SIG_BLOCK, &passed, &before);
+  const pid_t launcher = getpid();
   mpirunChild = fork();
-  if (mpirunChild < 0) return base::ioError(fmt::format("Cannot start mpirun: {}.", std::strerror(errno)));
+  if (mpirunChild < 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    return base::machineError(fmt::format("Cannot start mpirun: {}.", std::strerror(errno)));
+  }
   if (mpirunChild == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // mpirun must not outlive its launcher, even if that is killed
+    if (getppid() != launcher) _exit(127);
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+      struct sigaction now {};
+      if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) std::signal(signal, SIG_DFL);
+    }
+    sigprocmask(SIG_SETMASK, &before, nullptr);
     std::vector<char*> words;
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     execv(words.front(), words.data());
     _exit(127);
   }
-  std::signal(SIGINT, passSignalOn);
-  std::signal(SIGTERM, passSignalOn);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    if (std::signal(signal, passSignalOn) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   int status = 0;
   while (waitpid(mpirunChild, &status, 0) < 0 && errno == EINTR) {
   }
@@ -96,6 +154,31 @@ base::Status addRange(const std::string& before, const std::string& part, const 
     return badInput(fmt::format("--host: \"{}\" is no range of numbers: write host[0-2,4].", part));
   for (int number = from; number <= to; ++number)
     hosts.push_back(fmt::format("{}{:0{}}{}", before, number, first.size(), after));
+  return {};
+}
+
+}  // namespace
+
+namespace {
+
+/// ssh would take such a name for an option.
+base::Status refuseDash(const std::string& host, const std::string& option) {
+  const std::size_t at = host.rfind('@');
+  if (!host.starts_with('-') && (at == std::string::npos || host.substr(at + 1, 1) != "-")) return {};
+  return badInput(
+      fmt::format("{}: \"{}\" is no name of a host, because it begins with a dash.", option, host));
+}
+
+/// The names that a host file of mpirun begins its lines with.
+base::Status checkHostFile(const std::string& path) {
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(path, "host file"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string::npos || line[first] == '#') continue;
+    PIPESCOPE_TRY(
+        refuseDash(line.substr(first, line.find_first_of(" \t\r", first) - first), "--hostfile " + path));
+  }
   return {};
 }
 
@@ -124,6 +207,7 @@ base::Result<std::vector<std::string>> expandHosts(const std::string& names) {
       from = comma + 1;
     }
   }
+  for (const std::string& host : hosts) PIPESCOPE_TRY(refuseDash(host, "--host"));
   return hosts;
 }
 
@@ -217,7 +301,7 @@ base::Status completePoprun(PoprunRequest& request) {
     return badInput("--host and --hostfile exclude each other: leave one of them out.");
   if (!request.hostFile.empty() && !fs::exists(request.hostFile))
     return badInput(fmt::format("--hostfile: there is no file {}.", request.hostFile));
-  return {};
+  return request.hostFile.empty() ? base::Status() : checkHostFile(request.hostFile);
 }
 
 std::string poprunTopology(const PoprunRequest& request) {

@@ -9,20 +9,38 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/terminal.h"
+#include "profiler/base/temporary_name.h"
 
 namespace pipescope::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0;   ///< the number of the first signal
+volatile std::sig_atomic_t acknowledged = 0;  ///< the work has seen it, and ends by itself
+
+/// Work that does not ask within this time whether to stop has nothing to save, and is ended.
+constexpr unsigned kPatienceSeconds = 1;
+
+void onAlarm(int) {
+  if (acknowledged != 0) return;
+  const int signal = interrupted;
+  base::removeTemporaryFiles();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
 
 void onInterrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
+  interrupted = signal;
+  base::removeTemporaryFilesOn(signal);
+  alarm(kPatienceSeconds);
 }
 
 class Display : public base::Progress {
  public:
-  bool cancelled() const override { return interrupted != 0; }
+  bool cancelled() const override {
+    if (interrupted == 0) return false;
+    acknowledged = 1;
+    return true;
+  }
   virtual void finish() {}
 
  protected:
@@ -48,8 +66,7 @@ class Silent : public Display {
 class Plain : public Display {
  public:
   void report(double fraction, std::string_view what) override {
-    if (isDue(fraction, std::chrono::seconds(1)))
-      std::fprintf(stderr, "%3.0f %%  %.*s\n", fraction * 100, static_cast<int>(what.size()), what.data());
+    if (isDue(fraction, std::chrono::seconds(1))) fmt::print(stderr, "{:3.0f} %  {}\n", fraction * 100, what);
   }
 };
 
@@ -93,11 +110,17 @@ class Bar : public Display {
 }  // namespace
 
 void catchInterrupts() {
+  std::signal(SIGALRM, onAlarm);
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
   // A terminal that is closed ends a run like Ctrl-C, unless the run was started by nohup.
   if (std::signal(SIGHUP, onInterrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);  // the run continues if the reader of its progress has ended
+}
+
+int interruptStatus() {
+  constexpr int kBySignal = 128;  // as shells say it
+  return kBySignal + (interrupted != 0 ? interrupted : SIGINT);
 }
 
 std::unique_ptr<base::Progress> makeProgress(const std::string& mode) {

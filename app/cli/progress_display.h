@@ -18,8 +18,11 @@ std::unique_ptr<base::Progress> makeProgress(const std::string& mode);
 /// Ends the line of a bar, so that later output starts on a new line.
 void finishProgress(base::Progress& progress);
 
-/// After this call, the first SIGINT or SIGTERM asks the work to stop (Progress::cancelled), and the second
-/// ends the program.
+/// After this call, the first SIGINT, SIGTERM or SIGHUP asks the work to stop (Progress::cancelled). The
+/// second ends the program, and so does the first if the work does not ask within a second.
 void catchInterrupts();
+
+/// The exit status of work that a signal stopped: 128 and the number of the signal.
+int interruptStatus();
 
 }  // namespace pipescope::cli

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
 #include "app/cli/command.h"
 #include "profiler/base/output_file.h"
 #include "profiler/base/printable.h"
+#include "profiler/base/text_file.h"
 #include "profiler/export/html/html.h"
 #include "profiler/sections/figure_check.h"
 #include "profiler/sections/planned.h"
@@ -27,7 +26,8 @@ using sections::Check;
 using sections::Section;
 
 struct ReportOptions {
-  std::string profile, executable, format = "text", table, baseline, schedule, order;
+  std::string profile, executable, format = "text", baseline, schedule, order;
+  CsvOptions csv;
   std::vector<std::string> sections, failIf;
   std::int64_t tile = -1;
   bool schema = false, overwrite = false;
@@ -46,9 +46,7 @@ std::vector<std::string> allSections() {
 base::Result<std::optional<replay::PlannedOrder>> plannedOrder(const ReportOptions& options) {
   if (!options.schedule.empty()) return std::optional(replay::PlannedOrder{options.schedule, {}});
   if (options.order.empty()) return std::optional<replay::PlannedOrder>();
-  std::ifstream file(options.order, std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) return base::ioError(options.order + " cannot be read; name a file of passes with --order.");
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(options.order, "file of passes"));
   PIPESCOPE_ASSIGN(replay::PlannedOrder plan, replay::parsePlan(text, options.order));
   return std::optional(std::move(plan));
 }
@@ -124,7 +122,7 @@ base::Result<std::string> renderCsv(const ReportOptions& options, const std::vec
     return base::badInput(fmt::format(
         "CSV holds one table. Choose a section with --section ({}) and one of its tables with --table.",
         fmt::join(allSections(), ", ")));
-  return csvOf(made.front(), options.table);
+  return csvOf(made.front(), options.csv);
 }
 
 base::Result<std::string> render(const ReportOptions& options, const std::vector<Section>& made) {
@@ -164,7 +162,7 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
     return base::badInput(
         "--schedule and --order name the plan that is compared with the recording; they go with --section "
         "planned.");
-  PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  PIPESCOPE_TRY(refuseCsvOptions(options.format, options.csv));
   if (isHtml(options) && !options.sections.empty())
     return base::badInput("A report in HTML has the sections of its page: leave out --section.");
   if (!isHtml(options) && (options.output != "-" || options.overwrite))
@@ -266,14 +264,16 @@ std::function<int()> setUpReport(CLI::App& command) {
   command.add_option("--format", options->format, "text, json, csv (one table) or html (a web page)")
       ->check(CLI::IsMember({"text", "json", "csv", "html"}))
       ->capture_default_str();
-  command.add_option("--table", options->table, "With --format csv: the table to write");
+  addCsvOptions(command, options->csv, "With --format csv: the table to write");
   command.add_option("-o,--output", options->output, "With --format html: the file; - for standard output")
       ->capture_default_str();
   command.add_flag("--overwrite", options->overwrite, "Also replace a file of another kind");
   command
       .add_option("--fail-if", options->failIf,
                   "Exit 1 where this holds: 'stages.imbalance > 1.2', 'stages.stages[*].share > 0.4' (any "
-                  "of them), 'execution.time_us > 1.05 * baseline'; repeatable. Without --section only "
+                  "of them), 'execution.time_us > 1.05 * baseline', 'execution.time_us > 1.5 ms', "
+                  "'summary.bound_by == "
+                  "compute'; repeatable. Without --section only "
                   "the values that fail are printed")
       ->allow_extra_args(false);
   command.add_option("--baseline", options->baseline,

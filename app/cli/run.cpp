@@ -143,11 +143,11 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, Ty
       app::runConfiguration(configuration, {output, commandLine(), rules}, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
-  if (!result->isFirst) return static_cast<int>(result->cancelled ? kAnswerIsNo : kDone);
+  if (!result->isFirst) return static_cast<int>(result->cancelled ? interruptStatus() : kDone);
   for (const std::string& notice : result->notices) say("note: " + typed.named(notice));
   sayWhatDoesNotFit(result->overflow, output);
   say(closingLine(*result, output));
-  if (result->cancelled) return static_cast<int>(kAnswerIsNo);
+  if (result->cancelled) return interruptStatus();
   const bool refusedToRun = !result->fits && configuration.boolean("execution.require_fit");
   return static_cast<int>(refusedToRun ? kAnswerIsNo : kDone);
 }

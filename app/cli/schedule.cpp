@@ -5,6 +5,7 @@
 
 #include "app/cli/command.h"
 #include "app/run/request/schedule_table.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::cli {
 namespace {
@@ -25,13 +26,12 @@ base::Result<std::vector<double>> costs(const std::string& text, const char* fla
   while (at <= text.size()) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, comma - at);
-    char* end = nullptr;
-    const double value = std::strtod(part.c_str(), &end);
-    if (part.empty() || *end != '\0' || !(value >= 0) || value > 1e9) {
+    const std::optional<double> value = base::numberOf(part);
+    if (!value || !(*value >= 0) || *value > 1e9) {
       return base::badInput(fmt::format(
           "{} must be costs between 0 and 1e9 separated by commas, but holds \"{}\".", flag, part));
     }
-    values.push_back(value);
+    values.push_back(*value);
     at = comma + 1;
   }
   const std::size_t stages = placeOfStage.size(), given = values.size();

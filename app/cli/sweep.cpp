@@ -28,7 +28,7 @@ struct SweepOptions {
   std::string output, profiles, format = "text", pareto, largest, smallest, knee, progress = "bar";
   std::vector<std::string> vary;
   int jobs = 0;
-  bool compileOnly = false, overwrite = false;
+  bool compileOnly = false, overwrite = false, csvSafe = false;
 };
 
 base::Result<app::SweepRequest> sweepRequest(const SweepOptions& options,
@@ -115,7 +115,7 @@ base::Status checkQuestions(const SweepOptions& options, const app::SweepRequest
 base::Result<std::string> render(const SweepOptions& options, const app::SweepTable& table,
                                  const std::vector<app::SweepAnswer>& asked) {
   if (options.format == "json") return sections::toJson(app::sweepSection(table)) + "\n";
-  if (options.format == "csv") return sections::toCsv(app::sweepSection(table), "sweep");
+  if (options.format == "csv") return csvOf(app::sweepSection(table), {"sweep", options.csvSafe});
   const auto textOf = [](sections::Section section) {
     sections::showCostUnits(section.tables.front());
     return sections::toText(section);
@@ -133,6 +133,11 @@ base::Result<std::string> render(const SweepOptions& options, const app::SweepTa
   return text;
 }
 
+std::size_t troubles(const app::SweepTable& table) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(table.rows, [](const app::SweepRow& row) { return !row.trouble.empty(); }));
+}
+
 std::string outcome(const app::SweepResult& result, const SweepOptions& options) {
   std::size_t done = 0, fit = 0, refused = 0;
   for (const app::SweepRow& row : result.table.rows) {
@@ -140,39 +145,65 @@ std::string outcome(const app::SweepResult& result, const SweepOptions& options)
     fit += row.fits() ? 1 : 0;
     refused += row.error.empty() ? 0 : 1;
   }
+  const std::size_t stopped = troubles(result.table);
   std::string line = result.cancelled
                          ? fmt::format("Stopped after {} of {} combinations", done, result.table.rows.size())
                          : fmt::format("{} combination{}", done, done == 1 ? "" : "s");
   line += fmt::format(": {} fit, {} do not, {} cannot run", fit, done - fit - refused, refused);
+  if (stopped > 0) line += fmt::format(", {} gave no answer", stopped);
   if (result.resumed > 0) line += fmt::format(" · {} taken from {}", result.resumed, options.output);
   if (!options.output.empty()) line += fmt::format(" · wrote {}", options.output);
-  if (result.cancelled && !options.output.empty()) line += ". The same command goes on from there";
+  if ((result.cancelled || stopped > 0) && !options.output.empty())
+    line += ". The same command goes on from there";
   return line + ".";
 }
 
-/// Why combinations cannot run, each reason once.
-void sayReasons(const app::SweepTable& table) {
+/// Why combinations have no figures, each reason once.
+void sayReasons(const app::SweepTable& table, const char* what, std::string app::SweepRow::*reason) {
   std::vector<std::string> said;
   constexpr std::size_t kMostReasons = 5;
   for (const app::SweepRow& row : table.rows) {
-    if (row.error.empty() || std::ranges::find(said, row.error) != said.end()) continue;
+    if ((row.*reason).empty() || std::ranges::find(said, row.*reason) != said.end()) continue;
     if (said.size() == kMostReasons) {
-      std::fprintf(stderr, "cannot run: there are further reasons; the table has all of them.\n");
+      std::fprintf(stderr, "%s: there are further reasons%s.\n", what,
+                   row.error.empty() ? "" : "; the table has all of them");
       return;
     }
-    said.push_back(row.error);
+    said.push_back(row.*reason);
     std::string values;
     for (std::size_t i = 0; i < table.keys.size(); ++i)
       values += fmt::format("{}{} = {}", i == 0 ? "" : ", ", table.keys[i].key, row.values[i]);
-    std::fprintf(stderr, "cannot run with %s: %s\n", base::printable(values).c_str(),
-                 base::printable(asTyped(row.error)).c_str());
+    std::fprintf(stderr, "%s with %s: %s\n", what, base::printable(values).c_str(),
+                 base::printable(asTyped(row.*reason)).c_str());
   }
+}
+
+/// Prints the table or the answers. Without figures of all combinations, an answer may be wrong.
+base::Result<int> printAnswers(const SweepOptions& options, const app::SweepTable& table) {
+  const std::size_t missing = troubles(table);
+  std::vector<app::SweepAnswer> asked;
+  if (missing == 0) {
+    PIPESCOPE_ASSIGN(asked, answers(options, table));
+  }
+  const bool asks = !options.pareto.empty() || !options.largest.empty() || !options.smallest.empty() ||
+                    !options.knee.empty();
+  std::string text;
+  if (missing == 0 || !asks || options.format != "text") {
+    PIPESCOPE_ASSIGN(text, render(options, table, asked));
+  }
+  const int printed = text.empty() ? static_cast<int>(kDone) : print(text);
+  if (printed != kDone || missing == 0) return printed;
+  return base::machineError(fmt::format(
+      "{} of {} combinations gave no answer, for reasons that lie outside of them{}. Mend that, and "
+      "repeat the command: it tries them again.",
+      missing, table.rows.size(), asks ? ", so the questions have no answer" : ""));
 }
 
 base::Result<int> runSweep(const SweepOptions& options) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, configurationOf(options.source, "sweep"));
   PIPESCOPE_ASSIGN(app::SweepRequest request, sweepRequest(options, configuration));
   PIPESCOPE_TRY(checkQuestions(options, request));
+  PIPESCOPE_TRY(refuseCsvOptions(options.format, {{}, options.csvSafe}));
   PIPESCOPE_TRY(shareWork(options, configuration, request));
   const bool speaks = !request.instances || request.instances->index() == 0;
   catchInterrupts();
@@ -182,16 +213,15 @@ base::Result<int> runSweep(const SweepOptions& options) {
   if (!result.ok()) return result.error();
   if (request.instances) numerics::leaveInstances();
   if (!speaks) return static_cast<int>(kDone);
-  sayReasons(result->table);
+  sayReasons(result->table, "cannot run", &app::SweepRow::error);
+  sayReasons(result->table, "no answer", &app::SweepRow::trouble);
   std::fprintf(stderr, "%s\n", outcome(*result, options).c_str());
-  const bool none = std::ranges::none_of(
-      result->table.rows, [](const app::SweepRow& row) { return row.done && row.error.empty(); });
+  const bool none =
+      std::ranges::all_of(result->table.rows, [](const app::SweepRow& row) { return !row.error.empty(); });
   if (none && !result->cancelled) return base::badInput("None of the combinations can run.");
-  PIPESCOPE_ASSIGN(const std::vector<app::SweepAnswer> asked, answers(options, result->table));
-  PIPESCOPE_ASSIGN(const std::string text, render(options, result->table, asked));
-  const int printed = text.empty() ? static_cast<int>(kDone) : print(text);
+  PIPESCOPE_ASSIGN(const int printed, printAnswers(options, result->table));
   if (printed != kDone) return printed;
-  return static_cast<int>(result->cancelled ? kAnswerIsNo : kDone);
+  return result->cancelled ? interruptStatus() : static_cast<int>(kDone);
 }
 
 std::function<int()> setUpSweep(CLI::App& command) {
@@ -228,6 +258,7 @@ std::function<int()> setUpSweep(CLI::App& command) {
   command.add_option("--format", options->format, "Of standard output: text, csv or json")
       ->check(CLI::IsMember({"text", "csv", "json"}))
       ->capture_default_str();
+  addCsvSafe(command, options->csvSafe);
   command.add_option("--progress", options->progress, "How to show progress on standard error")
       ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
       ->capture_default_str();

@@ -15,13 +15,14 @@ namespace pipescope::cli {
 namespace {
 
 struct ValidateOptions {
-  std::string file, measured, format = "text", table, progress = "bar";
+  std::string file, measured, format = "text", progress = "bar";
+  CsvOptions csv;
   std::vector<std::string> settings;
   int jobs = 0;
 };
 
 base::Result<std::string> runValidate(const ValidateOptions& options) {
-  PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  PIPESCOPE_TRY(refuseCsvOptions(options.format, options.csv));
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(options.file));
   PIPESCOPE_TRY(readEnvironment(configuration));
   PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
@@ -44,7 +45,8 @@ base::Result<std::string> runValidate(const ValidateOptions& options) {
   if (section.tables.front().rows.empty())
     return base::badInput("Nothing can be compared: " + section.remarks.front());
   if (options.format == "json") return sections::toJson(section) + "\n";
-  if (options.format == "csv") return csvOf(section, options.table.empty() ? "variants" : options.table);
+  if (options.format == "csv")
+    return csvOf(section, {options.csv.table.empty() ? "variants" : options.csv.table, options.csv.safe});
   return sections::toText(section);
 }
 
@@ -64,7 +66,7 @@ std::function<int()> setUpValidate(CLI::App& command) {
   command.add_option("--format", options->format, "text, json or csv (one table)")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
-  command.add_option("--table", options->table, "With --format csv: agreement or variants (default)");
+  addCsvOptions(command, options->csv, "With --format csv: agreement or variants (default)");
   command.add_option("--progress", options->progress, "How to show progress on standard error")
       ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
       ->capture_default_str();

@@ -13,7 +13,8 @@ namespace pipescope::cli {
 namespace {
 
 struct WhatIfOptions {
-  std::string profile, executable, format = "text", table, output;
+  std::string profile, executable, format = "text", output;
+  CsvOptions csv;
   std::vector<std::string> changes;
   bool overwrite = false, schema = false;
 };
@@ -50,7 +51,7 @@ base::Result<std::string> whatIfText(const WhatIfOptions& options) {
   }
   if (options.profile.empty())
     return base::badInput("Name the profile: pipescope what-if PROFILE --set KEY=VALUE.");
-  PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  PIPESCOPE_TRY(refuseCsvOptions(options.format, options.csv));
   PIPESCOPE_ASSIGN(const std::vector<replay::Change> changes, parseChanges(options));
   PIPESCOPE_ASSIGN(const auto reader, store::ProfileReader::open(options.profile));
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
@@ -61,7 +62,7 @@ base::Result<std::string> whatIfText(const WhatIfOptions& options) {
   const replay::ChangeContext context{*reader, *catalog, schedules};
   PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, recording, changes));
   const sections::Section section = sections::whatIfSection(*catalog, answer);
-  PIPESCOPE_ASSIGN(std::string text, options.format == "csv" ? csvOf(section, options.table)
+  PIPESCOPE_ASSIGN(std::string text, options.format == "csv" ? csvOf(section, options.csv)
                                      : options.format == "json"
                                          ? base::Result<std::string>(sections::toJson(section) + "\n")
                                          : base::Result<std::string>(sections::toText(section)));
@@ -90,7 +91,7 @@ std::function<int()> setUpWhatIf(CLI::App& command) {
   command.add_option("--format", options->format, "text, json or csv (one table)")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
-  command.add_option("--table", options->table, "With --format csv: the table to write");
+  addCsvOptions(command, options->csv, "With --format csv: the table to write");
   command.add_flag("--schema", options->schema, "Print the JSON Schema of the answer instead");
   return [options] {
     const base::Result<std::string> text = whatIfText(*options);

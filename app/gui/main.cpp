@@ -27,6 +27,7 @@
 #include "profiler/analysis/run_folder.h"
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
+#include "profiler/base/machine.h"
 #include "profiler/base/output_file.h"
 #include "profiler/base/printable.h"
 #include "profiler/base/version.h"
@@ -315,6 +316,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "pipescope-gui: internal fault: %s\n", sentence.c_str());
     std::_Exit(3);
   });
+  base::endOnMachineTrouble("pipescope-gui", 1);
   gui::LogFile log;
   base::setLogSink([&log](base::LogLevel level, const std::string& message) {
     if (level >= base::LogLevel::warning) gui::say(message);

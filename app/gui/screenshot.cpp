@@ -54,7 +54,7 @@ void Screenshot::finish() {
   for (int i = 0; i < kMostLayouts; ++i) QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
   if (const base::Status saved = save(subject_.settled()->grab(), file_, rules_); !saved.ok()) {
     say(QString::fromStdString(saved.error().message));
-    return QCoreApplication::exit(saved.error().kind == base::ErrorKind::refused ? 1 : 2);
+    return QCoreApplication::exit(saved.error().kind == base::ErrorKind::machine ? 1 : 2);
   }
   const QString error = subject_.error();
   if (!error.isEmpty()) say(error);

@@ -249,9 +249,10 @@ Bytes FitProposal::all() const {
 std::string FitProposal::text(Bytes before) const {
   const Bytes now = all();
   const std::string effect =
-      now.count == 0 ? "everything fits"
-                     : fmt::format("saves {} of the {} that are missing",
-                                   base::byteText((before - now).count), base::byteText(before.count));
+      now.count == 0
+          ? "everything fits"
+          : fmt::format("saves {}, so that {} of {} are still missing", base::byteText((before - now).count),
+                        base::byteText(now.count), base::byteText(before.count));
   return fmt::format("{} = {}: {}.", key, shown(value), effect);
 }
 

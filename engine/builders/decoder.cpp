@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <span>
 
 #include "engine/builders/attention.h"
 
@@ -103,23 +104,31 @@ class Decoder {
   void makeShared() {
     const std::int64_t n = shape_.positions;
     if (n > 1) {
-      std::vector<std::byte> seen(static_cast<std::size_t>(n * n), std::byte{0});
-      for (std::int64_t row = 0; row < n; ++row) std::fill_n(seen.begin() + row * n, row + 1, std::byte{1});
-      mask_ = w_.constant("causal_mask", {ElementType::boolean, {n, n}}, std::move(seen));
+      mask_ = w_.laterConstant("causal_mask", {ElementType::boolean, {n, n}}, [n] {
+        std::vector<std::byte> seen(static_cast<std::size_t>(n * n), std::byte{0});
+        for (std::int64_t row = 0; row < n; ++row) std::fill_n(seen.begin() + row * n, row + 1, std::byte{1});
+        return seen;
+      });
     }
     if (rotary_ == 0) return;
-    std::vector<float> cosines, sines;
-    for (std::int64_t row = 0; row < n; ++row) {
-      for (std::int64_t i = 0; i < rotary_ / 2; ++i) {
-        const double frequency =
-            std::pow(s_.real("rotary_base"), -2.0 * static_cast<double>(i) / static_cast<double>(rotary_));
-        const double angle = static_cast<double>(cached_ + row) * frequency;
-        cosines.push_back(static_cast<float>(std::cos(angle)));
-        sines.push_back(static_cast<float>(std::sin(angle)));
-      }
-    }
-    cosines_ = w_.floats("rotary/cosines", {n, 1, rotary_ / 2}, cosines);
-    sines_ = w_.floats("rotary/sines", {n, 1, rotary_ / 2}, sines);
+    const auto rotations = [&](const char* name, double (*of)(double)) {
+      return w_.laterConstant(
+          name, {ElementType::float32, {n, 1, rotary_ / 2}},
+          [n, first = cached_, size = rotary_, base = s_.real("rotary_base"), of] {
+            std::vector<float> values;
+            for (std::int64_t row = 0; row < n; ++row) {
+              for (std::int64_t i = 0; i < size / 2; ++i) {
+                const double frequency =
+                    std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(size));
+                values.push_back(static_cast<float>(of(static_cast<double>(first + row) * frequency)));
+              }
+            }
+            const auto bytes = std::as_bytes(std::span(values));
+            return std::vector<std::byte>(bytes.begin(), bytes.end());
+          });
+    };
+    cosines_ = rotations("rotary/cosines", [](double angle) { return std::cos(angle); });
+    sines_ = rotations("rotary/sines", [](double angle) { return std::sin(angle); });
   }
 
   /// Rotates x (batch × positions × heads × size) by position.

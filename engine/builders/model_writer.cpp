@@ -30,6 +30,11 @@ TensorId ModelWriter::constant(const std::string& name, graph::TensorType type,
   return graph_.addConstant(pathOf(name), std::move(type), std::move(bytes));
 }
 
+TensorId ModelWriter::laterConstant(const std::string& name, graph::TensorType type,
+                                    std::function<std::vector<std::byte>()> make) {
+  return graph_.shareConstant(pathOf(name), std::move(type), graph::Constant(std::move(make)));
+}
+
 TensorId ModelWriter::floats(const std::string& name, Shape shape, const std::vector<float>& values) {
   return constant(name, {kFloat, std::move(shape)}, bytesOf(values));
 }

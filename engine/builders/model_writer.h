@@ -1,6 +1,7 @@
 #pragma once
 // The tool that builders write a graph with: name paths, blocks, weights, and the layers that several
 // builders share.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ class ModelWriter {
   }
   TensorId integers(const std::string& name, const std::vector<std::int64_t>& values);
   TensorId constant(const std::string& name, graph::TensorType type, std::vector<std::byte> bytes);
+  /// A constant whose bytes are made when numbers are computed.
+  TensorId laterConstant(const std::string& name, graph::TensorType type,
+                         std::function<std::vector<std::byte>()> make);
 
   /// Memory that stays on the device between calls and has no value before the run. A model with such memory
   /// can be emulated, but not computed.

@@ -104,7 +104,8 @@ class Float8Pass : public GraphRewriter {
       if (std::ranges::find(kViews, node.op) == kViews.end()) return Part::activation;
       tensor = &source_.tensor(node.inputs[0]);
     }
-    const bool weight = tensor->role == graph::TensorRole::parameter || source_.constantValue(tensor->id);
+    const bool weight =
+        tensor->role == graph::TensorRole::parameter || source_.constant(tensor->id) != nullptr;
     return weight ? Part::weight : Part::activation;
   }
 
@@ -113,7 +114,7 @@ class Float8Pass : public GraphRewriter {
   bool isHeldInFloat8(TensorId id, Part part) const {
     const Tensor& tensor = source_.tensor(id);
     if (tensor.producer.valid()) return false;
-    const bool resident = tensor.role == graph::TensorRole::constant && !source_.constantValue(id);
+    const bool resident = tensor.role == graph::TensorRole::constant && source_.constant(id) == nullptr;
     return resident || (weightsReady_ && part == Part::weight);
   }
 

@@ -11,8 +11,8 @@ using graph::TensorId;
 Result<TensorId> GraphRewriter::copyRoot(const Tensor& tensor) {
   if (tensor.role == graph::TensorRole::parameter)
     return result_.addParameter(tensor.name, tensor.type, source_.initializer(tensor.id));
-  if (const std::vector<std::byte>* value = source_.constantValue(tensor.id))
-    return result_.addConstant(tensor.name, tensor.type, *value);
+  if (const graph::Constant* value = source_.constant(tensor.id))
+    return result_.shareConstant(tensor.name, tensor.type, *value);
   return result_.addTensor(tensor.name, tensor.type, tensor.role);
 }
 

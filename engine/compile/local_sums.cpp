@@ -35,8 +35,8 @@ class LocalSummation {
     for (const Tensor& tensor : source_.tensors()) {
       if (tensor.role == graph::TensorRole::parameter) {
         result_.graph.addParameter(tensor.name, tensor.type, source_.initializer(tensor.id));
-      } else if (const std::vector<std::byte>* value = source_.constantValue(tensor.id)) {
-        result_.graph.addConstant(tensor.name, tensor.type, *value);
+      } else if (const graph::Constant* value = source_.constant(tensor.id)) {
+        result_.graph.shareConstant(tensor.name, tensor.type, *value);
       } else {
         result_.graph.addTensor(tensor.name, tensor.type, tensor.role);
       }

@@ -68,15 +68,18 @@ class PrecisionPass : public GraphRewriter {
       : GraphRewriter(source, registry),
         type_(type),
         keepFloat_(keepFloat),
-        floatTensors_(floatTensors(source)) {}
+        floatTensors_(floatTensors(source)) {
+    for (const graph::StateUpdate& update : source.stateUpdates) statistics_.insert(update.parameter);
+    for (const Node& node : source.nodes()) {
+      if (node.op == "BatchNormalization" && node.inputs.size() == 5)
+        statistics_.insert({node.inputs[3], node.inputs[4]});
+    }
+  }
 
  protected:
   Result<TensorId> copyRoot(const Tensor& tensor) override {
-    const bool statistic = std::ranges::any_of(source_.stateUpdates, [&](const graph::StateUpdate& update) {
-      return update.parameter == tensor.id;
-    });
     const bool read = floatTensors_.contains(tensor.id) && tensor.role != graph::TensorRole::input;
-    if (tensor.type.element != ElementType::float32 || statistic || read || isRunningStatistic(tensor.id))
+    if (tensor.type.element != ElementType::float32 || read || statistics_.contains(tensor.id))
       return GraphRewriter::copyRoot(tensor);
     const graph::TensorType type{type_, tensor.type.shape};
     if (tensor.role == graph::TensorRole::parameter) {
@@ -87,8 +90,11 @@ class PrecisionPass : public GraphRewriter {
       }
       return result_.addParameter(tensor.name, type, std::move(initializer));
     }
-    if (const std::vector<std::byte>* value = source_.constantValue(tensor.id))
-      return result_.addConstant(tensor.name, type, narrowed(*value, type_));
+    if (const graph::Constant* value = source_.constant(tensor.id)) {
+      const auto narrow = [wide = *value, to = type_] { return narrowed(wide.bytes(), to); };
+      return result_.shareConstant(tensor.name, type,
+                                   value->known() ? graph::Constant(narrow()) : graph::Constant(narrow));
+    }
     return result_.addTensor(tensor.name, type, tensor.role);
   }
 
@@ -120,14 +126,6 @@ class PrecisionPass : public GraphRewriter {
   }
 
  private:
-  /// Mean and variance of a batch norm, which stay float32 in inference too.
-  bool isRunningStatistic(TensorId id) const {
-    return std::ranges::any_of(source_.nodes(), [&](const Node& node) {
-      return node.op == "BatchNormalization" && node.inputs.size() == 5 &&
-             (node.inputs[3] == id || node.inputs[4] == id);
-    });
-  }
-
   /// True if an input stays float32 in the copy. This is so for everything that is computed from a loss.
   bool meetsFloat(const Node& node) const {
     if (node.op == "BatchNormalization" || node.op == "Cast") return false;
@@ -179,6 +177,7 @@ class PrecisionPass : public GraphRewriter {
   ElementType type_;
   const std::vector<std::string>& keepFloat_;
   std::set<TensorId> floatTensors_;
+  std::set<TensorId> statistics_;  ///< running statistics of batch norms, which stay float32
 };
 
 }  // namespace

@@ -68,8 +68,8 @@ class Recompute {
   void copyTensor(const Tensor& tensor) {
     if (tensor.role == graph::TensorRole::parameter) {
       result_.addParameter(tensor.name, tensor.type, source_.initializer(tensor.id));
-    } else if (const std::vector<std::byte>* value = source_.constantValue(tensor.id)) {
-      result_.addConstant(tensor.name, tensor.type, *value);
+    } else if (const graph::Constant* value = source_.constant(tensor.id)) {
+      result_.shareConstant(tensor.name, tensor.type, *value);
     } else {
       result_.addTensor(tensor.name, tensor.type, tensor.role);
     }

@@ -26,6 +26,11 @@ StageBuilder::StageBuilder(const LocalSums& sums, const std::map<std::string, in
       registry_(registry),
       stage_(stage) {
   plan_.index = stage;
+  for (const auto& [parameter, gradient] : graph_.parameterGradients)
+    ofParameters_.push_back({parameter, gradient, true});
+  ofParameters_.insert(ofParameters_.end(), partial_.begin(), partial_.end());
+  for (std::size_t place = 0; place < ofParameters_.size(); ++place)
+    places_[ofParameters_[place].gradient].push_back(place);
 }
 
 base::Result<StagePlan> StageBuilder::build() {
@@ -83,16 +88,13 @@ bool StageBuilder::touchesParameter(const Node& node) const {
 }
 
 std::vector<PartialGradient> StageBuilder::gradientsOf(const Node& node) const {
+  std::set<std::size_t> places;
+  for (const TensorId output : node.outputs) {
+    if (const auto known = places_.find(output); known != places_.end())
+      places.insert(known->second.begin(), known->second.end());
+  }
   std::vector<PartialGradient> found;
-  const auto makes = [&](TensorId gradient) {
-    return std::find(node.outputs.begin(), node.outputs.end(), gradient) != node.outputs.end();
-  };
-  for (const auto& [parameter, gradient] : graph_.parameterGradients) {
-    if (makes(gradient)) found.push_back({parameter, gradient, true});
-  }
-  for (const PartialGradient& part : partial_) {
-    if (makes(part.gradient)) found.push_back(part);
-  }
+  for (const std::size_t place : places) found.push_back(ofParameters_[place]);
   return found;
 }
 

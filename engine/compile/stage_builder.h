@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/compile/local_sums.h"
@@ -94,6 +95,8 @@ class StageBuilder {
 
   const graph::Graph& graph_;
   const std::vector<PartialGradient>& partial_;
+  std::vector<PartialGradient> ofParameters_;  ///< whole gradients by parameter, then parts
+  std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;  ///< by gradient: in ofParameters_
   const std::map<std::string, int>& stageOf_;
   const std::vector<StageBoundary>& boundaries_;
   const PlanOptions& options_;

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include <toml++/toml.h>
 
 #include "engine/config/configuration.h"
 #include "engine/config/suggestion.h"
+#include "profiler/base/printable.h"
+#include "profiler/base/text_file.h"
+#include "profiler/base/toml_depth.h"
 
 namespace pipescope::config {
 namespace {
@@ -63,7 +64,7 @@ std::optional<Value> namedValues(const toml::table& table, const Key& key) {
 
 std::string unknownKey(const KeyTable& keys, const std::string& path) {
   const std::string near = nearest(path, keys.paths());
-  return fmt::format("{}{}", path.empty() ? "the key is missing" : "unknown key " + path,
+  return fmt::format("{}{}", path.empty() ? "the key is missing" : "unknown key " + base::shortName(path),
                      near.empty() ? "; `pipescope run --help-keys` lists all keys."
                                   : fmt::format("; did you mean {}?", near));
 }
@@ -173,6 +174,7 @@ class TomlReader {
 namespace {
 /// Turns the exceptions of the library's parser into errors.
 Result<toml::table> parseToml(std::string_view text, const std::string& file) {
+  PIPESCOPE_TRY(base::checkTomlDepth(text, file));
   try {
     return toml::parse(text, file);
   } catch (const toml::parse_error& error) {
@@ -191,20 +193,7 @@ Result<Configuration> Configuration::parse(const KeyTable& keys, std::string_vie
 }
 
 Result<Configuration> Configuration::read(const KeyTable& keys, const std::string& file) {
-  constexpr std::size_t kMost = 16 << 20;
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream)
-    return base::ioError(
-        fmt::format("Cannot read the configuration {}: no such file, or no permission.", file));
-  std::string text;
-  char buffer[65536];
-  while (stream.read(buffer, sizeof buffer) || stream.gcount() > 0) {
-    text.append(buffer, static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > kMost)
-      return base::badInput(fmt::format("{} is larger than 16 MiB: this is no configuration.", file));
-  }
-  if (stream.bad())
-    return base::ioError(fmt::format("Cannot read the configuration {}: it is no plain file.", file));
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(file, "configuration"));
   PIPESCOPE_ASSIGN(Configuration configuration, parse(keys, text, file));
   // Relative paths start at the folder of the file, wherever the program runs.
   for (const char* path : {"model.onnx", "data.directory"}) {

@@ -202,7 +202,7 @@ Result<std::vector<std::uint8_t>> readValues(ZlibFile& file, std::int64_t size, 
       if (have < values.size()) return idxTruncated(name, total, have);
     }
   } catch (const std::bad_alloc&) {
-    return base::ioError(fmt::format(
+    return base::machineError(fmt::format(
         "not enough memory to read '{}' ({} bytes); close other programs or use a smaller data set", name,
         base::groupedText(size)));
   }

@@ -45,7 +45,7 @@ class Loader::Worker {
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& error) {
-      return base::ioError(fmt::format(
+      return base::machineError(fmt::format(
           "cannot start the thread that reads data: {}; close other programs and try again", error.what()));
     }
     return {};
@@ -90,7 +90,7 @@ class Loader::Worker {
   }
 
   base::Error tooLarge() const {
-    return base::ioError(
+    return base::machineError(
         fmt::format("not enough memory for a call of {} samples of {}; make the micro-batch size or the "
                     "device iterations smaller",
                     base::groupedText(options_.shape.rows()), toString(fields_)));

@@ -32,6 +32,7 @@ struct Member {
   std::string name;
   std::uint64_t packed = 0, size = 0, offset = 0;
   unsigned method = 0;
+  std::uint32_t checksum = 0;  ///< CRC-32 of the unpacked bytes
 };
 
 /// Reads sizes that do not fit 32 bits from an extra field. The field holds the size, the packed size and the
@@ -80,6 +81,7 @@ Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std
     if (end - place - kCentralBytes < nameLength + extra + comment) return damaged;
     Member member;
     member.method = at<std::uint16_t>(file, place + 10);
+    member.checksum = at<std::uint32_t>(file, place + 16);
     member.packed = at<std::uint32_t>(file, place + 20);
     member.size = at<std::uint32_t>(file, place + 24);
     member.offset = at<std::uint32_t>(file, place + 42);
@@ -138,6 +140,10 @@ std::optional<std::vector<std::byte>> inflateTo(std::span<const std::byte> packe
   return bytes;
 }
 
+std::uint32_t checksumOf(std::span<const std::byte> bytes) {
+  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
 base::Error damagedMember(const Member& member, const std::string& name) {
   return badInput(fmt::format("{}: member {} is damaged", name, member.name));
 }
@@ -145,6 +151,17 @@ base::Error damagedMember(const Member& member, const std::string& name) {
 /// Deflate compresses by a factor of at most 1,032.
 bool isPossible(const Member& member) {
   return member.method != Z_DEFLATED || member.size <= (member.packed + 64) * 1032;
+}
+
+/// The array of a member, from its unpacked bytes. Damage within numbers shows in the checksum only.
+Result<graph::TensorValue> arrayOf(std::span<const std::byte> bytes, const Member& member,
+                                   const std::string& name) {
+  if (checksumOf(bytes) != member.checksum)
+    return badInput(fmt::format(
+        "{}: member {} is damaged: its bytes do not have the checksum (CRC-32) that the archive states; use "
+        "another copy",
+        name, member.name));
+  return parseNpy(bytes, fmt::format("{}: member {}", name, member.name));
 }
 
 Result<std::vector<std::byte>> inflated(std::span<const std::byte> packed, const Member& member,
@@ -231,8 +248,7 @@ Status writeAll(std::ofstream& stream, std::span<const NpzMember> members) {
       return badInput(
           "an .npz file holds less than 4 GiB, and these weights with their optimizer's state are more");
     const auto size = static_cast<std::uint32_t>(bytes.size());
-    const auto checksum =
-        static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+    const std::uint32_t checksum = checksumOf(bytes);
     std::string local;
     put(local, kLocal);
     putFacts(local, checksum, size, name);
@@ -272,14 +288,13 @@ Result<std::map<std::string, graph::TensorValue>> readNpz(const std::filesystem:
   std::map<std::string, graph::TensorValue> arrays;
   for (const Member& member : members) {
     PIPESCOPE_ASSIGN(const std::span<const std::byte> packed, packedBytes(file, member, name));
-    const std::string what = fmt::format("{}: member {}", name, member.name);
     if (member.method == 0) {
-      PIPESCOPE_ASSIGN(arrays[keyOf(member)], parseNpy(packed, what));
+      PIPESCOPE_ASSIGN(arrays[keyOf(member)], arrayOf(packed, member, name));
     } else if (member.method == Z_DEFLATED) {
       PIPESCOPE_ASSIGN(const std::vector<std::byte> bytes, inflated(packed, member, name));
-      PIPESCOPE_ASSIGN(arrays[keyOf(member)], parseNpy(bytes, what));
+      PIPESCOPE_ASSIGN(arrays[keyOf(member)], arrayOf(bytes, member, name));
     } else {
-      return unknownMethod(member, what);
+      return unknownMethod(member, fmt::format("{}: member {}", name, member.name));
     }
   }
   return arrays;
@@ -302,7 +317,7 @@ Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> me
   std::ofstream stream(pending.temporary(), std::ios::binary);
   PIPESCOPE_TRY(writeAll(stream, members));
   stream.close();
-  if (!stream) return base::refused(fmt::format("cannot write '{}': is the disk full?", file.string()));
+  if (!stream) return base::machineError(fmt::format("cannot write '{}': is the disk full?", file.string()));
   return pending.publish();
 }
 

@@ -1,5 +1,8 @@
 #include "engine/graph/graph.h"
 
+#include <mutex>
+#include <utility>
+
 #include "profiler/base/check.h"
 
 namespace pipescope::graph {
@@ -18,8 +21,12 @@ TensorId Graph::addParameter(std::string name, TensorType type, Initializer init
 
 TensorId Graph::addConstant(std::string name, TensorType type, std::vector<std::byte> value) {
   PIPESCOPE_CHECK(static_cast<std::int64_t>(value.size()) == type.bytes().count, name);
+  return shareConstant(std::move(name), std::move(type), Constant(std::move(value)));
+}
+
+TensorId Graph::shareConstant(std::string name, TensorType type, Constant value) {
   const TensorId id = addTensor(std::move(name), std::move(type), TensorRole::constant);
-  constants_[id] = std::move(value);
+  constants_.emplace(id, std::move(value));
   return id;
 }
 
@@ -53,9 +60,37 @@ const Initializer& Graph::initializer(TensorId parameter) const {
   return found->second;
 }
 
-const std::vector<std::byte>* Graph::constantValue(TensorId id) const {
+const Constant* Graph::constant(TensorId id) const {
   const auto found = constants_.find(id);
   return found == constants_.end() ? nullptr : &found->second;
+}
+
+const std::vector<std::byte>* Graph::constantValue(TensorId id) const {
+  const Constant* value = constant(id);
+  return value == nullptr ? nullptr : value->known();
+}
+
+struct Constant::State {
+  std::function<std::vector<std::byte>()> make;  ///< empty: the bytes are known
+  std::once_flag once;
+  std::vector<std::byte> bytes;
+};
+
+Constant::Constant(std::vector<std::byte> bytes) : state_(std::make_shared<State>()) {
+  state_->bytes = std::move(bytes);
+}
+
+Constant::Constant(std::function<std::vector<std::byte>()> make) : state_(std::make_shared<State>()) {
+  state_->make = std::move(make);
+}
+
+const std::vector<std::byte>* Constant::known() const {
+  return state_->make ? nullptr : &state_->bytes;
+}
+
+const std::vector<std::byte>& Constant::bytes() const {
+  if (state_->make) std::call_once(state_->once, [this] { state_->bytes = state_->make(); });
+  return state_->bytes;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // The graph: tensors and nodes in topological order. Operator types, attribute names and their meanings are
 // those of ONNX. Operators that only gradients need are called Grad… (engine/ops/README.md).
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -78,6 +79,23 @@ struct StateUpdate {
   double scale = 1;  ///< n / (n − 1) if the statistic is a variance that shall become unbiased
 };
 
+/// The value of a constant, which graphs share. A large one is made when numbers are computed, so that a
+/// graph whose numbers nobody computes does not hold it.
+class Constant {
+ public:
+  explicit Constant(std::vector<std::byte> bytes);
+  /// `make` gives as many bytes as the type needs, and the same ones each time.
+  explicit Constant(std::function<std::vector<std::byte>()> make);
+  /// The bytes; null if they are made later. What compiles may look at these only.
+  const std::vector<std::byte>* known() const;
+  /// The bytes, which are made at the first call. Thread-safe.
+  const std::vector<std::byte>& bytes() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
 class Graph {
  public:
   TensorId addTensor(std::string name, TensorType type, TensorRole role);
@@ -85,6 +103,8 @@ class Graph {
   /// Adds a tensor whose value the graph holds. `bytes` are in row-major order and host byte order, as many
   /// as the type needs.
   TensorId addConstant(std::string name, TensorType type, std::vector<std::byte> value);
+  /// The same with a value of another graph, or with one that is made later.
+  TensorId shareConstant(std::string name, TensorType type, Constant value);
   /// Appends a node whose inputs exist. The outputs get this node as their producer.
   NodeId addNode(Node node);
 
@@ -93,7 +113,9 @@ class Graph {
   const Tensor& tensor(TensorId id) const;
   const Node& node(NodeId id) const;
   const Initializer& initializer(TensorId parameter) const;
-  /// The bytes of a constant, or null if the tensor has none.
+  /// The value of a constant, or null if the tensor has none.
+  const Constant* constant(TensorId id) const;
+  /// The bytes of a constant, or null if the tensor has none or they are made later (Constant::known).
   const std::vector<std::byte>* constantValue(TensorId id) const;
 
   /// streamed in by the host, in the order of the data set (samples, then labels)
@@ -108,7 +130,7 @@ class Graph {
   base::IdVector<TensorId, Tensor> tensors_;
   base::IdVector<NodeId, Node> nodes_;
   std::map<TensorId, Initializer> initializers_;
-  std::map<TensorId, std::vector<std::byte>> constants_;
+  std::map<TensorId, Constant> constants_;
 };
 
 /// These return the fallback if the node does not have the attribute or has it with another type.

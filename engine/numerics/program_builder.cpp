@@ -62,13 +62,13 @@ Status ProgramBuilder::placeOutside() {
                           tensor.type.bytes().count};
       program_.weights_.push_back(tensor.id);
     } else if (tensor.role == graph::TensorRole::constant) {
-      const std::vector<std::byte>* value = graph_.constantValue(tensor.id);
+      const graph::Constant* value = graph_.constant(tensor.id);
       if (!value)
         return badInput(
             fmt::format("constant {} has no value; without one the model cannot be computed", tensor.name));
       place(tensor.id) = {Place::Kind::constant, static_cast<std::int64_t>(program_.constants_.size()),
                           tensor.type.bytes().count};
-      program_.constants_.push_back(*value);
+      program_.constants_.push_back(value->bytes());
       program_.constantNames_.push_back(tensor.name);
     } else if (tensor.role == graph::TensorRole::input) {
       const auto found = std::ranges::find(graph_.inputs, tensor.id);

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "profiler/base/check.h"
+#include "profiler/base/log.h"
+#include "profiler/base/machine.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::numerics {
@@ -25,10 +29,12 @@ inline void pause() {
 #endif
 }
 
+/// Memory that ran out passes on. No other exception may leave a body.
 void callBody(const std::function<void(std::size_t)>& body, std::size_t index) {
   try {
     body(index);
   } catch (const std::exception& problem) {
+    if (base::machineTrouble(problem)) throw;
     PIPESCOPE_CHECK(false, std::string("exception in parallel work: ") + problem.what());
   } catch (...) {
     PIPESCOPE_CHECK(false, "exception in parallel work");
@@ -41,10 +47,17 @@ ThreadPool::ThreadPool(std::size_t threads) {
   PIPESCOPE_CHECK(threads >= 1, "a thread pool needs a thread");
   if (threads <= hardwareThreads()) looks_ = kLooks;
   for (std::size_t i = 1; i < threads; ++i) {
-    workers_.emplace_back([this, i] {
-      record::nameHostThread("worker " + std::to_string(i));
-      work();
-    });
+    try {
+      workers_.emplace_back([this, i] {
+        record::nameHostThread("worker " + std::to_string(i));
+        work();
+      });
+    } catch (const std::system_error& problem) {
+      base::log(base::LogLevel::warning,
+                "Work goes on with " + std::to_string(i) + " of " + std::to_string(threads) +
+                    " threads, because the system refuses to start more: " + problem.code().message() + ".");
+      return;
+    }
   }
 }
 
@@ -91,11 +104,18 @@ void ThreadPool::parallelFor(std::size_t count, const std::function<void(std::si
   std::unique_lock lock(mutex_);
   done_.wait(lock, [this] { return active_ == 0; });
   body_ = nullptr;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::takeIndices(const std::function<void(std::size_t)>& body, std::size_t count) {
   insideBody = true;
-  for (std::size_t i = next_++; i < count; i = next_++) callBody(body, i);
+  try {
+    for (std::size_t i = next_++; i < count; i = next_++) callBody(body, i);
+  } catch (...) {
+    next_ = count;  // The rest is of no use.
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
   insideBody = false;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -17,13 +18,15 @@ namespace pipescope::numerics {
 /// the exception.
 class ThreadPool : public base::Executor {
  public:
-  /// `threads` is at least 1. With 1 no thread is started.
+  /// `threads` is at least 1. With 1 no thread is started. If the system refuses to start as many, the pool
+  /// has fewer.
   explicit ThreadPool(std::size_t threads);
   ~ThreadPool() override;
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   std::size_t threads() const override { return workers_.size() + 1; }
+  /// An exception by which memory ran out in a body is thrown here.
   void parallelFor(std::size_t count, const std::function<void(std::size_t)>& body) override;
 
   /// Number of threads that this machine offers, at least 1.
@@ -42,6 +45,7 @@ class ThreadPool : public base::Executor {
   // The current call. These are written under mutex_ while no worker is active.
   const std::function<void(std::size_t)>* body_ = nullptr;
   std::size_t count_ = 0;
+  std::exception_ptr failure_;          ///< the first exception of the call, for its caller
   std::atomic<std::uint64_t> call_{0};  ///< counts calls; written under mutex_
   bool stop_ = false;
   std::size_t asleep_ = 0;

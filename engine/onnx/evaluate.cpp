@@ -157,7 +157,7 @@ Result<Values> evaluate(const OnnxNode& node, const Values& inputs, const Evalua
     std::string outputs;
     for (const TensorType& type : call.outputs)
       outputs += (outputs.empty() ? "" : ", ") + graph::toString(type);
-    return badInput(fmt::format("{}: not enough memory to compute {}.", call.title(), outputs));
+    return base::machineError(fmt::format("{}: not enough memory to compute {}.", call.title(), outputs));
   }
 }
 

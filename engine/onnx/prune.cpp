@@ -37,8 +37,8 @@ class Copier {
     const graph::Tensor& tensor = from_.tensor(id);
     if (tensor.role == graph::TensorRole::parameter) {
       known = to.addParameter(tensor.name, tensor.type, from_.initializer(id));
-    } else if (const std::vector<std::byte>* value = from_.constantValue(id)) {
-      known = to.addConstant(tensor.name, tensor.type, *value);
+    } else if (const graph::Constant* value = from_.constant(id)) {
+      known = to.shareConstant(tensor.name, tensor.type, *value);
     } else {
       known = to.addTensor(tensor.name, tensor.type, tensor.role);
     }

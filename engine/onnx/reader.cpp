@@ -155,7 +155,7 @@ Status writeMessage(const google::protobuf::MessageLite& proto, const fs::path& 
   const bool written = stream && proto.SerializeToOstream(&stream) && stream.flush();
   stream.close();
   if (!written || !stream)
-    return base::refused(fmt::format("Cannot write {}: is the disk full?", file.string()));
+    return base::machineError(fmt::format("Cannot write {}: is the disk full?", file.string()));
   return pending.publish();
 }
 }  // namespace

@@ -94,7 +94,34 @@ base::Status CostModel::laySchedule() {
   devices_ = static_cast<std::size_t>(schedules::placeCount(shape));
   splitsBackward_ = order.splitBackward;
   for (const std::int64_t entries : order.stashEntries) held_.push_back(std::max<std::int64_t>(1, entries));
+  for (const std::vector<schedules::Task>& tasks : order.places) heldTogether_.push_back(heldBy(tasks));
   return {};
+}
+
+/// The stages of one device hold most at different times, so what a device needs is the largest sum at one
+/// time. Moments at which every stage holds no more than at another one are left out.
+std::vector<CostModel::Moment> CostModel::heldBy(const std::vector<schedules::Task>& tasks) const {
+  const model::Pass last = splitsBackward_ ? model::Pass::weightGradient : model::Pass::backward;
+  Moment now;
+  std::vector<Moment> most;
+  const auto covers = [](const Moment& more, const Moment& less) {
+    return std::ranges::all_of(less, [&](const auto& held) {
+      const auto found = more.find(held.first);
+      return found != more.end() && found->second >= held.second;
+    });
+  };
+  for (const schedules::Task& task : tasks) {
+    const auto stage = static_cast<std::size_t>(task.stage);
+    if (task.pass == last) --now[stage];
+    if (task.pass != model::Pass::forward) continue;
+    ++now[stage];
+    if (std::ranges::any_of(most, [&](const Moment& other) { return covers(other, now); })) continue;
+    std::erase_if(most, [&](const Moment& other) { return covers(now, other); });
+    most.push_back(now);
+  }
+  // A stage that is alone needs what its stash holds.
+  if (now.size() <= 1) return {};
+  return most;
 }
 
 /// Nanoseconds of one copy, in one direction. It rounds like system `fixed`.
@@ -128,13 +155,26 @@ std::vector<StageCost> CostModel::stages(const Cuts& cuts) const {
 
 std::int64_t CostModel::missing(const std::vector<StageCost>& stages) const {
   if (problem_.request.memory <= 0) return 0;
+  const auto ofStage = [&](std::size_t s, std::int64_t held) {
+    StageCost stage = stages[s % stages.size()];
+    stage.held = held;
+    return stage.memory();
+  };
   std::vector<std::int64_t> used(devices_, 0);
   for (std::size_t s = 0; s < placeOfStage_.size(); ++s) {
-    StageCost stage = stages[s % stages.size()];
-    stage.held = held_[s];
-    used[static_cast<std::size_t>(placeOfStage_[s])] += stage.memory();
+    const auto device = static_cast<std::size_t>(placeOfStage_[s]);
+    const bool alone = device >= heldTogether_.size() || heldTogether_[device].empty();
+    used[device] += ofStage(s, alone ? held_[s] : 0);
   }
-  return std::max<std::int64_t>(0, *std::ranges::max_element(used) - problem_.request.memory);
+  std::int64_t most = *std::ranges::max_element(used);
+  for (std::size_t device = 0; device < heldTogether_.size(); ++device) {
+    for (const Moment& moment : heldTogether_[device]) {
+      std::int64_t sum = used[device];
+      for (const auto& [stage, held] : moment) sum += ofStage(stage, held) - ofStage(stage, 0);
+      most = std::max(most, sum);
+    }
+  }
+  return std::max<std::int64_t>(0, most - problem_.request.memory);
 }
 
 Value CostModel::bound(const Cuts& cuts) const {

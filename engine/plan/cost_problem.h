@@ -2,6 +2,7 @@
 // A row of layers with given costs, the devices that they are to be divided among, and what a plan of them
 // costs on system `fixed`.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "engine/compiler/fixed_compiler.h"
 #include "engine/plan/layer_profile.h"
 #include "engine/plan/split_search.h"
+#include "engine/schedules/schedule.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::plan {
@@ -74,7 +76,10 @@ class CostModel {
 
  private:
   explicit CostModel(const CostProblem& problem) : problem_(problem) {}
+  /// By stage: the micro-batches that it holds at one time.
+  using Moment = std::map<std::size_t, std::int64_t>;
   base::Status laySchedule();
+  std::vector<Moment> heldBy(const std::vector<schedules::Task>& tasks) const;
   std::int64_t exchangeTicks(std::size_t cut) const;
 
   const CostProblem& problem_;
@@ -82,6 +87,7 @@ class CostModel {
   // By stage, pipe by pipe if the schedule has several.
   std::vector<int> placeOfStage_;
   std::vector<std::int64_t> held_;
+  std::vector<std::vector<Moment>> heldTogether_;  ///< by device; empty for a device with one stage
   int pipes_ = 1;
   bool splitsBackward_ = false;
   std::vector<std::int64_t> forward_, backward_, activations_, parameters_;  ///< sums over the layers before

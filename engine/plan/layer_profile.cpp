@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include "engine/plan/layer_parser.h"
+#include "profiler/base/text_file.h"
 
 namespace pipescope::plan {
 namespace {
@@ -159,13 +157,8 @@ base::Result<LayerProfile> parseLayerProfile(std::string_view text, const std::s
 }
 
 base::Result<LayerProfile> readLayerProfile(const std::string& file) {
-  if (std::error_code error; std::filesystem::is_directory(file, error))
-    return base::ioError("Cannot read the layer profile " + file + ": it is a folder.");
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return base::ioError("Cannot open the layer profile " + file + ".");
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.bad() || (stream.fail() && !stream.eof()))
-    return base::ioError("Cannot read the layer profile " + file + ".");
+  constexpr std::size_t kMost = std::size_t{256} << 20;  // a million layers
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(file, "layer profile", kMost));
   return parseLayerProfile(text, file);
 }
 

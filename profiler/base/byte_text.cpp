@@ -1,9 +1,10 @@
 #include "profiler/base/byte_text.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <iterator>
+
+#include "profiler/base/number_text.h"
 
 namespace pipescope::base {
 
@@ -15,9 +16,7 @@ std::string byteText(std::int64_t bytes) {
   double amount = static_cast<double>(bytes) / kStep;
   std::size_t unit = 0;
   for (; unit + 1 < std::size(kUnits) && std::fabs(amount) >= kRounded; ++unit) amount /= kStep;
-  char text[64];
-  std::snprintf(text, sizeof text, "%.1f %s", amount, kUnits[unit]);
-  return text;
+  return fixedText(amount, 1) + " " + kUnits[unit];
 }
 
 }  // namespace pipescope::base

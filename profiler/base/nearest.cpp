@@ -38,10 +38,14 @@ std::string_view ownPart(std::string_view key) {
 constexpr std::size_t kBeginning = 3;
 /// Shorter beginnings say little. Flags come with their two dashes.
 constexpr std::size_t kShortestBeginning = 5;
+/// More characters than any key, option or name of a section has.
+constexpr std::size_t kMostNameCharacters = 200;
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   if (word.empty()) return {};  // every short word would be near
+  // A word that is longer than all names is near to none, and comparing it may take minutes.
+  if (word.size() > kMostNameCharacters) return {};
   std::string best;
   std::size_t bestDistance = std::string::npos;  // twice the number of edits
   for (const std::string& candidate : known) {

@@ -1,6 +1,7 @@
 #include "profiler/base/output_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,19 +121,60 @@ Status checkOutput(const fs::path& path, FileKind kind, const OutputRules& rules
   return checkReplaceable(path, status, kind, rules);
 }
 
+namespace {
+
+bool isAt(int descriptor, const fs::path& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(descriptor, &opened) == 0 && lstat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/// Removes a file that a killed program left. Who writes to one holds its lock. A link, or a file with two
+/// names, is none of ours.
+void removeIfAbandoned(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return;
+  struct stat status {};
+  const bool plain = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1;
+  if (plain && flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isAt(descriptor, path)) unlink(path.c_str());
+  ::close(descriptor);
+}
+
+/// A new file with a lock. Another program may take it for abandoned before the lock is there; -2 says so.
+int createLocked(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) return -1;
+  (void)flock(descriptor, LOCK_EX | LOCK_NB);  // not every file system has locks
+  if (isAt(descriptor, path)) return descriptor;
+  ::close(descriptor);
+  return -2;
+}
+
+}  // namespace
+
 Result<PendingFile> PendingFile::create(const fs::path& path) {
   PendingFile file;
   file.path_ = path;
   PIPESCOPE_ASSIGN(file.target_, followLinks(path));
-  const std::string prefix = "." + file.target_.filename().string() + "." + std::to_string(getpid()) + ".";
-  constexpr int kMostTries = 100;  // another thread of this process, or a killed process that had its number
+  constexpr int kMostTries = 100;        // one for each program that writes the same file now
+  constexpr std::size_t kOfSqlite = 10;  // bytes of "-journal", by which SQLite names a file beside it
   for (int number = 0; number < kMostTries; ++number) {
-    const fs::path name = file.target_.parent_path() / (prefix + std::to_string(number) + ".partial");
-    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno == EEXIST) continue;
+    const fs::path name = besidePath(file.target_, ".", "." + std::to_string(number) + ".partial", kOfSqlite);
+    removeIfAbandoned(name);
+    const int descriptor = createLocked(name);
+    if (descriptor == -2 || (descriptor < 0 && errno == EEXIST)) continue;
     if (descriptor < 0) return cannotCreate(path, errno);
-    ::close(descriptor);
     file.temporary_ = name;
+    file.name_ = TemporaryName(name);
+    file.lock_ = descriptor;
+    // Those of programs that wrote at the same time.
+    for (int next = number + 1; next < kMostTries; ++next) {
+      const fs::path other =
+          besidePath(file.target_, ".", "." + std::to_string(next) + ".partial", kOfSqlite);
+      if (std::error_code failed; !fs::exists(fs::symlink_status(other, failed))) break;
+      removeIfAbandoned(other);
+    }
     return file;
   }
   return cannotCreate(path, EEXIST);
@@ -141,18 +183,29 @@ Result<PendingFile> PendingFile::create(const fs::path& path) {
 PendingFile::PendingFile(PendingFile&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
-      temporary_(std::exchange(other.temporary_, {})) {}
+      temporary_(std::exchange(other.temporary_, {})),
+      name_(std::move(other.name_)),
+      lock_(std::exchange(other.lock_, -1)) {}
 
 PendingFile& PendingFile::operator=(PendingFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(target_, other.target_);
   std::swap(temporary_, other.temporary_);
+  std::swap(name_, other.name_);
+  std::swap(lock_, other.lock_);
   return *this;
 }
 
 PendingFile::~PendingFile() {
   std::error_code ignored;
   if (!temporary_.empty()) fs::remove(temporary_, ignored);
+  close();
+}
+
+void PendingFile::close() {
+  name_.forget();
+  if (lock_ >= 0) ::close(lock_);
+  lock_ = -1;
 }
 
 Status PendingFile::publish() {
@@ -162,6 +215,7 @@ Status PendingFile::publish() {
   fs::rename(temporary_, target_, failed);
   if (failed) return ioError(path_.string() + " cannot be written: " + failed.message() + ".");
   temporary_.clear();
+  close();
   return {};
 }
 
@@ -200,8 +254,8 @@ OutputFile::~OutputFile() {
 }
 
 Error OutputFile::failure() const {
-  return refused(shown_ + " cannot be written to its end: " + std::strerror(errno) +
-                 (published_ ? "." : "; what stood there before is left."));
+  return machineError(shown_ + " cannot be written to its end: " + std::strerror(errno) +
+                      (published_ ? "." : "; what stood there before is left."));
 }
 
 Status OutputFile::write(std::string_view bytes) {

@@ -10,6 +10,7 @@
 
 #include "profiler/base/file_kind.h"
 #include "profiler/base/result.h"
+#include "profiler/base/temporary_name.h"
 
 namespace pipescope::base {
 
@@ -42,7 +43,9 @@ Result<std::filesystem::path> followLinks(const std::filesystem::path& path);
 bool isSameFile(const std::filesystem::path& a, const std::filesystem::path& b);
 
 /// A new, empty file beside `path`, which becomes the file at `path` when publish() is called. If it is never
-/// called, the destructor removes the new file.
+/// called, the destructor removes the new file, and so does a signal that ends the program. A file that a
+/// killed program left is removed when the next one is made for the same path: its lock tells that nobody
+/// writes to it.
 class PendingFile {
  public:
   /// Does not check what stands at the path; see checkOutput(). Follows links, so that a link stays a link,
@@ -59,7 +62,11 @@ class PendingFile {
   Status publish();
 
  private:
+  void close();
+
   std::filesystem::path path_, target_, temporary_;
+  TemporaryName name_;
+  int lock_ = -1;  ///< the open file, which is locked while this object exists
 };
 
 /// An output that is written from its beginning to its end: a file, or standard output.

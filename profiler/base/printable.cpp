@@ -66,4 +66,33 @@ std::string printableName(std::string_view text) {
   return escaped(text, true);
 }
 
+namespace {
+
+/// Up to `most` bytes of the beginning, without a part of a character at the end, and the length of all.
+std::string cutName(std::string_view name, std::size_t most) {
+  std::size_t kept = most;
+  while (kept > 0 && (static_cast<unsigned char>(name[kept]) & 0xC0U) == 0x80U) --kept;
+  return std::string(name.substr(0, kept)) + "… (" + std::to_string(name.size()) + " bytes)";
+}
+
+}  // namespace
+
+std::string shortName(std::string_view name) {
+  constexpr std::size_t kMost = 120, kShown = 60;
+  return name.size() <= kMost ? std::string(name) : cutName(name, kShown);
+}
+
+std::string shortWords(std::string_view text) {
+  constexpr std::size_t kMostOfWord = 500, kShownOfWord = 60, kMost = 20'000;
+  std::string shown;
+  for (std::size_t at = 0; at < text.size() && shown.size() <= kMost;) {
+    const std::size_t end = std::min(text.find_first_of(" \t\n", at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    shown += word.size() > kMostOfWord ? cutName(word, kShownOfWord) : std::string(word);
+    if (end < text.size()) shown += text[end];
+    at = end + 1;
+  }
+  return shown.size() <= kMost ? shown : cutName(shown, kMost);
+}
+
 }  // namespace pipescope::base

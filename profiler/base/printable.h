@@ -12,4 +12,11 @@ std::string printable(std::string_view text);
 /// The same for a name or cell that has to stay in its line: newlines and tabs are escaped, too.
 std::string printableName(std::string_view text);
 
+/// A name of somebody else's for a sentence: what is longer than most names is cut, and its length is said.
+std::string shortName(std::string_view name);
+
+/// The text with each word (up to white space) of more than 500 bytes cut as by shortName(), and at most
+/// 20,000 bytes in all. Sentences that quote a file stay readable.
+std::string shortWords(std::string_view text);
+
 }  // namespace pipescope::base

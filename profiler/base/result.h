@@ -12,8 +12,9 @@ namespace pipescope::base {
 /// Decides the exit status of the program that fails.
 enum class ErrorKind {
   badInput,   ///< the usage, configuration, data or file is wrong: exit 2
-  refused,    ///< the work itself failed (NaN loss, disk full during a run …): exit 1
-  io,         ///< the operating system refused (path not writable, file missing …): exit 2
+  refused,    ///< the work's own answer is no (NaN loss, a check that failed …): exit 1
+  machine,    ///< the machine lacks disk, memory or threads; another try may succeed: exit 1
+  io,         ///< the operating system refused (path not writable, file missing, file locked …): exit 2
   cancelled,  ///< the user asked to stop
   internal,   ///< this program has a fault: exit 3
 };
@@ -23,11 +24,20 @@ struct Error {
   std::string message;
 };
 
+/// True if the work itself gave this answer, so that the same work gives it again. Everything else is trouble
+/// of the machine or of this program, and no result.
+constexpr bool isAnswer(ErrorKind kind) {
+  return kind == ErrorKind::badInput || kind == ErrorKind::refused;
+}
+
 inline Error badInput(std::string message) {
   return {ErrorKind::badInput, std::move(message)};
 }
 inline Error refused(std::string message) {
   return {ErrorKind::refused, std::move(message)};
+}
+inline Error machineError(std::string message) {
+  return {ErrorKind::machine, std::move(message)};
 }
 inline Error ioError(std::string message) {
   return {ErrorKind::io, std::move(message)};

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "profiler/base/byte_text.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::geometry {
 namespace {
@@ -13,10 +13,8 @@ constexpr double kMostExact = 1e15;  // whole numbers below are exact in a doubl
 const char* const kByteUnit = "B";
 
 std::string plainNumber(double value) {
-  char text[64];
   const bool whole = std::fabs(value) < kMostExact && value == std::round(value);
-  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.3g", value);
-  return text;
+  return whole ? base::fixedText(value, 0) : base::shortText(value, 3);
 }
 
 bool isBytes(double value, const std::string& unit) {

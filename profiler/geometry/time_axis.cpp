@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <system_error>
 
 #include "profiler/base/number_text.h"
 
@@ -22,14 +22,8 @@ constexpr int kMostDecimals = 4;
 /// An axis has at most this many ticks, whatever a damaged file claims.
 constexpr int kMostTicks = 1000;
 
-std::string printed(const char* format, int precision, double value) {
-  std::array<char, 400> buffer{};  // the longest double has 309 digits before the point
-  std::snprintf(buffer.data(), buffer.size(), format, precision, value);
-  return buffer.data();
-}
-
 std::string grouped(double value, int decimals) {
-  std::string text = printed("%.*f", decimals, std::abs(value));
+  std::string text = base::fixedText(std::abs(value), decimals);
   const std::size_t point = std::min(text.find('.'), text.size());
   for (std::size_t at = point; at > 3; at -= 3) text.insert(at - 3, ",");
   const bool zero = text.find_first_of("123456789") == std::string::npos;
@@ -126,7 +120,10 @@ base::Result<Ticks> parseTime(const std::string& text, const TimeScale& scale) {
   }
   const bool number = !digits.empty() && digits.find_first_of("0123456789") != std::string::npos &&
                       std::count(digits.begin(), digits.end(), '.') <= 1;
-  const long double ticks = number && digits.size() < 20 ? std::strtold(digits.c_str(), nullptr) * size : -1;
+  long double ticks = -1;
+  if (number && digits.size() < 20 &&
+      std::from_chars(digits.data(), digits.data() + digits.size(), ticks).ec == std::errc())
+    ticks *= size;
   if (size == 0 || !(ticks >= 0) || ticks > 9e18L) {
     return base::badInput("\"" + text +
                           "\" is no time: write cycles as 12345, or a length as 1.5ms (s, ms, us, ns).");

@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 
 #include "profiler/base/check.h"
+#include "profiler/base/toml_depth.h"
 
 namespace pipescope::importing {
 
@@ -321,6 +322,7 @@ struct RuleParser {
 };
 
 base::Result<Rules> Rules::parse(std::string_view text, const std::string& file) {
+  PIPESCOPE_TRY(base::checkTomlDepth(text, file));
   toml::table parsed;
   try {
     parsed = toml::parse(text);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -9,10 +12,37 @@
 namespace pipescope::sections {
 namespace {
 
+struct BoundUnit {
+  std::string_view name;
+  double size;  ///< in seconds or bytes
+  bool isTime;
+};
+constexpr std::array<BoundUnit, 14> kBoundUnits = {{{"ns", 1e-9, true},
+                                                    {"us", 1e-6, true},
+                                                    {"µs", 1e-6, true},
+                                                    {"ms", 1e-3, true},
+                                                    {"s", 1, true},
+                                                    {"B", 1, false},
+                                                    {"kB", 1e3, false},
+                                                    {"MB", 1e6, false},
+                                                    {"GB", 1e9, false},
+                                                    {"TB", 1e12, false},
+                                                    {"KiB", 1024.0, false},
+                                                    {"MiB", 1048576.0, false},
+                                                    {"GiB", 1073741824.0, false},
+                                                    {"TiB", 1099511627776.0, false}}};
+/// The endings of keys that say a unit.
+constexpr std::array<BoundUnit, 5> kKeyUnits = {{{"_ns", 1e-9, true},
+                                                 {"_us", 1e-6, true},
+                                                 {"_ms", 1e-3, true},
+                                                 {"_seconds", 1, true},
+                                                 {"_bytes", 1, false}}};
+
 /// Reads sums of products of operands, from left to right.
 class BoundReader {
  public:
-  BoundReader(std::string_view text, double baseline) : text_(text), baseline_(baseline) {}
+  BoundReader(std::string_view text, double baseline, std::string_view key)
+      : text_(text), baseline_(baseline), key_(key) {}
 
   base::Result<Bound> read() {
     PIPESCOPE_ASSIGN(bound_.value, sum(0));
@@ -66,7 +96,35 @@ class BoundReader {
     const auto [end, failed] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
     if (!number || failed != std::errc()) return wrong();
     text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-    return value;
+    return inUnitOfKey(value);
+  }
+
+  /// Takes the percent sign or the unit behind a number off the text.
+  base::Result<double> inUnitOfKey(double value) {
+    if (next() == '%') {
+      text_.remove_prefix(1);
+      return value / 100;
+    }
+    std::size_t length = 0;
+    while (length < text_.size() && (std::isalpha(static_cast<unsigned char>(text_[length])) != 0 ||
+                                     static_cast<unsigned char>(text_[length]) >= 0x80))
+      ++length;
+    if (length == 0 || text_.starts_with("baseline")) return value;
+    const std::string_view name = text_.substr(0, length);
+    const auto unit = std::ranges::find(kBoundUnits, name, &BoundUnit::name);
+    if (unit == kBoundUnits.end())
+      return base::badInput(
+          fmt::format("\"{}\" is no unit; there are %, ns, us, ms, s, kB, MB, GB, TB, KiB, "
+                      "MiB, GiB and TiB.",
+                      name));
+    const auto own = std::ranges::find_if(kKeyUnits, [&](const BoundUnit& each) {
+      return key_ == each.name.substr(1) || key_.ends_with(each.name);
+    });
+    if (own == kKeyUnits.end() || own->isTime != unit->isTime)
+      return base::badInput(
+          fmt::format("The figure {} is not counted in {}.", key_, unit->isTime ? "time" : "bytes"));
+    text_.remove_prefix(length);
+    return value * unit->size / own->size;
   }
 
   /// The next character that is not a blank; 0 at the end.
@@ -82,13 +140,14 @@ class BoundReader {
 
   std::string_view text_;
   double baseline_;
+  std::string_view key_;
   Bound bound_;
 };
 
 }  // namespace
 
-base::Result<Bound> evaluateBound(const std::string& expression, double baseline) {
-  return BoundReader(expression, baseline).read();
+base::Result<Bound> evaluateBound(const std::string& expression, double baseline, std::string_view key) {
+  return BoundReader(expression, baseline, key).read();
 }
 
 }  // namespace pipescope::sections

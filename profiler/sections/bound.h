@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "profiler/base/result.h"
 
@@ -10,8 +11,10 @@ struct Bound {
   bool usesBaseline = false;
 };
 
-/// Computes an expression of numbers, "baseline", "true" (1), "false" (0), + − * / and parentheses. The
-/// error says what is wrong with the expression.
-base::Result<Bound> evaluateBound(const std::string& expression, double baseline);
+/// Computes an expression of numbers, "baseline", "true" (1), "false" (0), + − * / and parentheses. A number
+/// may end in % (1.2 and 120 % are equal) or in a unit of time or bytes (ns us ms s, kB MB GB TB, KiB MiB GiB
+/// TiB), which is then turned into that of `key`, such as time_us or memory_bytes. The error says what is
+/// wrong with the expression.
+base::Result<Bound> evaluateBound(const std::string& expression, double baseline, std::string_view key);
 
 }  // namespace pipescope::sections

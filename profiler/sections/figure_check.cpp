@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "profiler/base/nearest.h"
+#include "profiler/base/number_text.h"
 #include "profiler/sections/bound.h"
 
 namespace pipescope::sections {
@@ -145,7 +147,8 @@ class FigureFinder {
     if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos)
       return unknown(key, *at.value);
     const bool counted = number.size() == key.size() && key.size() <= kMostDigits;
-    const std::size_t index = counted ? std::stoul(key) : at.value->size();
+    const std::size_t index =
+        counted ? static_cast<std::size_t>(base::wholeNumberOf(key).value_or(0)) : at.value->size();
     if (index >= at.value->size())
       return base::badInput(fmt::format("--fail-if: {} has {} element{}, counted from 0; there is no [{}].",
                                         at.path, at.value->size(), at.value->size() == 1 ? "" : "s", key));
@@ -181,6 +184,25 @@ std::optional<double> numberIn(const FigureJson* value) {
 std::string wordOf(const FigureJson& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   return plainNumber(value.get<double>());
+}
+
+std::string smallLetters(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// The word that a bound is: in quotes, or letters with blanks, dashes and underscores between them. Empty:
+/// it is an expression.
+std::string wordIn(const std::string& bound) {
+  if (bound.size() > 2 && bound.front() == '"' && bound.back() == '"')
+    return smallLetters(bound.substr(1, bound.size() - 2));
+  const auto isPart = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == ' ' || c == '-' || c == '_';
+  };
+  const bool word = !bound.empty() && std::isalpha(static_cast<unsigned char>(bound.front())) != 0 &&
+                    std::ranges::all_of(bound, isPart) && !bound.starts_with("baseline") && bound != "true" &&
+                    bound != "false";
+  return word ? smallLetters(bound) : std::string();
 }
 
 bool holds(double value, const std::string& comparison, double bound) {
@@ -249,7 +271,13 @@ base::Status checkOfNone(const Check& check, const Section& section) {
 base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure) {
   const std::string& path = figure.path;
   const double value = numberIn(figure.value).value_or(0);
-  PIPESCOPE_ASSIGN(const Bound bound, evaluateBound(check.bound, numberIn(figure.baseline).value_or(0)));
+  if (!check.word.empty()) {
+    const std::string own = smallLetters(figure.value->get<std::string>());
+    if ((own == check.word) != (check.comparison == "==")) return std::string();
+    return fmt::format("{} is {} (--fail-if '{}')", path, figure.value->get<std::string>(), check.text);
+  }
+  PIPESCOPE_ASSIGN(const Bound bound,
+                   evaluateBound(check.bound, numberIn(figure.baseline).value_or(0), check.path.back()));
   if (!std::isfinite(bound.value))
     return base::badInput(
         fmt::format("--fail-if '{}': the bound of {} is no finite number.", check.text, path));
@@ -279,7 +307,9 @@ base::Result<Check> parseCheck(const std::string& text) {
   check.section = left.substr(0, dot);
   check.path = keysOf(left.substr(left[dot] == '.' ? dot + 1 : dot));
   if (check.section.empty() || check.path.empty()) return wrong("");
-  const base::Result<Bound> bound = evaluateBound(check.bound, 1);
+  if (check.comparison == "==" || check.comparison == "!=") check.word = wordIn(check.bound);
+  if (!check.word.empty()) return check;
+  const base::Result<Bound> bound = evaluateBound(check.bound, 1, check.path.back());
   if (!bound.ok()) return wrong(" " + bound.error().message);
   check.usesBaseline = bound->usesBaseline;
   return check;
@@ -295,9 +325,15 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
   std::vector<std::string> sentences;
   bool valued = false, compared = false;
   for (const Figure& figure : figures) {
-    if (figure.value->is_string() || figure.value->is_structured())
-      return base::badInput(fmt::format("--fail-if '{}': {} is no number.", check.text, figure.path));
-    const std::optional<double> value = numberIn(figure.value), before = numberIn(figure.baseline);
+    const bool isWord = figure.value->is_string();
+    if (figure.value->is_structured() || (isWord && check.word.empty()))
+      return base::badInput(fmt::format("--fail-if '{}': {} is no number{}.", check.text, figure.path,
+                                        isWord ? ", but a word: compare it by == or !=" : ""));
+    if (!check.word.empty() && !isWord && !figure.value->is_null())
+      return base::badInput(fmt::format("--fail-if '{}': {} is a number, and \"{}\" is none.", check.text,
+                                        figure.path, check.bound));
+    const std::optional<double> value = isWord ? std::optional(0.0) : numberIn(figure.value),
+                                before = numberIn(figure.baseline);
     valued = valued || value;
     if (!value || (check.usesBaseline && !before)) continue;
     compared = true;

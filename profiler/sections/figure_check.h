@@ -10,12 +10,14 @@ namespace pipescope::sections {
 
 /// SECTION.PATH COMPARISON BOUND. The path names a figure by its JSON keys. "[0]" selects an element of an
 /// array and "[*]" all of them: the check is then met if any of them meets it. The bound is made of numbers,
-/// the word "baseline" (the same figure of another profile), + − * / and parentheses.
+/// the word "baseline" (the same figure of another profile), + − * / and parentheses; numbers may have a % or
+/// a unit. With == and !=, it may be a word instead: summary.bound_by == compute.
 struct Check {
   std::string text, section;
   std::vector<std::string> path;
   std::string comparison, bound;
   bool usesBaseline = false;
+  std::string word = {};  ///< in small letters; empty: the bound is a number
 };
 base::Result<Check> parseCheck(const std::string& text);
 

@@ -119,7 +119,7 @@ std::pair<std::string, std::int64_t> numbered(const std::string& word) {
   const std::string digits = word.substr(last == std::string::npos ? 0 : last + 1);
   if (digits.empty() || digits.size() > kMostDigits || (digits.size() > 1 && digits[0] == '0'))
     return {word, -1};
-  return {word.substr(0, word.size() - digits.size()), std::stoll(digits)};
+  return {word.substr(0, word.size() - digits.size()), base::wholeNumberOf(digits).value_or(-1)};
 }
 
 /// Joins consecutively numbered words: layer0 layer1 layer2 becomes layer0..2.

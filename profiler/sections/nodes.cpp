@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/engine_nodes.h"
+#include "profiler/base/number_text.h"
 #include "profiler/sections/section.h"
 #include "profiler/sections/words.h"
 
@@ -17,7 +17,7 @@ base::Result<Section> makeNodes(const Context& context) {
                    analysis::engineNodes(context.source, catalog));
   const Words words = wordsOf(catalog);
   // Times in the clock of the trace, so that they can be compared with other tools' tables.
-  const double zero = std::strtod(catalog.property("trace_zero_picoseconds").c_str(), nullptr);
+  const double zero = base::numberOf(catalog.property("trace_zero_picoseconds")).value_or(0);
   const auto clock = [&](base::Ticks ticks) { return (zero + static_cast<double>(ticks.count)) * 1e-6; };
   Section section{"nodes", "Nodes", {}, {}, {}};
   section.facts = {{"nodes_count", "Nodes",

@@ -108,6 +108,24 @@ std::string tableText(const SectionTable& table, double ticksPerShownUnit) {
   return text;
 }
 
+/// Warnings and other remarks, and a few of the notes that a run leaves.
+std::string remarksText(const Section& section) {
+  constexpr std::string_view kNote = "info: ";
+  constexpr std::size_t kMostNotes = 4;
+  const auto isNote = [&](const std::string& remark) { return remark.starts_with(kNote); };
+  const auto notes = static_cast<std::size_t>(std::ranges::count_if(section.remarks, isNote));
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& remark : section.remarks) {
+    if (isNote(remark) && notes > kMostNotes && ++shown >= kMostNotes) continue;
+    text += "\n" + remark + "\n";
+  }
+  if (notes > kMostNotes)
+    text +=
+        fmt::format("\nThere are {} further notes; --format json has all of them.\n", notes - kMostNotes + 1);
+  return text;
+}
+
 }  // namespace
 
 std::string toText(const Section& section) {
@@ -124,8 +142,7 @@ std::string toText(const Section& section) {
     const SectionTable shown = withRowsOfText(table);
     if (!shown.rows.empty()) text += tableText(shown, section.ticksPerShownUnit);
   }
-  for (const std::string& remark : section.remarks) text += "\n" + remark + "\n";
-  return base::printable(text);
+  return base::printable(text + remarksText(section));
 }
 
 }  // namespace pipescope::sections

@@ -27,7 +27,7 @@ class TileTables {
 
   base::Status add(const DeviceMemory& device, std::int64_t unit) {
     PIPESCOPE_ASSIGN(
-        analysis::UnitLayout layout,
+        const analysis::UnitLayout layout,
         analysis::unitLayout(context_.source, context_.catalog, context_.executable, device.space, unit));
     if (!layout.known) {
       if (context_.unit < 0) return {};
@@ -93,13 +93,13 @@ class TileTables {
             {}};
   }
 
-  void addVariables(const DeviceMemory& device, std::int64_t unit, analysis::UnitLayout& layout) {
-    std::ranges::stable_sort(layout.variables,
-                             [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  void addVariables(const DeviceMemory& device, std::int64_t unit, const analysis::UnitLayout& layout) {
+    std::vector<analysis::PlacedVariable> largestFirst = layout.variables;
+    std::ranges::stable_sort(largestFirst, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
     const auto step = [](std::int32_t value) {
       return value < 0 ? Cell() : Cell(static_cast<std::int64_t>(value));
     };
-    for (const analysis::PlacedVariable& row : layout.variables) {
+    for (const analysis::PlacedVariable& row : largestFirst) {
       tables_[0].rows.push_back({static_cast<std::int64_t>(device.index), unit,
                                  row.address < 0 ? Cell() : Cell(row.address), row.bytes.count, row.name,
                                  row.category, row.region, row.alwaysLive, step(row.firstStep),

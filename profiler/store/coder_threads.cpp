@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include <system_error>
 #include <utility>
 
 namespace pipescope::store {
@@ -39,7 +40,11 @@ void CoderThreads::parallelFor(std::size_t count, const std::function<void(std::
 void CoderThreads::start() {
   if (!started_.empty()) return;
   seconds_.resize(wanted_ - 1);
-  for (std::size_t i = 0; i + 1 < wanted_; ++i) started_.emplace_back([this, i] { work(i); });
+  try {
+    for (std::size_t i = 0; i + 1 < wanted_; ++i) started_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error&) {
+    // The system refuses to start more. The caller does their part, too.
+  }
 }
 
 bool CoderThreads::later(std::function<void()> task) {
@@ -48,8 +53,9 @@ bool CoderThreads::later(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
     if (later_.size() >= kMostLater) return false;
     start();
-    later_.push_back(std::move(task));
+    if (!started_.empty()) later_.push_back(std::exchange(task, nullptr));
   }
+  if (task) return task(), true;
   wake_.notify_one();
   return true;
 }

@@ -6,10 +6,12 @@
 #include <future>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "profiler/base/machine.h"
 #include "profiler/record/host_span.h"
 #include "profiler/store/coder_threads.h"
 #include "profiler/store/format.h"
@@ -135,7 +137,7 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
     const bool any = std::ranges::any_of(group, [](const model::RowSet& rows) { return !rows.empty(); });
     if (!failed && result.ok() && any) {
       PIPESCOPE_HOST_SPAN(span, "profiler", "code rows");
-      result = writer->prepare(group);
+      result = base::guarded([&] { return writer->prepare(group); });
     }
     giveBack(group);
     left = left.subspan(group.size());
@@ -169,10 +171,17 @@ base::Status FileSink::Impl::waitForCommit() {
 /// Writes what is prepared on a thread of its own, after the previous commit.
 base::Status FileSink::Impl::startCommit() {
   PIPESCOPE_TRY(waitForCommit());
-  writing = std::async(std::launch::async, [this, commit = writer->takePrepared()] {
-    base::Status ended = writer->write(*commit);
+  const auto write = [this, commit = writer->takePrepared()] {
+    base::Status ended = base::guarded([&] { return writer->write(*commit); });
     return Written{std::move(ended), threadSeconds()};
-  });
+  };
+  try {
+    writing = std::async(std::launch::async, write);
+  } catch (const std::system_error&) {  // no further thread can be started
+    std::promise<Written> written;
+    written.set_value(write());
+    writing = written.get_future();
+  }
   return {};
 }
 
@@ -259,7 +268,9 @@ base::Result<std::unique_ptr<FileSink>> FileSink::create(const std::filesystem::
   WriterOptions writer = options.writer;
   writer.threads = std::min(options.coders, std::size_t{std::max(1U, std::thread::hardware_concurrency())});
   PIPESCOPE_ASSIGN(impl->writer, ProfileWriter::create(path, writer));
-  return std::unique_ptr<FileSink>(new FileSink(std::move(impl)));
+  return base::guarded([&]() -> base::Result<std::unique_ptr<FileSink>> {
+    return std::unique_ptr<FileSink>(new FileSink(std::move(impl)));
+  });
 }
 
 base::Status FileSink::commit(const model::RowSet& rows) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace pipescope::store {
 namespace fs = std::filesystem;
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kHeaderPatience{2'000};
 constexpr const char* kSiblings[] = {"-journal", "-wal", "-shm"};
+
+constexpr std::size_t kLongestSibling = std::string_view("-journal").size();
 
 fs::path sibling(const fs::path& path, const char* ending) {
   return path.string() + ending;
@@ -50,12 +53,29 @@ base::Result<fs::path> outputPath(const fs::path& path) {
         fmt::format("cannot write {}: {} is not a folder; make it first, or choose another path.",
                     path.string(), folder.string()));
   }
+  if (absolute.filename().string().size() + kLongestSibling > base::kMostNameBytes) {
+    return base::badInput(fmt::format(
+        "the name of the profile, {}…, is longer than {} bytes: SQLite writes a file beside it with a name "
+        "that is {} bytes longer. Choose a shorter name.",
+        absolute.filename().string().substr(0, 40), base::kMostNameBytes - kLongestSibling, kLongestSibling));
+  }
   const fs::path resolved = fs::weakly_canonical(absolute, failed);
   return failed ? absolute : resolved;
 }
 
 fs::path partPath(const fs::path& path) {
-  return path.string() + ".part";
+  return base::besidePath(path, "", ".part", kLongestSibling);
+}
+
+fs::path temporaryPath(const fs::path& path) {
+  return base::besidePath(path, ".", ".partial", kLongestSibling);
+}
+
+std::vector<base::TemporaryName> temporaryDatabase(const fs::path& path) {
+  std::vector<base::TemporaryName> names;
+  names.emplace_back(path);
+  for (const fs::path& beside : databaseSiblings(path)) names.emplace_back(beside);
+  return names;
 }
 
 std::vector<fs::path> databaseSiblings(const fs::path& path) {

@@ -6,16 +6,23 @@
 
 #include "profiler/base/output_file.h"
 #include "profiler/base/result.h"
+#include "profiler/base/temporary_name.h"
 #include "profiler/store/sqlite_database.h"
 
 namespace pipescope::store {
 
-/// The absolute path of a profile to be written, with links resolved. Errors: the path is a folder, or its
-/// folder does not exist.
+/// The absolute path of a profile to be written, with links resolved. Errors: the path is a folder, its
+/// folder does not exist, or its name is too long.
 base::Result<std::filesystem::path> outputPath(const std::filesystem::path& path);
 
 /// The name beside `path` under which a run writes while an older profile stays at the path.
 std::filesystem::path partPath(const std::filesystem::path& path);
+
+/// The name beside `path` under which the first commit is written.
+std::filesystem::path temporaryPath(const std::filesystem::path& path);
+
+/// The database at `path` and what SQLite writes beside it, as files that a signal removes.
+std::vector<base::TemporaryName> temporaryDatabase(const std::filesystem::path& path);
 
 /// The names beside `path` that SQLite uses while it writes or reads a database there.
 std::vector<std::filesystem::path> databaseSiblings(const std::filesystem::path& path);

@@ -36,6 +36,7 @@ struct ProfileWriter::Impl {
 
   fs::path path, part, temporary;
   fs::path place;  // where the file is: `path`, `part`, or empty before the first commit
+  std::vector<base::TemporaryName> names;  // what a signal that ends the program removes
   WriterOptions options;
   WriterLock lock;
   bool finished = false;
@@ -134,6 +135,7 @@ base::Status ProfileWriter::Impl::write(PreparedCommit& commit) {
 base::Status ProfileWriter::Impl::publish() {
   if (place == path) return {};
   hasCall = true;
+  names.clear();
   database.reset();
   base::Status status = checkProfileOutput(path, options.rules);
   if (status.ok()) status = moveInto(part, path);
@@ -149,6 +151,7 @@ base::Status ProfileWriter::Impl::publish() {
 void ProfileWriter::Impl::close() {
   database.reset();
   if (place == part && !hasCall) removeWithSiblings(part);
+  names.clear();
 }
 
 base::Status ProfileWriter::Impl::writeTemporary(const std::vector<CodedBatch>& batches, Totals& next) {
@@ -172,6 +175,7 @@ base::Status ProfileWriter::Impl::commitFirst(const PreparedCommit& commit, Tota
   // Another program may have put a file there since.
   PIPESCOPE_TRY(checkProfileOutput(path, options.rules));
   removeWithSiblings(temporary);
+  names = temporaryDatabase(temporary);
   base::Status status = writeTemporary(commit.batches, next);
   std::error_code failed;
   const bool waits = options.onlyWhole || (fs::exists(path, failed) && !commit.hasCall);
@@ -179,6 +183,8 @@ base::Status ProfileWriter::Impl::commitFirst(const PreparedCommit& commit, Tota
   if (status.ok()) status = moveInto(temporary, first);
   if (!status.ok()) return removeWithSiblings(temporary), ofFirstCommit(status.error());
   place = first;
+  names.clear();
+  if (place == part && !commit.hasCall) names = temporaryDatabase(part);
   totals = next;
   // If the file cannot be opened now, the next commit tries again and reports why. The rows of this commit
   // are safe.
@@ -219,7 +225,7 @@ base::Status ProfileWriter::Impl::commitMore(const std::vector<CodedBatch>& batc
 base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::ProfileState state,
                                       const std::string& reason) {
   base::Status written = writeLastRows(lastRows, true, state, reason);
-  const auto full = [&] { return !written.ok() && written.error().kind == base::ErrorKind::refused; };
+  const auto full = [&] { return !written.ok() && written.error().kind == base::ErrorKind::machine; };
   if (full()) written = writeLastRows(lastRows, false, state, reason);
   if (written.ok() || place.empty()) return written;
   if (lastRows.empty()) return writeState(state, reason);
@@ -254,7 +260,7 @@ base::Status ProfileWriter::Impl::writeState(model::ProfileState state, const st
     return transaction(*database, [&] { return store::writeState(*database, next); });
   };
   base::Status status = write();
-  if (status.ok() || status.error().kind != base::ErrorKind::refused) return status;
+  if (status.ok() || status.error().kind != base::ErrorKind::machine) return status;
   // A full disk has no room for a journal. This change overwrites a row within one page, so it can do
   // without.
   PIPESCOPE_TRY(database->execute("PRAGMA journal_mode = MEMORY"));
@@ -275,7 +281,7 @@ base::Result<std::unique_ptr<ProfileWriter>> ProfileWriter::create(const fs::pat
   auto impl = std::make_unique<Impl>(std::max<std::size_t>(1, options.threads));
   impl->path = target;
   impl->part = partPath(target);
-  impl->temporary = target.parent_path() / ("." + target.filename().string() + ".partial");
+  impl->temporary = temporaryPath(target);
   impl->options = options;
   PIPESCOPE_ASSIGN(impl->lock, WriterLock::acquire(target));
   impl->totals.writer = thisProcess();

@@ -37,7 +37,7 @@ base::Error databaseError(sqlite3* database, int code, const std::string& path, 
   };
   switch (code & 0xff) {
     case SQLITE_FULL:
-      return base::refused(
+      return base::machineError(
           fmt::format("{}: no space is left on the disk ({}); {}. Free some space, or write to another disk, "
                       "and run again.",
                       path, doing, kKeptSoFar));
@@ -59,8 +59,10 @@ base::Error databaseError(sqlite3* database, int code, const std::string& path, 
       return base::ioError(
           fmt::format("{} cannot be opened ({}: {}); check the permissions of the file and its folder.", path,
                       doing, systemMessage(database)));
-    case SQLITE_IOERR:
     case SQLITE_NOMEM:
+      return base::machineError(fmt::format(
+          "{}: this machine has not enough memory ({}); close other programs and run again.", path, doing));
+    case SQLITE_IOERR:
       return base::ioError(
           fmt::format("{}: the system reported an error ({}: {}); check the disk and run again.", path, doing,
                       systemMessage(database)));

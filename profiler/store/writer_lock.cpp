@@ -31,22 +31,23 @@ bool isStillAt(int descriptor, const std::string& path) {
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-base::Error cannotWrite(const std::filesystem::path& profile) {
+base::Error cannotWrite(const std::filesystem::path& file) {
+  const std::string folder = file.parent_path().string();
   return base::ioError(fmt::format("cannot write to the folder {}: {}; choose another place for {}.",
-                                   profile.parent_path().string(), std::strerror(errno),
-                                   profile.filename().string()));
+                                   folder.empty() ? "." : folder, std::strerror(errno),
+                                   file.filename().string()));
 }
 
 }  // namespace
 
-base::Result<WriterLock> WriterLock::acquire(const std::filesystem::path& profile) {
-  const std::string path = (profile.parent_path() / ("." + profile.filename().string() + ".lock")).string();
+base::Result<WriterLock> WriterLock::acquire(const std::filesystem::path& file) {
+  const std::string path = base::besidePath(file, ".", ".lock").string();
   std::string holder;
   constexpr int kMostTries = 100;  // A try fails if a writer ends between two of our calls.
   for (int i = 0; i < kMostTries; ++i) {
     WriterLock lock;
     lock.descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (lock.descriptor_ < 0) return cannotWrite(profile);
+    if (lock.descriptor_ < 0) return cannotWrite(file);
     if (flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) {
         holder = holderOf(lock.descriptor_);
@@ -54,27 +55,29 @@ base::Result<WriterLock> WriterLock::acquire(const std::filesystem::path& profil
       }
       base::log(base::LogLevel::warning,
                 fmt::format("{}: this file system has no locks ({}); do not write {} twice", path,
-                            std::strerror(errno), profile.string()));
+                            std::strerror(errno), file.string()));
     }
     if (!isStillAt(lock.descriptor_, path)) continue;
     lock.path_ = path;
+    lock.name_ = base::TemporaryName(path);
+    // Only a message names the holder, so a full disk is no failure here.
     const std::string pid = std::to_string(getpid());
-    if (ftruncate(lock.descriptor_, 0) != 0 || pwrite(lock.descriptor_, pid.data(), pid.size(), 0) < 0) {
-      return cannotWrite(profile);
-    }
+    if (ftruncate(lock.descriptor_, 0) == 0) (void)!pwrite(lock.descriptor_, pid.data(), pid.size(), 0);
     return lock;
   }
-  return base::ioError(
-      fmt::format("{} is being written by another run{}; wait for it, or choose another path.",
-                  profile.string(), holder));
+  return base::ioError(fmt::format(
+      "{} is being written by another run{}; wait for it, or choose another path.", file.string(), holder));
 }
 
 WriterLock::WriterLock(WriterLock&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::exchange(other.path_, {})) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      path_(std::exchange(other.path_, {})),
+      name_(std::move(other.name_)) {}
 
 WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(path_, other.path_);
+  std::swap(name_, other.name_);
   return *this;
 }
 
@@ -82,6 +85,7 @@ void WriterLock::release() {
   if (!path_.empty()) unlink(path_.c_str());
   if (descriptor_ >= 0) close(descriptor_);
   path_.clear();
+  name_.forget();
   descriptor_ = -1;
 }
 

@@ -3,15 +3,16 @@
 #include <string>
 
 #include "profiler/base/result.h"
+#include "profiler/base/temporary_name.h"
 
 namespace pipescope::store {
 
-/// Keeps a second writer away from a profile with a locked file `.NAME.lock` next to it, which is removed
-/// with this object. The system releases the lock of a killed writer, and the next writer takes the file
-/// over.
+/// Keeps a second writer away from a profile, or from the table of a sweep, with a locked file `.NAME.lock`
+/// next to it, which is removed with this object and by signals that end the program. The system releases the
+/// lock of a killed writer, and the next writer takes the file over.
 class WriterLock {
  public:
-  static base::Result<WriterLock> acquire(const std::filesystem::path& profile);
+  static base::Result<WriterLock> acquire(const std::filesystem::path& file);
 
   WriterLock() = default;
   WriterLock(WriterLock&& other) noexcept;
@@ -22,6 +23,7 @@ class WriterLock {
  private:
   int descriptor_ = -1;
   std::string path_;
+  base::TemporaryName name_;
 };
 
 }  // namespace pipescope::store

@@ -11,6 +11,7 @@ sample_reports.py [--together] PIPESCOPE SAMPLE.toml|TRACE [OPTION…] runs the 
 - every table is written as CSV with as many cells in each row as its header has;
 - without a call (which a run with --require-fit may end with), the sections about time have no figure, and a check of one
   ends with status 2;
+- what the addresses of a memory call a gap is what its span is longer than what it holds;
 - on the system `fixed` no figure of bytes or FLOP is a number;
 - `plan --present` says the rate, and how long each stage is occupied, of a sample that runs as its file says.
 With --together, all sections are printed at once only and no table as CSV, because each takes a process of its own.
@@ -189,6 +190,23 @@ def wrong_costs(report):
             if is_type(value, "number") and ("byte" in key or "flop" in key)]
 
 
+def wrong_addresses(memory):
+    """Devices whose memory is one piece show the addresses of all of it."""
+    found = []
+    for device in memory["devices"]:
+        ranges = [row for row in memory["addresses"] if row["device"] == device["index"] and row["tile"] in (0, None)]
+        if not ranges or max(row["tile"] or 0 for row in memory["addresses"]) > 0:
+            continue
+        if any(before["to"] != after["from"] for before, after in zip(ranges, ranges[1:])):
+            found.append(f"the addresses of device {device['index']} have holes")
+        gaps = sum(row["bytes"] for row in ranges if row["category"] == "gap")
+        expected = device["total_bytes_including_gaps"] - device["total_bytes"]
+        # A step before or behind the fullest one may lie in what that one leaves free.
+        if gaps > expected:
+            found.append(f"the addresses of device {device['index']} have gaps of {gaps} bytes, its memory {expected}")
+    return found
+
+
 def wrong_alone(reports, report):
     found = []
     for section, content in report.items():
@@ -225,7 +243,7 @@ def main():
         report = json.loads(text)
         wrong = faults(report, json.loads(reports.run("report", "--schema")), "report")
         wrong += [f"{number} has more than 12 digits" for number in wrong_digits(text)]
-        wrong += wrong_names(report)
+        wrong += wrong_names(report) + wrong_addresses(report["memory"])
         if not together:
             wrong += wrong_alone(reports, report) + wrong_tables(reports, report)
         if report["summary"]["system"] == "fixed":

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy
@@ -57,6 +58,9 @@ threads = 1
 name = "pod16"
 """
 B, G, D, CALLS = 2, 3, 2, 2
+
+# tests/run installs PyTorch, so nothing is skipped there.
+NO_TORCH = importlib.util.find_spec("torch") is None and not os.environ.get("PIPESCOPE_ALL_PACKAGES")
 
 
 def poprun(*arguments, program, **settings):
@@ -161,7 +165,7 @@ class Configurations(unittest.TestCase):
             self.assertEqual(len(own), 2 * CALLS)  # of two epochs
             self.assertTrue((own > 0).all() and (own < 60).all(), own)
 
-    @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
+    @unittest.skipIf(NO_TORCH, "PyTorch is not installed.")
     def test_statistics_of_a_norm_are_shared_between_instances(self):
         import torch
 
@@ -311,7 +315,7 @@ class Launching(unittest.TestCase):
             ("--host and --hostfile exclude each other", ["--host a", "--hostfile b"], ["true"]),
             ("there is no file nothing.txt", ["--hostfile nothing.txt"], ["true"]),
             ("--offline-mode compiles only", ["--offline-mode yes"], ["run", "x.toml"]),
-            ("cannot read nothing.json", ["--import-config nothing.json"], ["true"]),
+            ("Cannot read the launch configuration nothing.json", ["--import-config nothing.json"], ["true"]),
             ("could not be started", [], ["no-such-program"]),
             ("poprun has no option --num-instnces; did you mean \"--num-instances\"?", ["--num-instnces=2"], ["true"]),
         ):
@@ -369,10 +373,52 @@ class Launching(unittest.TestCase):
             popdist.execute_on_instances(3)(print)()
 
 
+    def sleepers(self):
+        """A launcher of two instances that wait, with their process numbers."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        script = f"echo $$ > {folder.name}/new$OMPI_COMM_WORLD_RANK; " \
+                 f"mv {folder.name}/new$OMPI_COMM_WORLD_RANK {folder.name}/pid$OMPI_COMM_WORLD_RANK; exec sleep 600"
+        launcher = subprocess.Popen([PIPESCOPE, "poprun", "--mpi-global-args", LOOPBACK, "--num-instances", "2", "--num-replicas",
+                                     "2", "sh", "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                    env={**os.environ, "TMPDIR": folder.name})
+        names = [os.path.join(folder.name, f"pid{i}") for i in range(2)]
+        while not all(map(os.path.exists, names)):
+            self.assertIsNone(launcher.poll())
+            time.sleep(0.02)
+        return launcher, [int(text_of(folder.name, f"pid{i}")) for i in range(2)], folder.name
+
+    def assert_gone(self, processes):
+        end = time.monotonic() + 30
+        while any(os.path.exists(f"/proc/{process}/stat") and " Z " not in text_of(f"/proc/{process}", "stat")
+                  for process in processes):
+            self.assertLess(time.monotonic(), end, "instances are still running")
+            time.sleep(0.05)
+
+    def test_a_launcher_that_is_ended_takes_its_instances_along(self):
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT):
+            launcher, instances, folder = self.sleepers()
+            launcher.send_signal(number)
+            launcher.wait(timeout=30)
+            self.assert_gone(instances)
+            self.assertEqual([name for name in os.listdir(folder) if name.startswith("pipescope-poprun-")], [])
+
+    def test_a_launcher_that_is_killed_takes_its_instances_along(self):
+        launcher, instances, folder = self.sleepers()
+        launcher.kill()
+        launcher.wait()
+        self.assert_gone(instances)
+        # The next launcher removes the folder of reports that it left.
+        self.assertEqual(len([name for name in os.listdir(folder) if name.startswith("pipescope-poprun-")]), 1)
+        subprocess.run([PIPESCOPE, "poprun", "--mpi-global-args", LOOPBACK, "true"], check=True, capture_output=True,
+                       env={**os.environ, "TMPDIR": folder}, timeout=60)
+        self.assertEqual([name for name in os.listdir(folder) if name.startswith("pipescope-poprun-")], [])
+
+
 class Scripts(unittest.TestCase):
     """A Python program in several instances."""
 
-    @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
+    @unittest.skipIf(NO_TORCH, "PyTorch is not installed.")
     def test_losses_are_those_of_one_process(self):
         program = [sys.executable, os.path.join(HERE, "poprun_program.py")]
         with tempfile.TemporaryDirectory() as folder:
@@ -382,7 +428,7 @@ class Scripts(unittest.TestCase):
             alone, first, second = (text_of(folder, name).splitlines() for name in ("0_of_1", "0_of_2", "1_of_2"))
         self.assertEqual(sorted(first + second), sorted(alone))
 
-    @unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch is not installed.")
+    @unittest.skipIf(NO_TORCH, "PyTorch is not installed.")
     def test_instances_log_the_mean_of_their_values(self):
         script = ("import sys, torch, pipescope.lightning as pl, pipescope.popdist as popdist\n"
                   "class Module(pl.LightningModule):\n"

@@ -13,6 +13,7 @@
 #include "app/run/execute/train.h"
 #include "app/run/request/data_choice.h"
 #include "engine/numerics/instance_module.h"
+#include "profiler/base/machine.h"
 #include "profiler/record/host_trace.h"
 #include "profiler/store/profile_path.h"
 
@@ -118,7 +119,7 @@ base::Status joinHosts(run::EmulatedDevice& device, const numerics::Instances& i
 base::Error withFateOf(const std::string& output, bool isWritten, base::Error error) {
   if (!isWritten) {
     error.message += fmt::format(" No call was recorded, so {} is as it was.", output);
-  } else if (error.kind == base::ErrorKind::refused) {
+  } else if (error.kind == base::ErrorKind::refused || error.kind == base::ErrorKind::machine) {
     error.message += " The profile holds what ran before.";
   }
   return error;
@@ -156,7 +157,8 @@ base::Result<RunResult> runProgram(const run::ModelOptions& whole, const RunOpti
   }
   PIPESCOPE_TRY(device->attach());
   RunContext context{setup, *device, result, metrics};
-  base::Status status = runs ? runExecutables(context, prepared) : base::Status();
+  base::Status status =
+      runs ? base::guarded([&] { return runExecutables(context, prepared); }) : base::Status();
   if (const base::Status finished = metrics.finish(); status.ok()) status = finished;
   if (status.ok() && host && program->instances()) status = joinHosts(*device, *program->instances());
   if (const base::Status ended = device->finish(status); !ended.ok()) {

@@ -36,7 +36,8 @@ std::string datasetName(const config::Configuration& c, const DataNeeds& needs) 
 }
 
 std::optional<std::string> dataNotice(const config::Configuration& c, const DataNeeds& needs) {
-  if (datasetName(c, needs) != "synthetic" || namesData(c)) return std::nullopt;
+  if (datasetName(c, needs) != "synthetic" || namesData(c) || !c.boolean("execution.numerics"))
+    return std::nullopt;
   std::vector<data::Field> fields;
   for (const data::FieldRequest& field : needs.fields()) fields.push_back({field.name, field.type});
   return fmt::format(

@@ -28,12 +28,30 @@ base::Result<std::int64_t> wholeNumber(std::string_view text, const std::string&
 /// A key and its value as text, such as "sequence = 128" or "shape = [1, 128]".
 base::Result<std::map<std::string, std::vector<std::int64_t>>> assumptions(const Configuration& c) {
   std::map<std::string, std::vector<std::int64_t>> assumed;
+  std::vector<std::string> entries;
   for (const std::string& entry : c.texts("model.assume")) {
+    // "h = 64, w = 64" gives two, and "shape = 1, 128" one.
+    for (std::size_t at = 0; at <= entry.size();) {
+      const std::size_t comma = std::min(entry.find(',', at), entry.size());
+      const std::string part = entry.substr(at, comma - at);
+      const bool names = part.find('=') != std::string::npos || entries.empty() || at == 0;
+      if (names)
+        entries.push_back(part.substr(std::min(part.find_first_not_of(' '), part.size())));
+      else
+        entries.back() += "," + part;
+      at = comma + 1;
+    }
+  }
+  for (const std::string& entry : entries) {
     const std::size_t equals = entry.rfind('=');
     std::string name = entry.substr(0, equals);
     while (!name.empty() && name.back() == ' ') name.pop_back();
     std::string list = equals == std::string::npos ? "" : entry.substr(equals + 1);
     std::erase_if(list, [](char ch) { return ch == '[' || ch == ']'; });
+    if (name.empty() || assumed.contains(name))
+      return base::badInput(
+          fmt::format("model.assume: \"{}\" {}.", entry,
+                      name.empty() ? "names nothing" : "gives a name that is given before"));
     std::vector<std::int64_t>& values = assumed[name];
     for (std::size_t at = 0; at <= list.size();) {
       const std::size_t comma = std::min(list.find(',', at), list.size());

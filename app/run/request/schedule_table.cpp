@@ -9,6 +9,7 @@
 #include "engine/compiler/record_compilation.h"
 #include "engine/devices/fixed/fixed_system.h"
 #include "engine/emulate/emulator.h"
+#include "profiler/base/number_text.h"
 #include "profiler/record/memory_profile.h"
 
 namespace pipescope::app {
@@ -130,7 +131,7 @@ std::string toText(const ScheduleTable& table) {
 std::string toJson(const ScheduleTable& table) {
   // Like all derived figures in JSON, these have 12 significant digits.
   const auto rounded = [](double value) {
-    return std::strtod(fmt::format("{:.12g}", value).c_str(), nullptr);
+    return base::numberOf(fmt::format("{:.12g}", value)).value_or(value);
   };
   nlohmann::ordered_json json;
   json["schedule"] = table.schedule;

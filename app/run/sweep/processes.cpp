@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+
+#include "profiler/base/temporary_name.h"
 
 namespace pipescope::app {
 namespace {
@@ -41,9 +44,12 @@ bool receiveAll(int socket, void* data, std::size_t size) {
 }
 
 /// The life of a child: it answers questions until its parent closes the socket.
-[[noreturn]] void answerAll(int socket, const ProcessTask& task) {
+[[noreturn]] void answerAll(int socket, pid_t parent, const ProcessTask& task) {
   std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGHUP, SIG_IGN);
+  base::removeTemporaryFilesOn(SIGTERM);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) raise(SIGTERM);  // the parent ended before the line above
   std::int64_t index = 0;
   while (receiveAll(socket, &index, sizeof index)) {
     const std::string answer = task(index);
@@ -67,7 +73,7 @@ class ChildPool {
   ChildPool& operator=(const ChildPool&) = delete;
   ~ChildPool() {
     for (Child& child : children_) {
-      if (child.process > 0) kill(child.process, SIGKILL);
+      if (child.process > 0) kill(child.process, SIGTERM);  // it removes its temporary files
       (void)reap(child);
     }
   }
@@ -95,7 +101,7 @@ class ChildPool {
     int sockets[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) != 0) return cannotStart();
     std::fflush(nullptr);  // or the child would write buffered text once more
-    const pid_t process = fork();
+    const pid_t parent = getpid(), process = fork();
     if (process < 0) {
       close(sockets[0]);
       close(sockets[1]);
@@ -106,7 +112,7 @@ class ChildPool {
       for (const Child& other : children_) {
         if (other.socket >= 0) close(other.socket);
       }
-      answerAll(sockets[1], task_);
+      answerAll(sockets[1], parent, task_);
     }
     close(sockets[1]);
     child = {process, sockets[0], std::nullopt};
@@ -114,7 +120,7 @@ class ChildPool {
   }
 
   static base::Error cannotStart() {
-    return base::ioError(
+    return base::machineError(
         fmt::format("Cannot start another process: {}. Use fewer with --jobs.", std::strerror(errno)));
   }
 
@@ -175,9 +181,9 @@ class ChildPool {
     }
     child.process = -1;
     if (WIFSIGNALED(status))
-      return fmt::format("{} was ended by signal {}{}.", kProcessEnded, WTERMSIG(status),
+      return fmt::format("The process of this task was ended by signal {}{}.", WTERMSIG(status),
                          WTERMSIG(status) == SIGKILL ? ", perhaps because memory ran out" : "");
-    return fmt::format("{} ended with status {}.", kProcessEnded, WEXITSTATUS(status));
+    return fmt::format("The process of this task ended with status {}.", WEXITSTATUS(status));
   }
 
   const std::vector<std::int64_t>& indices_;

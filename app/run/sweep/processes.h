@@ -17,12 +17,9 @@ using ProcessTask = std::function<std::string(std::int64_t index)>;
 /// without an answer; another child takes its place.
 using ProcessAnswer = std::function<base::Status(std::int64_t index, base::Result<std::string> answer)>;
 
-/// What the error sentences of children that ended begin with.
-inline constexpr const char* kProcessEnded = "The process of this task";
-
 /// Runs the tasks in up to `processes` children. The caller must have a single thread. Children ignore
-/// Ctrl-C, so that the caller decides; once `progress` is cancelled, they are ended and the function returns
-/// an error of kind cancelled. An error of `take` ends them, too.
+/// Ctrl-C, so that the caller decides, and end with it; once `progress` is cancelled, they are ended and the
+/// function returns an error of kind cancelled. An error of `take` ends them, too.
 base::Status runInProcesses(const std::vector<std::int64_t>& indices, int processes, const ProcessTask& task,
                             const ProcessAnswer& take, const base::Progress& progress);
 

@@ -11,7 +11,9 @@
 
 #include "app/run/sweep/processes.h"
 #include "app/run/sweep/shared_work.h"
+#include "profiler/base/machine.h"
 #include "profiler/base/version.h"
+#include "profiler/store/writer_lock.h"
 
 namespace pipescope::app {
 namespace {
@@ -89,11 +91,14 @@ std::string answerOf(const config::Configuration& configuration, const SweepRequ
   base::SerialExecutor executor;
   const base::Result<config::Configuration> changed =
       applyCombination(configuration, request.keys, asked.values);
-  const base::Result<VariantFigures> figures =
-      changed.ok() ? emulateVariant(*changed, variant, known, executor) : changed.error();
+  const base::Result<VariantFigures> figures = base::guarded([&]() -> base::Result<VariantFigures> {
+    if (!changed.ok()) return changed.error();
+    return emulateVariant(*changed, variant, known, executor);
+  });
   if (figures.ok()) row.figures = *figures;
   if (figures.ok() && !variant.profile.empty()) row.profile = namedInTable(request, variant.profile);
-  if (!figures.ok()) row.error = figures.error().message;
+  if (!figures.ok())
+    (base::isAnswer(figures.error().kind) ? row.error : row.trouble) = figures.error().message;
   return rowToJson(row);
 }
 
@@ -105,10 +110,8 @@ class SweepWork {
 
   base::Status take(std::int64_t index, const base::Result<std::string>& answer) {
     SweepRow& row = table_.rows[static_cast<std::size_t>(index)];
-    if (!answer.ok() || !rowFromJson(*answer, row)) {
-      row.error = answer.ok() ? "The process of this combination gave no figures." : answer.error().message;
-      row.done = true;
-    }
+    if (!answer.ok() || !rowFromJson(*answer, row))
+      row.trouble = answer.ok() ? "The process of this combination gave no figures." : answer.error().message;
     ++done_;
     const auto count = static_cast<double>(table_.rows.size());
     progress_.report(static_cast<double>(done_) / count,
@@ -166,6 +169,12 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
     PIPESCOPE_TRY(base::checkOutput(request.output, kindOf(format), request.rules));
   }
   if (!request.profiles.empty()) PIPESCOPE_TRY(makeFolder(request.profiles));
+  // From here on nobody else writes the table, so its rows cannot be lost between reading and writing.
+  store::WriterLock lock;
+  if (!request.output.empty()) {
+    PIPESCOPE_ASSIGN(const fs::path target, base::followLinks(request.output));
+    PIPESCOPE_ASSIGN(lock, store::WriterLock::acquire(target));
+  }
   SweepResult result;
   result.table.name = request.name;
   result.table.keys = request.keys;

@@ -28,9 +28,10 @@ struct SweepResult {
 };
 
 /// Rows whose configuration and version are unchanged are taken from the output file if it exists. The file
-/// is written anew at least every second, and at the end. A combination that cannot run is a row with the
-/// reason. With `profiles`, a combination whose profile is missing is emulated anew. The caller must have a
-/// single thread.
+/// is written anew at least every second, and at the end. The file is locked meanwhile. A
+/// combination that cannot run is a row with the reason. One that trouble of the machine stopped (a full
+/// disk, a locked profile, no memory) is not done, and says why. With `profiles`, a combination whose profile
+/// is missing is emulated anew. The caller must have a single thread.
 base::Result<SweepResult> sweep(const config::Configuration& configuration, const SweepRequest& request,
                                 base::Progress& progress);
 

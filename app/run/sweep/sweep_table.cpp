@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "app/run/sweep/processes.h"
 #include "profiler/base/output_file.h"
 #include "profiler/sections/csv_text.h"
 #include "profiler/sections/sweep_file.h"
@@ -27,6 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kHash = sections::kSweepHash;
 constexpr const char* kProfile = sections::kSweepProfile;
+constexpr const char* kTrouble = "trouble";  // between processes only: no table has it
 
 template <class T>
 Cell figureCell(const std::optional<T>& value) {
@@ -81,7 +81,8 @@ void readRow(const Json& object, SweepRow& row) {
   f.note = textOf(object, "note");
   row.error = textOf(object, "error");
   row.profile = textOf(object, kProfile);
-  row.done = true;
+  row.trouble = textOf(object, kTrouble);
+  row.done = row.trouble.empty();
 }
 
 /// A row of a CSV file as an object. Cells are numbers, truth values, or texts.
@@ -204,6 +205,7 @@ std::string rowToJson(const SweepRow& row) {
   object["note"] = row.figures.note;
   object["error"] = row.error;
   object[kProfile] = row.profile;
+  if (!row.trouble.empty()) object[kTrouble] = row.trouble;
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -254,8 +256,7 @@ base::Result<std::int64_t> resumeFrom(const std::string& file, SweepTable& table
   std::int64_t taken = 0;
   for (SweepRow& row : table.rows) {
     const auto found = known.find(row.hash);
-    // A process may have ended because memory ran out, so its combination is tried once more.
-    if (found == known.end() || textOf(*found->second, "error").starts_with(kProcessEnded)) continue;
+    if (found == known.end()) continue;
     readRow(*found->second, row);
     ++taken;
   }

@@ -16,6 +16,9 @@ struct SweepRow {
   std::vector<std::string> values;  ///< of the varied keys, in their order
   VariantFigures figures;
   std::string error = {};  ///< why the combination cannot run; empty: it can
+  /// Why the machine or this program gave no answer about the combination. It is then not done, no table
+  /// holds it, and the next sweep tries it again.
+  std::string trouble = {};
   std::string profile =
       {};                 ///< file of its profile, as seen from the table's folder; empty: none was written
   std::string hash = {};  ///< of the whole configuration and the program's version

@@ -8,6 +8,7 @@
 
 #include "app/run/sweep/processes.h"
 #include "app/run/sweep/sweep_table.h"
+#include "profiler/base/machine.h"
 
 namespace pipescope::app {
 namespace {
@@ -57,12 +58,17 @@ std::optional<double> correlation(const std::vector<double>& a, const std::vecto
   return both / std::sqrt(squaresA * squaresB);
 }
 
-void takeFigures(const std::string& answer, ValidatedRow& row) {
+/// Trouble of the machine is an error: figures that leave variants out because of it would mislead.
+base::Status takeFigures(const base::Result<std::string>& answer, ValidatedRow& row) {
   SweepRow figures;
-  if (!rowFromJson(answer, figures)) {
-    row.error = "The process of this variant gave no figures.";
-    return;
-  }
+  if (!answer.ok())
+    figures.trouble = answer.error().message;
+  else if (!rowFromJson(*answer, figures))
+    figures.trouble = "The process of this variant gave no figures.";
+  if (!figures.trouble.empty())
+    return base::machineError(
+        fmt::format("The variant in line {} of the measurements could not be emulated: {}", row.measured.line,
+                    figures.trouble));
   row.error = figures.error;
   row.note = figures.figures.note;
   row.emulated[static_cast<std::size_t>(Measure::stepTimeUs)] = figures.figures.stepTimeUs;
@@ -70,6 +76,7 @@ void takeFigures(const std::string& answer, ValidatedRow& row) {
   if (figures.figures.memoryBytes)
     row.emulated[static_cast<std::size_t>(Measure::memoryBytes)] =
         static_cast<double>(*figures.figures.memoryBytes);
+  return {};
 }
 
 std::optional<double> ratioOf(const ValidatedRow& row, std::size_t measure) {
@@ -188,16 +195,17 @@ base::Result<Validation> validate(const config::Configuration& configuration, co
     for (std::size_t i = 0; i < values.size(); ++i) {  // readMeasured() has checked the values
       if (!values[i].empty()) (void)changed.setText(measured.keys[i], values[i], config::Origin::flag);
     }
-    const base::Result<VariantFigures> figures = emulateVariant(changed, {}, known, executor);
+    const base::Result<VariantFigures> figures =
+        base::guarded([&] { return emulateVariant(changed, {}, known, executor); });
     if (figures.ok()) row.figures = *figures;
-    if (!figures.ok()) row.error = figures.error().message;
+    if (!figures.ok())
+      (base::isAnswer(figures.error().kind) ? row.error : row.trouble) = figures.error().message;
     return rowToJson(row);
   };
   std::size_t done = 0;
   const auto take = [&](std::int64_t index, const base::Result<std::string>& text) -> base::Status {
     ValidatedRow& row = validation.rows[static_cast<std::size_t>(index)];
-    if (text.ok()) takeFigures(*text, row);
-    if (!text.ok()) row.error = text.error().message;
+    PIPESCOPE_TRY(takeFigures(text, row));
     ++done;
     progress.report(static_cast<double>(done) / static_cast<double>(indices.size()),
                     fmt::format("variant {} of {}", done, indices.size()));

@@ -33,7 +33,8 @@ struct Validation {
   std::vector<ValidatedRow> rows;
 };
 
-/// Emulates the variants in parallel processes. The caller must have a single thread. Error: cancelled.
+/// Emulates the variants in parallel processes. The caller must have a single thread. Errors: cancelled;
+/// the machine or this program gave no answer about a variant.
 base::Result<Validation> validate(const config::Configuration& configuration, const MeasuredTable& measured,
                                   int processes, base::Progress& progress);
 

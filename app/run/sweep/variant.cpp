@@ -123,7 +123,12 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
   PIPESCOPE_TRY(addMemory(profile, *catalog, figures));
   if (!options.compileOnly)
     PIPESCOPE_TRY(addTimes(profile, *catalog, configuration.real("system.price_per_hour"), figures));
-  if (writes) PIPESCOPE_TRY(writeVariant(profile, options.profile));
+  if (writes) {
+    // A file that stands in the way says nothing about the configuration.
+    const base::Status written = writeVariant(profile, options.profile);
+    if (!written.ok())
+      return base::isAnswer(written.error().kind) ? base::ioError(written.error().message) : written.error();
+  }
   const std::vector<std::string> overflow = compilation.overflow();
   if (figures.memoryBytes) figures.fits = overflow.empty();
   if (!overflow.empty()) {

@@ -37,8 +37,8 @@ struct VariantOptions {
   std::string table = {};    ///< file of the sweep's table, which the profile names; empty: there is none
 };
 
-/// Gives the errors of the configuration. Numbers are not computed, and no data is read. `known` serves
-/// further variants, too.
+/// Gives the errors of the configuration. An error of writing the profile is none of kind isAnswer(). Numbers
+/// are not computed, and no data is read. `known` serves further variants, too.
 base::Result<VariantFigures> emulateVariant(const config::Configuration& configuration,
                                             const VariantOptions& options, plan::SharedStages& known,
                                             base::Executor& executor);

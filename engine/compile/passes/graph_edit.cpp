@@ -68,8 +68,8 @@ class Editor {
       map_[tensor.id] = result_.addParameter(tensor.name, tensor.type, source_.initializer(tensor.id));
     } else if (tensor.role == graph::TensorRole::constant) {
       if (unread) return;
-      const std::vector<std::byte>* value = source_.constantValue(tensor.id);
-      map_[tensor.id] = value ? result_.addConstant(tensor.name, tensor.type, *value)
+      const graph::Constant* value = source_.constant(tensor.id);
+      map_[tensor.id] = value ? result_.shareConstant(tensor.name, tensor.type, *value)
                               : result_.addTensor(tensor.name, tensor.type, tensor.role);
     } else if (!dropped) {
       map_[tensor.id] = result_.addTensor(tensor.name, tensor.type, tensor.role);

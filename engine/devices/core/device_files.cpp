@@ -5,13 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <system_error>
 
 #include <toml++/toml.h>
+
+#include "profiler/base/text_file.h"
+#include "profiler/base/toml_depth.h"
 
 namespace pipescope::devices {
 
@@ -46,6 +47,7 @@ class Parser {
   }
 
   base::Result<ParsedFile> parse(std::string_view text) {
+    PIPESCOPE_TRY(base::checkTomlDepth(text, display_));
     toml::table table;
     try {  // The parser throws on faulty TOML; no exception leaves this function.
       table = toml::parse(text);
@@ -164,13 +166,7 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
   const Source& source = found->second;
   std::string text = source.text;
   if (!source.path.empty()) {
-    std::ifstream stream(source.path);
-    std::ostringstream content;
-    if (!stream || !(content << stream.rdbuf())) {
-      return base::ioError(
-          fmt::format("Cannot read {}; check that it is a readable, non-empty file.", source.display));
-    }
-    text = content.str();
+    PIPESCOPE_ASSIGN(text, base::readTextFile(source.path.string(), kind + " file"));
   }
   PIPESCOPE_ASSIGN(ParsedFile parsed, Parser(name, source.display).parse(text));
   FigureFile& file = parsed.file;

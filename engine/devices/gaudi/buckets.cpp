@@ -1,6 +1,8 @@
 #include "engine/devices/gaudi/buckets.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace pipescope::devices::gaudi {
 namespace {
@@ -19,25 +21,28 @@ ListedKernel copyKernel(const Card& card, const compile::StagePlan& stage, const
   return copy;
 }
 
-/// Inserts a kernel in front of the one at `place`. Operators keep the kernels that they have.
-void insert(KernelList& list, std::size_t place, ListedKernel kernel) {
-  list.kernels.insert(list.kernels.begin() + static_cast<std::ptrdiff_t>(place), std::move(kernel));
-  const auto at = static_cast<std::int32_t>(place);
-  for (std::size_t op = 0; op < list.first.size(); ++op) {
-    if (list.first[op] >= at) ++list.first[op];
-    if (list.end[op] > at) ++list.end[op];
-  }
-}
+/// A kernel and the place in the list that it goes in front of.
+struct Insertion {
+  std::size_t place;
+  ListedKernel kernel;
+};
 
-/// The place behind the kernel that makes the last of the gradients; 0: this pass makes none of them.
-std::size_t completeAfter(const Bucket& bucket, const KernelList& list) {
-  for (std::size_t k = list.kernels.size(); k > 0; --k) {
-    for (const std::size_t made : list.kernels[k - 1].makes) {
-      if (std::find(bucket.gradients.begin(), bucket.gradients.end(), made) != bucket.gradients.end())
-        return k;
-    }
+/// Inserts kernels, ordered by their places. Operators keep the kernels that they have.
+void insertAll(KernelList& list, std::vector<Insertion> insertions) {
+  std::vector<ListedKernel> kernels;
+  std::vector<std::int32_t> before;  // by old place: insertions in front of the kernel there
+  std::size_t next = 0;
+  for (std::size_t k = 0; k <= list.kernels.size(); ++k) {
+    for (; next < insertions.size() && insertions[next].place == k; ++next)
+      kernels.push_back(std::move(insertions[next].kernel));
+    before.push_back(static_cast<std::int32_t>(next));
+    if (k < list.kernels.size()) kernels.push_back(std::move(list.kernels[k]));
   }
-  return 0;
+  list.kernels = std::move(kernels);
+  for (std::size_t op = 0; op < list.first.size(); ++op) {
+    list.first[op] += before[static_cast<std::size_t>(list.first[op])];
+    if (list.end[op] > 0) list.end[op] += before[static_cast<std::size_t>(list.end[op]) - 1];
+  }
 }
 
 }  // namespace
@@ -61,27 +66,43 @@ std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& 
 }
 
 void packBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses, KernelList& list) {
+  std::map<std::size_t, std::size_t>
+      behindMaker;  // by tensor: the place behind the kernel that makes it last
+  for (std::size_t k = 0; k < list.kernels.size(); ++k) {
+    for (const std::size_t made : list.kernels[k].makes) behindMaker[made] = k + 1;
+  }
+  std::vector<Insertion> packs;
   for (const Bucket& bucket : bucketsOf(stage, uses)) {
-    const std::size_t place = completeAfter(bucket, list);
-    if (place == 0) continue;
+    std::size_t place = 0;
+    for (const std::size_t gradient : bucket.gradients) {
+      if (const auto made = behindMaker.find(gradient); made != behindMaker.end())
+        place = std::max(place, made->second);
+    }
+    if (place == 0) continue;  // this pass makes none of them
     ListedKernel pack = copyKernel(card, stage, bucket, "PackBucket");
     pack.op = list.kernels[place - 1].op;
     pack.bucket = bucket.op;
     pack.reads = bucket.gradients;
     pack.kernel.bucketWritten = bucket.bytes;
-    insert(list, place, std::move(pack));
+    packs.push_back({place, std::move(pack)});
   }
+  // Of several that are complete at the same place, the last one is packed first.
+  std::reverse(packs.begin(), packs.end());
+  std::stable_sort(packs.begin(), packs.end(),
+                   [](const Insertion& a, const Insertion& b) { return a.place < b.place; });
+  insertAll(list, std::move(packs));
 }
 
 void unpackBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
                    KernelList& list) {
-  const std::vector<Bucket> buckets = bucketsOf(stage, uses);
-  for (auto bucket = buckets.rbegin(); bucket != buckets.rend(); ++bucket) {
-    ListedKernel unpack = copyKernel(card, stage, *bucket, "UnpackBucket");
-    unpack.makes = bucket->gradients;
-    unpack.kernel.bucketRead = bucket->bytes;
-    insert(list, 0, std::move(unpack));
+  std::vector<Insertion> unpacks;
+  for (const Bucket& bucket : bucketsOf(stage, uses)) {
+    ListedKernel unpack = copyKernel(card, stage, bucket, "UnpackBucket");
+    unpack.makes = bucket.gradients;
+    unpack.kernel.bucketRead = bucket.bytes;
+    unpacks.push_back({0, std::move(unpack)});
   }
+  insertAll(list, std::move(unpacks));
 }
 
 }  // namespace pipescope::devices::gaudi

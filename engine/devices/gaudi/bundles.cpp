@@ -70,14 +70,15 @@ class Bundler {
     takers_[maker].push_back(taker);
   }
 
-  /// Marks all kernels that need what this one makes, over any number of kernels.
-  void markAfter(std::size_t kernel, std::vector<bool>& marked) const {
+  /// Marks the kernels up to `last` that need what this one makes, over any number of kernels. A kernel only
+  /// needs what earlier ones make.
+  void markAfter(std::size_t kernel, std::size_t last, std::vector<bool>& marked) const {
     Kernels open{kernel};
     while (!open.empty()) {
       const std::size_t at = open.back();
       open.pop_back();
       for (const std::size_t next : after_[at]) {
-        if (marked[next]) continue;
+        if (next > last || marked[next]) continue;
         marked[next] = true;
         open.push_back(next);
       }
@@ -135,16 +136,17 @@ class Bundler {
   Kernels sharingWith(std::size_t kernel, std::size_t operand) const {
     Kernels sharing{kernel};
     std::vector<bool> after;
-    for (const std::size_t other : readers_.at(operand)) {
+    const std::vector<std::size_t>& readers = readers_.at(operand);
+    for (const std::size_t other : readers) {
       if (sharing.size() == kMostProducts) break;
       if (other <= kernel || !isFree(other, Engine::mme)) continue;
       if (after.empty()) {
         after.resize(bundle_.size());
-        markAfter(kernel, after);
+        markAfter(kernel, readers.back(), after);
       }
       if (after[other]) continue;
       sharing.push_back(other);
-      markAfter(other, after);
+      markAfter(other, readers.back(), after);
     }
     return sharing;
   }

@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "engine/devices/gaudi/occupied_addresses.h"
+
 namespace pipescope::devices::gaudi {
 
 std::int32_t HbmMemory::addStep(std::string name, std::string program, model::Pass pass) {
@@ -47,31 +49,14 @@ std::int64_t HbmMemory::placeWorkspace(std::int64_t first) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return memory_.variables[a].bytes > memory_.variables[b].bytes;
   });
-  struct Block {
-    std::int64_t address = 0, end = 0;
-    const std::vector<LifeSteps>* lives = nullptr;
-  };
-  std::vector<Block> placed;  // by ascending address
-  const auto meet = [](const std::vector<LifeSteps>& a, const std::vector<LifeSteps>& b) {
-    return std::any_of(a.begin(), a.end(), [&](LifeSteps x) {
-      return std::any_of(b.begin(), b.end(), [&](LifeSteps y) { return x.first < y.end && y.first < x.end; });
-    });
-  };
+  OccupiedAddresses occupied(steps());
   std::int64_t top = 0;
   for (const std::size_t i : order) {
     LoweredVariable& variable = memory_.variables[i];
-    std::int64_t address = 0;
-    for (const Block& block : placed) {
-      if (block.end <= address || !meet(*block.lives, variable.lives)) continue;
-      if (block.address >= address + variable.bytes.count) break;
-      address = block.end;
-    }
-    const Block block{address, address + variable.bytes.count, &variable.lives};
-    const auto where = std::upper_bound(placed.begin(), placed.end(), block,
-                                        [](const Block& a, const Block& b) { return a.address < b.address; });
-    placed.insert(where, block);
-    variable.units = {{0, 1, variable.bytes, first + block.address}};
-    top = std::max(top, block.end);
+    const std::int64_t address = occupied.lowest(variable.lives, variable.bytes.count);
+    occupied.take(variable.lives, address, variable.bytes.count);
+    variable.units = {{0, 1, variable.bytes, first + address}};
+    top = std::max(top, address + variable.bytes.count);
   }
   return top;
 }

@@ -40,10 +40,10 @@ void addOnce(std::vector<std::size_t>& list, std::size_t value) {
 }  // namespace
 
 StageUses::StageUses(const StagePlan& stage)
-    : stage_(stage),
-      readers_(stage.tensors.size()),
+    : readers_(stage.tensors.size()),
       outlives_(stage.tensors.size()),
-      productsOnly_(stage.tensors.size(), true) {
+      productsOnly_(stage.tensors.size(), true),
+      isRead_(stage.tensors.size()) {
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
   // Walks backwards, because the readers of a view's result read what the view hands on.
   for (auto pass = stage.passes.rbegin(); pass != stage.passes.rend(); ++pass) {
@@ -51,8 +51,10 @@ StageUses::StageUses(const StagePlan& stage)
       const std::vector<std::size_t> outputs = valid(op->outputs);
       const bool products =
           startsWithProduct(*op) || (op->work.empty() && !outputs.empty() && productsOnly_[outputs[0]]);
-      for (const std::size_t input : valid(op->inputs))
+      for (const std::size_t input : valid(op->inputs)) {
         productsOnly_[input] = productsOnly_[input] && products;
+        isRead_[input] = true;
+      }
     }
   }
   std::vector<int> pass(stage.tensors.size(), -1);
@@ -89,13 +91,7 @@ bool StageUses::isView(const PlanOperator& op) const {
 void StageUses::alias(const PlanOperator& op) {
   const std::vector<std::size_t> inputs = valid(op.inputs), outputs = valid(op.outputs);
   if (inputs.empty() || outputs.empty()) return;
-  const bool readByProducts =
-      isMove(op) && productsOnly_[outputs[0]] &&
-      std::any_of(stage_.passes.begin(), stage_.passes.end(), [&](const PassPlan& pass) {
-        return std::any_of(pass.operators.begin(), pass.operators.end(), [&](const PlanOperator& reader) {
-          return contains(valid(reader.inputs), outputs[0]);
-        });
-      });
+  const bool readByProducts = isMove(op) && productsOnly_[outputs[0]] && isRead_[outputs[0]];
   if ((op.work.empty() || readByProducts) && root(inputs[0]) != root(outputs[0]))
     alias_[root(outputs[0])] = root(inputs[0]);
 }

@@ -45,11 +45,11 @@ class StageUses {
 
  private:
   void alias(const compile::PlanOperator& op);
-  const compile::StagePlan& stage_;
   std::vector<std::size_t> alias_;
   std::vector<std::int64_t> readers_;
   std::vector<bool> outlives_;
   std::vector<bool> productsOnly_;  ///< by tensor: all its readers are products
+  std::vector<bool> isRead_;        ///< by tensor: some operator reads it
 };
 
 /// Lowers and fuses the operators of a pass. The TPC work of an operator up to a barrier is one kernel. A

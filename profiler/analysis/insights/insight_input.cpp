@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <set>
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/counters.h"
+#include "profiler/base/number_text.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -25,8 +25,8 @@ std::map<std::string, std::string> optionsOf(const Catalog& catalog) {
 
 std::optional<double> peakUseOf(const Catalog& catalog, model::ExecutableId id, const StagesReport& stages) {
   const std::string path = "least_seconds." + std::to_string(id.value);
-  const double least = std::strtod(catalog.property(path + ".model").c_str(), nullptr) +
-                       std::strtod(catalog.property(path + ".recompute").c_str(), nullptr);
+  const double least = base::numberOf(catalog.property(path + ".model")).value_or(0) +
+                       base::numberOf(catalog.property(path + ".recompute")).value_or(0);
   double busy = 0;
   for (const StageReport& stage : stages.stages) busy += stage.busy;
   if (!(least > 0) || !(busy > 0) || stages.clockHz <= 0) return std::nullopt;

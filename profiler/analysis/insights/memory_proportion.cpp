@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "profiler/analysis/insights/insight.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 std::vector<Insight> findMemoryProportion(const InsightInput& input, const InsightRule& rule) {
   const DeviceMemory* fullest = fullestMemory(input.memory);
   const std::string key = "execution.available_memory_proportion";
-  const double proportion = std::strtod(input.option(key).c_str(), nullptr);
+  const double proportion = base::numberOf(input.option(key)).value_or(0);
   constexpr double kSmallest = 0.1;
   if (fullest == nullptr || !input.hasUnits() || fullest->fits || proportion <= kSmallest ||
       fullest->total.count <= 0)

@@ -2,13 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <unordered_map>
+
+#include "profiler/base/number_text.h"
 
 namespace pipescope::analysis {
 namespace {
 
+/// The number that stands behind these words, up to a space or a comma.
+std::optional<double> numberBehind(std::string_view text, std::string_view words) {
+  const std::size_t at = text.find(words);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + words.size());
+  return base::numberOf(rest.substr(0, rest.find_first_of(" ,")));
+}
+
+/// Reads "130 points, |ln| median 0.045, p90 0.210, bias +0.010; against …", as devices::Band writes it.
 bool readBand(const model::Property& row, ErrorBand& band) {
   constexpr std::string_view kPrefix = "band.";
   const std::string_view key = row.key;
@@ -18,21 +30,19 @@ bool readBand(const model::Property& row, ErrorBand& band) {
   band.device = key.substr(kPrefix.size(), device - kPrefix.size());
   band.kind = key.substr(device + 1, quantity - device - 1);
   band.quantity = key.substr(quantity + 1);
-  long long points = 0;
-  double p90 = 0;
-  // "1 point, …" has no s.
-  if (std::sscanf(row.value.c_str(), "%lld point%*[s,] |ln| median %lf, p90 %lf, bias %lf", &points,
-                  &band.median, &p90, &band.bias) == 4) {
-    band.p90 = p90;
-  } else if (std::sscanf(row.value.c_str(), "%lld point%*[s,] |ln| median %lf, bias %lf", &points,
-                         &band.median, &band.bias) != 3) {
-    return false;
-  }
-  band.points = points;
   constexpr std::string_view kAgainst = "; against ";
-  const std::size_t against = row.value.find(kAgainst);
-  if (against != std::string::npos) band.against = row.value.substr(against + kAgainst.size());
-  return points > 0 && std::isfinite(band.median) && std::isfinite(p90) && std::isfinite(band.bias);
+  const std::string_view text = row.value, figures = text.substr(0, text.find(kAgainst));
+  const std::optional<double> points = numberBehind(figures, ""), median = numberBehind(figures, "median "),
+                              bias = numberBehind(figures, "bias ");
+  if (!points || !median || !bias || !(*points > 0) || !std::isfinite(*points) || !std::isfinite(*median) ||
+      !std::isfinite(*bias))
+    return false;
+  band.points = std::llround(*points);
+  band.median = *median;
+  band.bias = *bias;
+  band.p90 = numberBehind(figures, ", p90 ");
+  if (figures.size() < text.size()) band.against = text.substr(figures.size() + kAgainst.size());
+  return !band.p90 || std::isfinite(*band.p90);
 }
 
 bool holds(std::string_view text, std::string_view part) {

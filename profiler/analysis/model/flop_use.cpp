@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <set>
 #include <vector>
+
+#include "profiler/base/number_text.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -43,8 +44,8 @@ void findPeak(const Catalog& catalog, FlopUse& use) {
 /// precision if products have other types.
 void usePeakOfTypes(const Catalog& catalog, model::ExecutableId id, FlopUse& use) {
   const std::string path = "least_seconds." + std::to_string(id.value);
-  const double least = std::strtod(catalog.property(path + ".model").c_str(), nullptr) +
-                       std::strtod(catalog.property(path + ".recompute").c_str(), nullptr);
+  const double least = base::numberOf(catalog.property(path + ".model")).value_or(0) +
+                       base::numberOf(catalog.property(path + ".recompute")).value_or(0);
   const double flops = use.modelFlops + use.recomputeFlops;
   if (!(least > 0) || !(flops > 0)) return;
   const double peak = flops / least;
@@ -70,9 +71,8 @@ std::optional<double> figureValue(std::string_view text, std::string_view unit) 
   for (; at < text.size() && text[at] != ' '; ++at) {
     if (text[at] != ',') digits.push_back(text[at]);
   }
-  char* end = nullptr;
-  const double value = std::strtod(digits.c_str(), &end);
-  if (digits.empty() || end != digits.c_str() + digits.size() || at == text.size()) return std::nullopt;
+  const std::optional<double> value = base::numberOf(digits);
+  if (!value || at == text.size()) return std::nullopt;
   std::string_view rest = text.substr(at + 1);
   rest = rest.substr(0, rest.find(';'));
   if (rest == unit) return value;
@@ -81,7 +81,7 @@ std::optional<double> figureValue(std::string_view text, std::string_view unit) 
   if (prefix == std::string_view::npos || rest.substr(1) != unit) return std::nullopt;
   double factor = 1e3;
   for (std::size_t i = 0; i < prefix; ++i) factor *= 1e3;
-  return value * factor;
+  return *value * factor;
 }
 
 Result<FlopUse> flopUse(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId id) {

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "profiler/base/number_text.h"
+
 namespace pipescope::importing {
 namespace {
 
@@ -156,7 +158,8 @@ std::optional<std::int64_t> TraceData::rank() const {
                                  std::regex::icase);
   const std::string file = std::filesystem::path(name).filename().string();
   std::smatch found;
-  if (std::regex_search(file, found, inName)) return std::stoll(found[found[1].matched ? 1 : 2].str());
+  if (std::regex_search(file, found, inName))
+    return base::wholeNumberOf(found[found[1].matched ? 1 : 2].str());
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // Tests checks of figures. The expected values are computed by hand from the small sections below.
 #include "profiler/sections/figure_check.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +13,7 @@ namespace {
 
 TEST(Bound, IsArithmeticOnNumbersAndTheBaseline) {
   const auto value = [](const std::string& expression) {
-    const auto bound = evaluateBound(expression, 10);
+    const auto bound = evaluateBound(expression, 10, "");
     EXPECT_TRUE(bound.ok()) << expression << ": " << (bound.ok() ? "" : bound.error().message);
     return bound.ok() ? bound->value : std::nan("");
   };
@@ -26,15 +27,15 @@ TEST(Bound, IsArithmeticOnNumbersAndTheBaseline) {
   EXPECT_EQ(value("(baseline + 2) * 3 - 1"), 35);
   EXPECT_EQ(value("20 - 4 - 3"), 13);
   EXPECT_EQ(value("40 / baseline / 2"), 2);
-  EXPECT_TRUE(evaluateBound("2 * baseline", 1)->usesBaseline);
-  EXPECT_FALSE(evaluateBound("2", 1)->usesBaseline);
-  EXPECT_EQ(evaluateBound("2 *", 1).error().message, "The bound ends too early.");
-  EXPECT_EQ(evaluateBound("x", 1).error().message, "\"x\" is neither a number nor \"baseline\".");
-  EXPECT_EQ(evaluateBound("1.05 baseline", 1).error().message,
+  EXPECT_TRUE(evaluateBound("2 * baseline", 1, "")->usesBaseline);
+  EXPECT_FALSE(evaluateBound("2", 1, "")->usesBaseline);
+  EXPECT_EQ(evaluateBound("2 *", 1, "").error().message, "The bound ends too early.");
+  EXPECT_EQ(evaluateBound("x", 1, "").error().message, "\"x\" is neither a number nor \"baseline\".");
+  EXPECT_EQ(evaluateBound("1.05 baseline", 1, "").error().message,
             "\"baseline\" stands behind the end of the bound.");
   for (const char* wrong : {"", "inf", "nan", "(1", "1)", "baselines", "* 2", "1 2"})
-    EXPECT_FALSE(evaluateBound(wrong, 1).ok()) << wrong;
-  EXPECT_FALSE(evaluateBound(std::string(10'000, '('), 1).ok());
+    EXPECT_FALSE(evaluateBound(wrong, 1, "").ok()) << wrong;
+  EXPECT_FALSE(evaluateBound(std::string(10'000, '('), 1, "").ok());
 }
 
 Section figures(double stage0, double stage1, std::vector<std::int64_t> order = {0, 1}) {
@@ -87,6 +88,39 @@ TEST(Check, SaysWhichValuesMeetIt) {
   EXPECT_EQ(outcome("stages.imbalance >= 1.61", section), "");
   EXPECT_EQ(outcome("stages.fits == false", section), "");
   EXPECT_EQ(outcome("stages.fits == true", section), "stages.fits is true (--fail-if 'stages.fits == true')");
+}
+
+TEST(Check, ComparesWords) {
+  const Section section = figures(0.25, 0.75);
+  EXPECT_EQ(outcome("stages.name == a", section), "stages.name is a (--fail-if 'stages.name == a')");
+  EXPECT_EQ(outcome("stages.name == \"A\"", section), "stages.name is a (--fail-if 'stages.name == \"A\"')");
+  EXPECT_EQ(outcome("stages.name == slower stage", section), "");
+  EXPECT_EQ(outcome("stages.name != host-link", section),
+            "stages.name is a (--fail-if 'stages.name != host-link')");
+  EXPECT_EQ(outcome("stages.name > 1", section),
+            "--fail-if 'stages.name > 1': stages.name is no number, but a word: compare it by == or !=.");
+  EXPECT_EQ(outcome("stages.imbalance == host", section),
+            "--fail-if 'stages.imbalance == host': stages.imbalance is a number, and \"host\" is none.");
+  EXPECT_EQ(outcome("stages.worst == host", section),
+            "--fail-if 'stages.worst == host': the profile has no such figure.");
+  EXPECT_EQ(outcome("stages.imbalance > 150 %", section),
+            "stages.imbalance is 1.6 (--fail-if 'stages.imbalance > 150 %')");
+}
+
+TEST(Bound, NumbersMayHaveAPercentSignOrAUnit) {
+  EXPECT_DOUBLE_EQ(evaluateBound("120 %", 1, "imbalance")->value, 1.2);
+  EXPECT_DOUBLE_EQ(evaluateBound("5% * 2", 1, "share")->value, 0.1);
+  EXPECT_DOUBLE_EQ(evaluateBound("1.5 ms", 1, "time_us")->value, 1500);
+  EXPECT_DOUBLE_EQ(evaluateBound("1.5ms + 3", 1, "time_us")->value, 1503);
+  EXPECT_DOUBLE_EQ(evaluateBound("2 µs", 1, "idle_seconds")->value, 2e-6);
+  EXPECT_DOUBLE_EQ(evaluateBound("2 GiB", 1, "memory_bytes")->value, 2147483648);
+  EXPECT_DOUBLE_EQ(evaluateBound("3 kB", 1, "bytes")->value, 3000);
+  EXPECT_THAT(evaluateBound("2 hours", 1, "time_us").error().message,
+              testing::HasSubstr("\"hours\" is no unit"));
+  EXPECT_EQ(evaluateBound("2 ms", 1, "memory_bytes").error().message,
+            "The figure memory_bytes is not counted in time.");
+  EXPECT_EQ(evaluateBound("2 MB", 1, "imbalance").error().message,
+            "The figure imbalance is not counted in bytes.");
 }
 
 TEST(Check, ReachesElementsAndParts) {
@@ -146,7 +180,8 @@ TEST(Check, AFigureThatDoesNotExistIsAnError) {
       outcome("stages.nothing > 0", section),
       "--fail-if: section stages has no figure nothing; `pipescope report PROFILE --section stages --format "
       "json` shows its figures.");
-  EXPECT_EQ(outcome("stages.name > 0", section), "--fail-if 'stages.name > 0': stages.name is no number.");
+  EXPECT_EQ(outcome("stages.name > 0", section),
+            "--fail-if 'stages.name > 0': stages.name is no number, but a word: compare it by == or !=.");
   EXPECT_EQ(outcome("stages.stages > 0", section),
             "--fail-if 'stages.stages > 0': stages.stages is no number.");
 }

@@ -234,6 +234,22 @@ TEST(Stages, TransfersLimitWhereTheyKeepTheDeviceFromComputing) {
   }
 }
 
+TEST(Stages, StagesOfOneDeviceShareItsExchange) {
+  ThreeStages made(0, model::Pass::hostIn, model::ScheduleKind::barrier);
+  // Device 0, which holds two stages, receives for 2 ticks in all while it does not work.
+  model::Transfer transfer;
+  transfer.toLane = made.lanes[0];
+  transfer.start = Ticks(30), transfer.end = Ticks(32);
+  transfer.run = made.run;
+  made.recorder.add(transfer);
+  ASSERT_TRUE(made.recorder.commit().ok());
+  const StagesReport report = made.report();
+  // 2 ticks ÷ 4 micro-batches ÷ 2 stages; together they are the 2 ticks again.
+  EXPECT_DOUBLE_EQ(report.stages[0].exchange, 0.25);
+  EXPECT_DOUBLE_EQ(report.stages[1].exchange, 0.25);
+  EXPECT_DOUBLE_EQ(report.stages[2].exchange, 0);
+}
+
 /// A recorded run of four stages, of which the trace holds the first and the third one: each has a forward
 /// and a backward pass in each of two steps.
 struct TwoOfFourStages {

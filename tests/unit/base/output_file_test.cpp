@@ -309,7 +309,7 @@ TEST_F(OutputTest, AFileThatCannotGrowLeavesTheOldContent) {
   if (status.ok()) status = file->close();
   setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().kind, ErrorKind::refused);
+  EXPECT_EQ(status.error().kind, ErrorKind::machine);
   EXPECT_EQ(status.error().message, path.string() +
                                         " cannot be written to its end: File too large; what "
                                         "stood there before is left.");

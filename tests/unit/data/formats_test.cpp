@@ -256,6 +256,23 @@ TEST(Numpy, EveryCutAndChangedByteEndsInASentence) {
   }
 }
 
+/// NumPy refuses such archives, too ("Bad CRC-32").
+TEST(Numpy, AChangedBitWithinNumbersIsRefused) {
+  const Folder folder;
+  const std::vector<float> values(64, 1.0F);
+  const std::vector<NpzMember> members{{"w", {ElementType::float32, {64}}, std::as_bytes(std::span(values))}};
+  ASSERT_TRUE(writeNpz(folder.path() / "w.npz", members).ok());
+  const Bytes whole = testing::readBytes(folder.path() / "w.npz");
+  // The numbers begin behind the local header (30 bytes), "w.npy" and the 128 bytes of the array's header.
+  const std::size_t first = 30 + 5 + 128;
+  for (std::size_t bit = 0; bit < 8 * values.size() * sizeof(float); bit += 7) {
+    Bytes changed = whole;
+    changed[first + bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+    expectError(readNpz(folder.write("changed.npz", changed)), ErrorKind::badInput,
+                {"member w.npy is damaged", "CRC-32", "use another copy"});
+  }
+}
+
 TEST(Numpy, WritesWhatItReads) {
   const Folder folder;
   const std::vector<float> floats{1, -2.5F, 3};

@@ -271,7 +271,7 @@ TEST(Loader, MoreThanAnyMemory) {
   const auto loader =
       load(std::make_shared<CountingDataset>(1000, graph::Shape{half, half}), {.shape = {.microBatch = 2}});
   base::SilentProgress progress;
-  expectError(loader->next(progress), ErrorKind::io,
+  expectError(loader->next(progress), ErrorKind::machine,
               {"not enough memory for a call of 2 samples of samples (2147483648x2147483648 float32) and "
                "labels (int32)",
                "smaller"});

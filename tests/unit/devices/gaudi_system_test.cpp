@@ -168,5 +168,26 @@ TEST(GaudiFabric, BoxesReduceHierarchically) {
   EXPECT_NEAR(switched, 2 * 15.0 / 16 * bytes / (efficiency * 125e9), 5e-5);
 }
 
+/// Boxes that hold different numbers of cards of a collective. Outside the box, a card of the smaller box
+/// moves that box's whole sum divided by its few cards.
+TEST(GaudiFabric, TheBoxWithFewestCardsBoundsWhatLeavesBoxes) {
+  const gaudi::Fabric fabric = fabricOf("hls-gaudi2", 16);
+  const double bytes = 1e9, efficiency = 0.9901;
+  std::vector<int> cards = firstCards(8);
+  cards.insert(cards.end(), {8, 9});
+  const double outside = 2 * 1.0 / 2 * bytes / 2 / (efficiency * 37.5e9);
+  EXPECT_NEAR(fabric.collectiveSeconds(Kind::allReduce, bytes, cards), outside, 5e-5);
+}
+
+/// A hierarchical sum has two steps, inside the boxes and between them, and each has its latency. Where a box
+/// has one card only, there is nothing to do inside.
+TEST(GaudiFabric, TwoStepsHaveTwoLatencies) {
+  const gaudi::Fabric fabric = fabricOf("hls-gaudi2", 16);
+  const double one = fabric.collectiveSeconds(Kind::allReduce, 1, firstCards(8));
+  EXPECT_GT(one, 1e-7);
+  EXPECT_NEAR(fabric.collectiveSeconds(Kind::allReduce, 1, firstCards(16)), 2 * one, 1e-3 * one);
+  EXPECT_NEAR(fabric.collectiveSeconds(Kind::allReduce, 1, {0, 8}), one, 1e-3 * one);
+}
+
 }  // namespace
 }  // namespace pipescope::devices

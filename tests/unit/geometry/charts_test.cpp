@@ -99,6 +99,26 @@ TEST(Roofline, SlopesMeetThePeakAtTheirRidge) {
   EXPECT_GT(strong[1].y1, strong[1].y2);
 }
 
+TEST(Roofline, ThePeakBeginsAtTheFastestMemory) {
+  // 100 GFLOP/s are reached at 10 FLOP per byte over 10 GB/s, and at 1 FLOP per byte over 100 GB/s.
+  const RooflineCeiling peak{"peak", 1e11, true}, slow{"slow", 1e10, false}, fast{"fast", 1e11, false};
+  for (const auto& ceilings : {std::vector{peak, slow, fast}, std::vector{fast, peak, slow}}) {
+    const Shapes shapes = Roofline({{1, 1e9, 0, ColourRole::series}}, ceilings, 700, 500).draw({});
+    int begins = -1;
+    std::vector<int> slopesEnd;
+    for (const Line& line : shapes.lines) {
+      if (!line.strong) continue;
+      if (line.y1 == line.y2)
+        begins = line.x1;
+      else
+        slopesEnd.push_back(line.x2);
+    }
+    ASSERT_EQ(slopesEnd.size(), 2U);
+    EXPECT_EQ(begins, std::ranges::min(slopesEnd));
+    EXPECT_LT(begins, std::ranges::max(slopesEnd));
+  }
+}
+
 TEST(Roofline, PointsWithoutFlopAreNotDrawn) {
   const Roofline none({{0, 1e9, 1, ColourRole::series}, {1, 0, 1, ColourRole::series}},
                       {{"peak", 1e12, true}}, 700, 500);

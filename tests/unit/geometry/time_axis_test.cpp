@@ -75,6 +75,25 @@ TEST(TimeAxis, TicksAreSpacedAndWithinTheView) {
   }
 }
 
+TEST(TimeAxis, TicksBeginAtTheLeftEdgeAndAtTheOrigin) {
+  // A tick at the edge of the view itself.
+  EXPECT_EQ(labels(TimeView(Ticks(0), Ticks(1000), 100), {TimeUnit::cycles, 1}, 50),
+            (std::vector<std::string>{"0", "500", "1,000"}));
+  const auto at = [](std::int64_t start, std::int64_t origin) {
+    std::vector<std::pair<double, std::string>> ticks;
+    for (const AxisTick& tick : axisTicks(TimeView(Ticks(start), Ticks(start + 1000), 100),
+                                          {TimeUnit::cycles, 1}, 50, Ticks(origin)))
+      ticks.emplace_back(tick.x, tick.label);
+    return ticks;
+  };
+  using Labels = std::vector<std::pair<double, std::string>>;
+  // Times before an origin that was moved have no label: the measured stretch has not begun.
+  EXPECT_EQ(at(0, 500), (Labels{{50, "0"}, {100, "500"}}));
+  EXPECT_EQ(at(500, 500), (Labels{{0, "0"}, {50, "500"}, {100, "1,000"}}));
+  // Without one, the axis goes on to the left of zero.
+  EXPECT_EQ(at(-500, 0), (Labels{{0, "-500"}, {50, "0"}, {100, "500"}}));
+}
+
 TEST(TimeAxis, Durations) {
   const TimeScale cycles{TimeUnit::cycles, 1'330'000'000}, time{TimeUnit::time, 1'000'000'000},
       cost{TimeUnit::costUnits, 1'000'000};

@@ -118,8 +118,8 @@ TEST(Decoder, SeesNoLaterTokens) {
       if (tensor.name == "labels" || tensor.name == "head/loss/out") continue;
       if (tensor.role == graph::TensorRole::parameter) {
         ids[tensor.id] = forward.addParameter(tensor.name, tensor.type, from.initializer(tensor.id));
-      } else if (const auto* value = from.constantValue(tensor.id)) {
-        ids[tensor.id] = forward.addConstant(tensor.name, tensor.type, *value);
+      } else if (const auto* value = from.constant(tensor.id)) {
+        ids[tensor.id] = forward.shareConstant(tensor.name, tensor.type, *value);
       } else {
         ids[tensor.id] = forward.addTensor(tensor.name, tensor.type, tensor.role);
       }

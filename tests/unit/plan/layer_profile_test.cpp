@@ -151,7 +151,7 @@ TEST(LayerProfile, RefusesWhatItCannotUse) {
   };
   for (const auto& [text, part] : cases)
     EXPECT_NE(refusalOf(text).find(part), std::string::npos) << refusalOf(text);
-  EXPECT_NE(readLayerProfile("/no/such/file").error().message.find("Cannot open"), std::string::npos);
+  EXPECT_NE(readLayerProfile("/no/such/file").error().message.find("no such file"), std::string::npos);
   EXPECT_NE(readLayerProfile(std::filesystem::temp_directory_path()).error().message.find("it is a folder"),
             std::string::npos);
 }

@@ -193,7 +193,7 @@ void failEverywhere(Fault fault) {
       }
       faults.failAt(Fault::none, 0);
       if (!status.ok()) {
-        EXPECT_EQ(status.error().kind, fault == Fault::full ? base::ErrorKind::refused : base::ErrorKind::io);
+        EXPECT_EQ(status.error().kind, fault == Fault::full ? base::ErrorKind::machine : base::ErrorKind::io);
         EXPECT_THAT(status, FailsWith(fault == Fault::full ? "no space is left on the disk"
                                                            : "the system reported an error"));
         if (batch == 0) {
@@ -230,7 +230,7 @@ TEST(Crash, OnAFullDiskTheProfileSoFarIsKeptAndEndsAsIncomplete) {
   const base::Status status = (*writer)->commit(batches()[1]);
   EXPECT_THAT(status,
               FailsWith("no space is left on the disk (adding rows); what was committed before is kept"));
-  EXPECT_EQ(status.error().kind, base::ErrorKind::refused);
+  EXPECT_EQ(status.error().kind, base::ErrorKind::machine);
   ASSERT_OK((*writer)->finish(model::ProfileState::incomplete, status.error().message));
   EXPECT_EQ(readProfile(path), expected(1));
   const auto reader = ProfileReader::open(path);

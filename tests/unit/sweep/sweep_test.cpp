@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 #include <sstream>
 
+#include "profiler/store/writer_lock.h"
 #include "tests/unit/sweep/sweep_fixture.h"
 
 namespace pipescope::app {
@@ -120,6 +123,76 @@ TEST_F(SweepTest, KeepsWhatIsDoneWhenItIsStopped) {
   EXPECT_FALSE(rest.cancelled);
   for (std::size_t i = 0; i < 200; ++i)
     EXPECT_DOUBLE_EQ(*rest.table.rows[i].figures.stepTimeUs, 3e6 * (static_cast<double>(i) + 4));
+}
+
+/// The file of the profile of a combination, which a sweep without trouble writes.
+std::string profileIn(const std::string& folder, const std::string& values) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with(values)) return entry.path().string();
+  }
+  return "";
+}
+
+TEST_F(SweepTest, TroubleOfTheMachineIsNoResult) {
+  SweepRequest both = request({"gradient_accumulation=4,8"}, file("t.csv"));
+  both.profiles = file("profiles");
+  run(both);
+  const std::string second = profileIn(both.profiles, "gradient_accumulation=8");
+  ASSERT_NE(second, "");
+  // Another program writes the profile of the second combination.
+  std::filesystem::remove(file("t.csv"));
+  std::filesystem::remove(second);
+  {
+    const auto lock = store::WriterLock::acquire(second);
+    ASSERT_TRUE(lock.ok());
+    const SweepResult result = run(both);
+    EXPECT_TRUE(result.table.rows[0].done);
+    EXPECT_FALSE(result.table.rows[1].done);
+    EXPECT_EQ(result.table.rows[1].error, "");
+    EXPECT_THAT(result.table.rows[1].trouble, HasSubstr("is being written by another run"));
+    EXPECT_EQ(content(file("t.csv")).find("another run"), std::string::npos);
+  }
+  const SweepResult again = run(both);
+  EXPECT_EQ(again.resumed, 1);
+  EXPECT_EQ(again.table.rows[1].trouble, "");
+  EXPECT_DOUBLE_EQ(*again.table.rows[1].figures.stepTimeUs, 33e6);
+}
+
+TEST_F(SweepTest, AFullDiskIsNoResult) {
+  SweepRequest both = request({"gradient_accumulation=4,8"});
+  both.profiles = file("profiles");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{8192, before.rlim_max};  // less than any profile
+  setrlimit(RLIMIT_FSIZE, &small);
+  const SweepResult result = run(both);
+  setrlimit(RLIMIT_FSIZE, &before);
+  for (const SweepRow& row : result.table.rows) {
+    EXPECT_FALSE(row.done);
+    EXPECT_EQ(row.error, "");
+    EXPECT_NE(row.trouble, "");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(both.profiles));
+}
+
+TEST_F(SweepTest, AFileInTheWayOfAProfileIsNoResult) {
+  SweepRequest one = request({"gradient_accumulation=4"});
+  one.profiles = file("profiles");
+  run(one);
+  const std::string profile = profileIn(one.profiles, "gradient_accumulation=4");
+  std::ofstream(profile) << "somebody's notes";
+  const SweepResult result = run(one);
+  EXPECT_FALSE(result.table.rows[0].done);
+  EXPECT_THAT(result.table.rows[0].trouble, HasSubstr("is left untouched"));
+  EXPECT_EQ(content(profile), "somebody's notes");
+}
+
+TEST_F(SweepTest, TwoSweepsDoNotWriteOneTable) {
+  const auto lock = store::WriterLock::acquire(file("t.csv"));
+  ASSERT_TRUE(lock.ok());
+  EXPECT_THAT(refusal(request({"epochs=1,2"}, file("t.csv"))), HasSubstr("is being written by another run"));
+  EXPECT_FALSE(std::filesystem::exists(file("t.csv")));
 }
 
 TEST_F(SweepTest, RefusesWrongOutputs) {

@@ -1,0 +1,19 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::base {
+
+/// The most parts of a key, as a.b.c has three, and the most brackets within each other. No file of this
+/// program needs more than five.
+inline constexpr std::size_t kMostTomlDepth = 32;
+
+/// Refuses a TOML text whose keys or values are nested deeper than kMostTomlDepth, naming the line. Parsers
+/// go through keys and values by recursion, so that a deep one exhausts the stack. Faulty TOML passes up to
+/// where the parser will find its first fault.
+Status checkTomlDepth(std::string_view text, const std::string& file);
+
+}  // namespace pipescope::base
