@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "profiler/base/number_text.h"
 #include "profiler/base/philox.h"
 
 namespace pipescope::emulate {
@@ -30,14 +31,12 @@ std::optional<std::vector<double>> numbersIn(const std::string& text) {
   std::vector<double> numbers;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, comma - at);
-    char* end = nullptr;
-    const double number = std::strtod(part.c_str(), &end);
-    const bool blank = part.find_first_not_of(' ') == std::string::npos;
-    if (blank || std::string_view(end).find_first_not_of(' ') != std::string_view::npos ||
-        !std::isfinite(number))
-      return std::nullopt;
-    numbers.push_back(number);
+    std::string_view part = std::string_view(text).substr(at, comma - at);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    const std::optional<double> number = base::numberOf(part);
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    numbers.push_back(*number);
     at = comma + 1;
   }
   return numbers;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/base/number_text.h"
 #include "profiler/replay/reorder.h"
 
 namespace pipescope::replay {
@@ -95,11 +96,9 @@ base::Result<double> changedNumber(const std::string& key, const std::string& va
   };
   const bool factor = value.starts_with("*"), percent = value.ends_with("%");
   const std::string digits = value.substr(factor ? 1 : 0, value.size() - (factor || percent ? 1 : 0));
-  char* end = nullptr;
-  const double number = std::strtod(digits.c_str(), &end);
-  if (digits.empty() || std::isspace(static_cast<unsigned char>(digits.front())) || *end != '\0' ||
-      !std::isfinite(number) || (factor && percent))
-    return refused("this is no number");
+  const std::optional<double> read = base::numberOf(digits);
+  if (!read || !std::isfinite(*read) || (factor && percent)) return refused("this is no number");
+  const double number = *read;
   if (percent && digits.front() != '+' && digits.front() != '-') return refused("a percentage has a sign");
   const double after = factor ? before * number : percent ? before * (1 + number / 100) : number;
   if (after < 0 || number < (percent ? -100 : 0)) return refused("it must not be negative");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "profiler/base/number_text.h"
 #include "profiler/replay/change.h"
 
 namespace pipescope::replay {
@@ -73,10 +74,9 @@ std::optional<std::vector<double>> positiveNumbers(std::string text) {
   std::istringstream words(text);
   std::vector<double> numbers;
   for (std::string word; words >> word;) {
-    char* end = nullptr;
-    const double number = std::strtod(word.c_str(), &end);
-    if (*end != '\0' || !(number > 0) || number > 1e3) return std::nullopt;
-    numbers.push_back(number);
+    const std::optional<double> number = base::numberOf(word);
+    if (!number || !(*number > 0) || *number > 1e3) return std::nullopt;
+    numbers.push_back(*number);
   }
   if (numbers.empty()) return std::nullopt;
   return numbers;

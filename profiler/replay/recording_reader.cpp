@@ -18,7 +18,7 @@ constexpr std::size_t kMostPlacements = 20'000'000;
 
 double numberOf(const analysis::Catalog& catalog, const Recording& recording, const char* name) {
   const std::string text = catalog.property(fmt::format("replay.{}.{}", recording.executable.id.value, name));
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+  return base::numberOf(text).value_or(0);
 }
 
 constexpr const char* kLacksStages =

@@ -4,10 +4,7 @@
 set -u
 cd "$1"
 functions='\b(strto(d|f|ld)|atof|sto(d|f|ld)|sn?printf|[sf]?scanf)\(|printf\(.*%[0-9.*]*\.[0-9*]*[efg]'
-# These files still have some. They lose them when their folders change next.
-waiting='^(engine/emulate/micro_batch_costs|profiler/replay/(change|change_costs|recording_reader))\.cpp:'
-found=$(grep -rnE "$functions" --include='*.cpp' --include='*.h' app engine profiler views | grep -vE ':[0-9]+: *//' |
-  grep -vE "$waiting")
+found=$(grep -rnE "$functions" --include='*.cpp' --include='*.h' app engine profiler views | grep -vE ':[0-9]+: *//')
 [ -z "$found" ] && exit 0
 echo "These lines obey the decimal point of the locale; use profiler/base/number_text.h or fmt:"
 echo "$found"
