@@ -24,6 +24,7 @@ void addStepUse(SegmentUse& use, const model::Step& step) {
     use.exchangeIn += step.bytesIn;
     use.exchangeOut += step.bytesOut;
   } else if (step.kind == model::StepKind::globalExchange) {  // The device's own part of a collective.
+    use.communicating += step.ticks;
     use.globalIn += step.bytesIn;
     use.globalOut += step.bytesOut;
   } else if (step.kind == model::StepKind::compute) {

@@ -14,6 +14,8 @@ struct SegmentUse {
   /// Sums over steps. The steps of one lane do not overlap, so a sum is also the time in which the lane
   /// works.
   std::map<model::LaneId, base::Ticks> byLane;
+  /// Sum of its exchanges with other devices, which have one lane: the time in which it communicates.
+  base::Ticks communicating;
   base::Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
   base::Bytes computeBytes;       ///< that compute steps move to and from the device's memory
   double balanceSum = 0;          ///< sum over compute steps of mean ÷ slowest unit's ticks

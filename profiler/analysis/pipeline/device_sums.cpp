@@ -71,6 +71,12 @@ void DeviceSums::add(const model::Placement& placement, const model::Segment& se
     cutSlices_.push_back({segment.id, placement.start, from_, to_});
   else if (end == placement.end)
     addSteps(use);
+  if (end == placement.end && !measured_ && placement.pass != model::Pass::collective) {
+    // Collectives may run within a pass, such as gathers of divided weights. What no other lane of the pass
+    // hides counts as an exchange of its time.
+    folded_.communicating += use.communicating;
+    folded_.exposed += Ticks(use.byKind[kindIndex(StepKind::globalExchange)]);
+  }
 }
 
 void DeviceSums::addSteps(const SegmentUse& steps) {

@@ -30,8 +30,10 @@ struct DeviceExecution {
   std::map<model::WaitCause, Ticks> waits;
   Ticks transfersOutside;  ///< union of its transfers outside placements
   Ticks transfersAlone;    ///< part of it in which the device does not wait
-  Ticks communicating;     ///< union of its transfers and collectives
-  Ticks exposed;  ///< part of it in which no other placement works, or no kernel of a trace without passes
+  Ticks communicating;     ///< union of its transfers and collectives, with those within passes
+  /// Part of it in which no other placement works, and no other lane of the pass, or no kernel of a trace
+  /// without passes.
+  Ticks exposed;
   Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
   Bytes computeBytes;      ///< that compute steps move to and from the device's memory
   double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit's ticks; 0: none

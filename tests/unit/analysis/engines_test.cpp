@@ -111,6 +111,54 @@ TEST_F(Engines, AddUp) {
 
 /// Device 0 works for 10 ticks in a segment without recorded steps and sends 8 bytes from 10 to 30. Device 1
 /// waits for these bytes and works from 30 to 40. The call ends at 40.
+/// A forward pass of 60 ticks gathers weights on the NIC from 0 to 30 while the MME computes from 20 to 60:
+/// 30 ticks of communication, of which nothing hides the first 20.
+TEST(Execution, CountsCollectivesWithinPassesAsCommunication) {
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  recorder.add(model::Target{"test", "gaudi", "", 1, 1, model::TickMeaning::time});
+  const model::ExecutableId executable = recorder.add(model::Executable());
+  const model::DeviceId on = recorder.add(model::Device());
+  recorder.add(model::Stage{executable, 0, on, "", 0, {}});
+  const model::LaneId mme = recorder.add(model::Lane{{}, on, "MME", LaneRole::mme, {}}),
+                      nic = recorder.add(model::Lane{{}, on, "NIC", LaneRole::nic, {}});
+  const model::SegmentId forward =
+      recorder.add(model::Segment{{}, executable, on, mme, 0, 0, model::Pass::forward, "forward", Ticks(60)});
+  model::Step gather;
+  gather.segment = forward;
+  gather.lane = nic;
+  gather.kind = model::StepKind::globalExchange;
+  gather.ticks = Ticks(30);
+  recorder.add(gather);
+  model::Step product;
+  product.segment = forward;
+  product.lane = mme;
+  product.offset = Ticks(20);
+  product.ticks = Ticks(40);
+  recorder.add(product);
+  model::Run run;
+  run.executable = executable;
+  run.end = Ticks(120);
+  const model::RunId of = recorder.add(run);
+  for (const std::int64_t start : {0, 60}) {
+    model::Placement row;
+    row.segment = forward;
+    row.device = on;
+    row.start = Ticks(start);
+    row.end = Ticks(start + 60);
+    row.run = of;
+    row.stage = row.iteration = 0;
+    row.pass = model::Pass::forward;
+    recorder.add(row);
+  }
+  ASSERT_TRUE(recorder.commit().ok());
+  const auto catalog = loadCatalog(profile).value();
+  const auto report = execution(profile, *catalog, executable);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->devices.front().communicating, Ticks(2 * 30));
+  EXPECT_EQ(report->devices.front().exposed, Ticks(2 * 20));
+}
+
 TEST(Execution, CountsTransfersOnBothDevices) {
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
