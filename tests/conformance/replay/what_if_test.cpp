@@ -278,6 +278,34 @@ TEST(BestMove, TakesTheChangeThatGainsMost) {
   EXPECT_EQ(answer.move->change.text(), "training.gradient_accumulation=6");
 }
 
+/// The last stage of 1F1B needs no stash, but that of GPipe does. On cards, copies to it are kernels.
+TEST(WhatIf, SaysHowFarCopiesToANewStashMayBeOff) {
+  ReplayedSetup setup{"",
+                      {{"system.name", "hls-gaudi2"},
+                       {"model.builder", "decoder"},
+                       {"model.layers", "2"},
+                       {"model.heads", "2"},
+                       {"model.hidden", "32"},
+                       {"model.feed_forward", "64"},
+                       {"model.sequence", "16"},
+                       {"model.vocabulary", "64"},
+                       {"execution.stages", "2"},
+                       {"execution.schedule", "1f1b"},
+                       {"execution.recompute", "none"},
+                       {"execution.numerics", "false"},
+                       {"execution.mode", "training"},
+                       {"data.dataset", "synthetic"},
+                       {"training.gradient_accumulation", "4"}}};
+  const EmulatedProfile emulated = must(emulateSetup(setup));
+  const auto recording = recordingOf(emulated);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const replay::ChangeContext context{*emulated.profile, *emulated.catalog, &engineSchedules()};
+  const auto changed = replay::applyChanges(context, *recording, {{"execution.schedule", "gpipe"}});
+  ASSERT_TRUE(changed.ok()) << changed.error().message;
+  EXPECT_THAT(changed->remarks,
+              ::testing::Contains(::testing::HasSubstr("Stage 1 now keeps results until the backward pass")));
+}
+
 /// An option is named by the key that a configuration has, however it was typed.
 TEST(WhatIf, NamesAnOptionByItsKey) {
   const EmulatedProfile emulated = must(emulateSetup(twoStages("popart", 8)));
