@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds figures that the documents state to what the program prints.
 
-document_figures.py PIPESCOPE PROJECT runs the commands that stand beside a figure in README.md and samples/*/README.md, without
+document_figures.py PIPESCOPE PROJECT runs the commands that stand beside a figure in resources/help and samples/*/README.md, without
 numerics, and looks for the sentence or table row that states their result. If a document is older than the device models, the test
 prints what it should say.
 """
@@ -45,13 +45,13 @@ def check_what_if(folder):
     changes = ["--set", "execution.schedule=1f1b", "--set", "training.gradient_accumulation=20"]
     answer = json.loads(run("what-if", profile, *changes, "--format", "json"))
     recorded, replayed = answer["before_samples_per_second"], answer["after_samples_per_second"]
-    states("README.md", f"on the MNIST sample, {replayed:,.0f} instead of {recorded:,.0f} samples/s")
+    states("resources/help/questions.md", f"on the MNIST sample, {replayed:,.0f} instead of {recorded:,.0f} samples/s")
 
 
 def check_plan(folder):
     plan = json.loads(run("plan", "samples/resnet50/pipelined.toml", "-o", os.path.join(folder, "planned.toml"), "--format", "json",
                           "--progress", "off"))
-    states("README.md", f"finds one that is {percent(plan['gain'], 1)} faster than the split in the file")
+    states("resources/help/questions.md", f"finds one that is {percent(plan['gain'], 1)} faster than the split in the file")
 
 
 def check_scaling(folder):
@@ -73,11 +73,11 @@ def check_scaling(folder):
 
 
 def check_error_bands():
-    """The medians of README.md, from the file that the conformance programs write."""
+    """The medians of trust.md, from the file that the conformance programs write."""
     with open(os.path.join(project, "resources/devices/bands.toml"), encoding="utf-8") as file:
         bands = [dict(re.findall(r'^(\w+) = "?([^"\n]+)"?$', part, re.M)) for part in file.read().split("[[band]]")[1:]]
     medians = {band["kind"]: float(band["median"]) for band in bands if (band["device"], band["quantity"]) == ("mk2", "cycles")}
-    states("README.md", f"median error of cycles is {percent(medians['matrix product'], 1)} for matrix products, "
+    states("resources/help/trust.md", f"median error of cycles is {percent(medians['matrix product'], 1)} for matrix products, "
            f"{percent(medians['fully connected'], 1)} for fully connected layers and {percent(medians['convolution'], 1)} for convolutions")
 
 
