@@ -21,10 +21,10 @@ namespace chakra_wire = formats::chakra;
 
 constexpr std::int64_t kPicosecondsPerMicro = 1'000'000;
 /// In µs: nodes farther from the start, or longer, are damaged (53 days).
-constexpr std::uint64_t kMostMicros = 4'600'000'000'000;
+constexpr std::uint64_t kMostNodeMicros = 4'600'000'000'000;
 
 /// In picoseconds; a time with a duration must fit into 64 bits.
-constexpr std::int64_t kFarthestNode = static_cast<std::int64_t>(kMostMicros) * kPicosecondsPerMicro;
+constexpr std::int64_t kFarthestNode = static_cast<std::int64_t>(kMostNodeMicros) * kPicosecondsPerMicro;
 
 const char* nameOfType(chakra_wire::NodeType type) {
   switch (type) {
@@ -98,7 +98,7 @@ class ChakraReader {
   base::Status take(const chakra_wire::Node& node) {
     PIPESCOPE_ASSIGN(const bool carries, takeCarriedRows(node));
     if (carries && node.type() == chakra_wire::METADATA_NODE) return {};
-    if (node.duration_micros() > kMostMicros) {
+    if (node.duration_micros() > kMostNodeMicros) {
       data_.tables.findings.add("A node lasts more than 50 days and is left out.");
       return {};
     }
@@ -144,7 +144,7 @@ class ChakraReader {
     }
     for (Held& held : nodes_) {
       if (stated_) {
-        if (held.start - first_ > kMostMicros) {
+        if (held.start - first_ > kMostNodeMicros) {
           data_.tables.findings.add("An event lies more than 50 days from the first event and is left out.");
           continue;
         }

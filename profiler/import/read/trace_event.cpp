@@ -49,26 +49,27 @@ constexpr ArgumentName kArgumentNames[] = {
     {"operand_bytes", Argument::tensorBytes},
 };
 
-constexpr std::size_t kLongestName = 24;
+constexpr std::size_t kLongestArgumentName = 24;
 
 /// The names by their length, and where those of each length begin. Most arguments of a trace have none of
 /// these names, and nearly all lengths occur a few times at most.
 struct NamesByLength {
   std::array<ArgumentName, std::size(kArgumentNames)> names{};
-  std::array<std::uint8_t, kLongestName + 2> begin{};
+  std::array<std::uint8_t, kLongestArgumentName + 2> begin{};
 };
 constexpr NamesByLength kNamesByLength = [] {
   NamesByLength sorted;
   std::size_t count = 0;
-  for (std::size_t length = 0; length <= kLongestName; ++length) {
+  for (std::size_t length = 0; length <= kLongestArgumentName; ++length) {
     sorted.begin[length] = static_cast<std::uint8_t>(count);
     for (const ArgumentName& name : kArgumentNames)
       if (name.name.size() == length) sorted.names[count++] = name;
   }
-  sorted.begin[kLongestName + 1] = static_cast<std::uint8_t>(count);
+  sorted.begin[kLongestArgumentName + 1] = static_cast<std::uint8_t>(count);
   return sorted;
 }();
-static_assert(kNamesByLength.begin.back() == std::size(kArgumentNames), "a name is longer than kLongestName");
+static_assert(kNamesByLength.begin.back() == std::size(kArgumentNames),
+              "a name is longer than kLongestArgumentName");
 
 }  // namespace
 
@@ -82,7 +83,7 @@ NameId Names::add(std::string_view text) {
 }
 
 std::optional<Argument> argumentNamed(std::string_view name) {
-  if (name.size() > kLongestName) return std::nullopt;
+  if (name.size() > kLongestArgumentName) return std::nullopt;
   for (std::size_t i = kNamesByLength.begin[name.size()]; i < kNamesByLength.begin[name.size() + 1]; ++i)
     if (kNamesByLength.names[i].name == name) return kNamesByLength.names[i].argument;
   return std::nullopt;
