@@ -10,6 +10,7 @@
 #include "profiler/import/clock_alignment.h"
 #include "profiler/import/complete_passes.h"
 #include "profiler/import/launched_passes.h"
+#include "profiler/import/progress_part.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -212,7 +213,7 @@ bool PassFilter::takesMessage(const Meaning& meaning, const TraceEvent& event) c
          isOfCategory(event, "transfer");
 }
 
-base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules) {
+base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules, base::Progress& progress) {
   RuleMatcher matcher(rules, trace.tables);
   PassFilter filter(trace);
   BackwardKernels kernels(trace);
@@ -221,7 +222,9 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
   SomeCollectives collectives;
   EngineWork engines(trace);
   Findings unused;  // The visit that writes the rows finds the same.
+  std::int64_t done = 0;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
+    PIPESCOPE_TRY(goesOn(progress, done++, trace.events.size(), "recognising passes of", trace.name));
     const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
     if (meaning.marksSummary) return {};
     const model::DeviceId process(event.process.value);
@@ -267,7 +270,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules)
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
   if (filter.accelerated()) events.backwardOperators = kernels.stretches();
   engines.leaveOutHosts(events.passes, 0);
-  for (RecordedPass& pass : launched.take()) events.passes.push_back(std::move(pass));
+  for (RecordedPass& pass : launched.take(events.steps)) events.passes.push_back(std::move(pass));
   for (RecordedPass& collective : collectives.take()) events.passes.push_back(std::move(collective));
   std::vector<model::DeviceId> accelerators;
   const auto count = static_cast<std::int64_t>(trace.tables.processes.size());

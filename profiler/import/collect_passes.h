@@ -85,6 +85,7 @@ class PassFilter {
 
 /// Returns what the rules recognise in a trace, in the trace's own clock. Devices and lanes are those of the
 /// trace (process and thread), not of a profile. Passes with a group, or without a stage, are collectives.
-base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules);
+/// Fails if the user cancels.
+base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules, base::Progress& progress);
 
 }  // namespace pipescope::importing

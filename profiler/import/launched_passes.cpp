@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "profiler/import/complete_passes.h"
+
 namespace pipescope::importing {
 namespace {
 
@@ -75,13 +77,16 @@ std::vector<std::vector<const LaunchedPasses::Kernel*>> LaunchedPasses::kernelsO
   return kernels;
 }
 
-std::vector<RecordedPass> LaunchedPasses::take() {
+std::vector<RecordedPass> LaunchedPasses::take(const std::vector<RecordedStep>& steps) {
   std::vector<RecordedPass> passes;
   if (tooMany_) unrelated_ = static_cast<std::int64_t>(held_.size());
   if (tooMany_ || held_.empty()) return passes;
   const std::vector<std::vector<const Kernel*>> kernels = kernelsOfPasses();
-  for (std::size_t i = 0; i < held_.size(); ++i) {
-    RecordedPass pass = std::move(held_[i].pass);
+  std::vector<RecordedPass> marked;
+  for (Held& held : held_) marked.push_back(std::move(held.pass));
+  assignSteps(marked, steps);
+  for (std::size_t i = 0; i < marked.size(); ++i) {
+    RecordedPass pass = std::move(marked[i]);
     // Without a stage it may be a function that is called like a pass.
     if (kernels[i].empty()) {
       unrelated_ += pass.stage >= 0 ? 1 : 0;

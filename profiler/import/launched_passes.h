@@ -20,11 +20,12 @@ class LaunchedPasses {
   /// Takes a slice of any thread with its device, lane and times. `communicates`: it is a message or a
   /// collective.
   void add(const TraceEvent& event, bool communicates, const RecordedPass& slice);
-  /// The passes that were held. Those with kernels have the accelerator that did most of their work, and last
-  /// from the beginning of the first kernel to the end of the last one. Those without kernels are left out,
-  /// as the host's time says nothing about them. Empty if the trace has more launches than the importer
-  /// keeps.
-  std::vector<RecordedPass> take();
+  /// The passes that were held. A pass without a step gets the one of `steps` within which it was marked: its
+  /// kernels may run when the host is in the next step already. Those with kernels have the accelerator that
+  /// did most of their work, and last from the beginning of the first kernel to the end of the last one.
+  /// Those without kernels are left out, as the host's time says nothing about them. Empty if the trace has
+  /// more launches than the importer keeps.
+  std::vector<RecordedPass> take(const std::vector<RecordedStep>& steps);
   /// How many passes that state their stage, or all, were left out. Valid after take().
   std::int64_t unrelated() const { return unrelated_; }
 

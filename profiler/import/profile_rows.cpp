@@ -13,6 +13,7 @@
 #include "profiler/import/complete_passes.h"
 #include "profiler/import/flow_pairs.h"
 #include "profiler/import/launched_passes.h"
+#include "profiler/import/progress_part.h"
 #include "profiler/import/slice_lanes.h"
 
 namespace pipescope::importing {
@@ -544,14 +545,9 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
   }
   rows.addIdleDevices();
   const std::size_t firstPass = passes_.passes().size();
-  constexpr std::int64_t kSlicesPerReport = 1 << 16;
   const std::int64_t before = slices_;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
-    if ((slices_ - before) % kSlicesPerReport == 0) {
-      progress.report(static_cast<double>(slices_ - before) / static_cast<double>(trace.events.size()),
-                      "arranging " + trace.name);
-      if (progress.cancelled()) return base::cancelled("The import was stopped.");
-    }
+    PIPESCOPE_TRY(goesOn(progress, slices_ - before, trace.events.size(), "arranging", trace.name));
     return rows.slice(slice, event);
   };
   PIPESCOPE_TRY(visitSlices(
@@ -561,7 +557,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
   rows.addSteps();
   launchesOnly_ += rows.engines.leaveOutHosts(passes_.passes(), firstPass);
-  for (RecordedPass& pass : rows.launched.take()) passes_.add(std::move(pass));
+  for (RecordedPass& pass : rows.launched.take(rows.steps)) passes_.add(std::move(pass));
   launchesOnly_ += rows.filter.launchesOnly() + rows.launched.unrelated();
   for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
     passes_.addBackwardOperator(stretch);

@@ -1,8 +1,11 @@
 #pragma once
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "profiler/base/progress.h"
+#include "profiler/base/result.h"
 
 namespace pipescope::importing {
 
@@ -20,5 +23,18 @@ class ProgressPart : public base::Progress {
   base::Progress& whole_;
   const double from_, to_;
 };
+
+/// Reports how many of all slices are done, and fails if the user cancels. Call it for each slice: it asks
+/// only now and then. `doing` is a present participle.
+inline base::Status goesOn(base::Progress& progress, std::int64_t done, std::int64_t all, const char* doing,
+                           const std::string& name) {
+  constexpr std::int64_t kSlicesPerQuestion = 1 << 10, kSlicesPerReport = 1 << 13;
+  if (done % kSlicesPerQuestion != 0) return {};
+  if (progress.cancelled()) return base::cancelled("The import was stopped.");
+  if (done % kSlicesPerReport == 0)
+    progress.report(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(1, all)),
+                    std::string(doing) + " " + name);
+  return {};
+}
 
 }  // namespace pipescope::importing

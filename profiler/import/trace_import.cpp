@@ -32,6 +32,8 @@ constexpr std::size_t kHeldOfOthers = 1 << 20;
 
 /// Reading takes about half of the time.
 constexpr double kReadingShare = 0.5;
+/// Several traces are put on one clock, for which their passes must be recognised first.
+constexpr double kRecognisingShare = 0.2;
 
 using Traces = std::vector<std::unique_ptr<TraceData>>;
 
@@ -171,7 +173,8 @@ std::optional<Clocks> absoluteTimes(const Traces& traces) {
 
 /// What the rules recognise in each trace, in its own clock from its first event on, so that differences of
 /// the clocks stay small numbers.
-base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const Rules& rules) {
+base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const Rules& rules,
+                                                   base::Progress& progress) {
   constexpr std::int64_t kMostProcesses = std::int64_t{1} << 32;
   RecordedEvents all;  // stages are inferred over all traces
   const auto move = [](std::vector<RecordedPass>& from, std::int64_t trace, std::int64_t first, auto to) {
@@ -184,7 +187,10 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
     std::vector<RecordedPass>().swap(from);
   };
   for (std::size_t t = 0; t < traces.size(); ++t) {
-    PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules));
+    const double share = kRecognisingShare / static_cast<double>(traces.size());
+    ProgressPart part(progress, kReadingShare + share * static_cast<double>(t),
+                      kReadingShare + share * static_cast<double>(t + 1));
+    PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules, part));
     const auto trace = static_cast<std::int64_t>(t);
     const std::int64_t first = traces[t]->firstTime;
     for (RecordedStep& step : events.steps)
@@ -262,8 +268,9 @@ void keepDatesOfGroups(const std::vector<std::int64_t>& dates, ClockAlignment& a
 
 /// The traces' own dates; or aligned clocks, if by these dates messages would arrive before they are sent, or
 /// collectives would be over on one rank before they begin on another.
-base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clocks absolute) {
-  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, rules));
+base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clocks absolute,
+                                 base::Progress& progress) {
+  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, rules, progress));
   std::vector<std::int64_t> offsets;
   for (std::size_t i = 0; i < traces.size(); ++i)
     offsets.push_back(traces[i]->empty() ? 0 : traces[i]->firstTime - absolute.clocks[i].zero);
@@ -312,7 +319,7 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
   return aligned;
 }
 
-base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request) {
+base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request, base::Progress& progress) {
   const bool automatic = request.clock == ClockChoice::automatic;
   if (traces.size() == 1 || request.clock == ClockChoice::firstEvent) return firstEvents(traces);
   const auto absolute = absoluteTimes(traces);
@@ -323,8 +330,9 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
         "The clocks of the traces are more than a day apart, so they have different zeros: use --clock align "
         "or --clock first-event.");
   if (absolute && request.clock == ClockChoice::absolute) return *absolute;
-  if (absolute && automatic && stateDates(traces)) return datedClocks(traces, *request.rules, *absolute);
-  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, *request.rules));
+  if (absolute && automatic && stateDates(traces))
+    return datedClocks(traces, *request.rules, *absolute, progress);
+  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, *request.rules, progress));
   ClockAlignment alignment = alignClocks(events);
   if (alignment.groupCount() > 1) {
     // Wrong guesses relate clocks that have nothing in common, and usually contradict each other.
@@ -382,16 +390,17 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
         "A trace that pipescope exported holds a whole profile; it is restored only if it is imported alone "
         "and "
         "without --rules, and is made of its events here.");
-  PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request));
+  PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request, progress));
   const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.clocks.front().zero;
   ProfileRows rows(recorder, *request.rules);
   const std::string source =
       traces.size() == 1 ? traces.front()->name : fmt::format("{} traces", traces.size());
   for (std::size_t i = 0; i < traces.size(); ++i) {
     TraceData& trace = *traces[i];
-    const double share = (1 - kReadingShare) / static_cast<double>(traces.size());
-    ProgressPart part(progress, kReadingShare + share * static_cast<double>(i),
-                      kReadingShare + share * static_cast<double>(i + 1));
+    const double before = kReadingShare + (traces.size() > 1 ? kRecognisingShare : 0);
+    const double share = (1 - before) / static_cast<double>(traces.size());
+    ProgressPart part(progress, before + share * static_cast<double>(i),
+                      before + share * static_cast<double>(i + 1));
     const auto rank = trace.rank();
     summary.ranks += rank ? 1 : 0;
     const std::string prefix = traces.size() == 1 ? "" : rank ? fmt::format("rank {}", *rank) : trace.name;

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,34 @@ def chakra():
     node = lambda i, before: framed(number(1, i) + block(2, b"stage0/forward/mb%d" % i) + number(3, 4) +
                                     block(5, varint(before)) + number(7, 5))
     return framed(block(1, b"0.0.4")) + node(1, 0) + node(2, 1) + node(3, 2)
+
+
+def xplane():
+    name = lambda field, key, text: block(field, number(1, key) + block(2, number(1, key) + block(2, text)))
+    stat = block(4, number(1, 7) + number(4, 99))
+    event = lambda key, offset, length: block(4, number(1, key) + number(2, offset) + number(3, length) + stat)
+    line = lambda key, text, events: block(3, number(1, key) + block(2, text) + number(3, 1700000000) + events)
+    return (block(1, number(1, 1) + block(2, b"/host:CPU") + line(5, b"python", event(1, 0, 2000)) +
+                  name(4, 1, b"launch") + name(5, 7, b"correlation_id")) +
+            block(1, number(1, 2) + block(2, b"/device:TPU:0") +
+                  line(1, b"XLA Ops", event(1, 500, 3000) + event(2, 4000, 900)) + line(2, b"Steps", event(3, 0, 9000)) +
+                  name(4, 1, b"fusion.1") + name(4, 2, b"all-reduce.2") + name(4, 3, b"17") +
+                  name(5, 7, b"correlation_id")) + block(3, b"events were dropped"))
+
+
+def snapshot():
+    entry = lambda action, size, time: {"action": action, "addr": 1, "size": size, "stream": 0, "time_us": 1700000000000000 + time,
+                                        "frames": [{"name": "f", "filename": "a.py", "line": 3}]}
+    return pickle.dumps({"segments": [{"device": 0, "total_size": 4096, "allocated_size": 512, "blocks": []}],
+                         "device_traces": [[entry("segment_alloc", 4096, 0), entry("alloc", 512, 9), entry("oom", 1, 20)], []],
+                         "allocator_settings": {"x": 1.5, "y": None, "z": (1, -2), "big": 2**70}}, protocol=4)
+
+
+def primus():
+    own = {"total": 9.5, "memory": 5.5, "fwd_start": [0, 1], "fwd_end": [1, 2], "bwd_start": [5, 7], "bwd_end": [7, 9]}
+    rank = json.dumps({"1": own, "2": own}).encode()
+    config = b'{"world_size": 2, "pp_size": 2, "vp_size": 1, "num_mbs": 2, "train_iters": 2}'
+    return tar({"pp_rank_0.json": rank, "pp_rank_1.json": rank, "config.json": config})
 
 
 def megatron():
@@ -121,6 +150,10 @@ corpus = {
     "gaudi.csv": gaudi,
     "perfetto.pb": perfetto(),
     "chakra.et": chakra(),
+    "xplane.pb": xplane(),
+    "snapshot.pickle": snapshot(),
+    "primus.tar": primus(),
+    "lost_quote.json": kineto.replace(b'"launch"', b'launch"'),
     "megatron.json": megatron(),
     "gzip.gz": gzip.compress(kineto, mtime=0),
     "ranks.tar": tar({"rank0.json": plain, "rank1.json": kineto.replace(b'"rank": 2', b'"rank": 1')}),

@@ -60,8 +60,10 @@ class Unpickler {
   /// A member of a dictionary; null: it has none of this name, or is no dictionary.
   const Value* member(const Value& dict, std::string_view name) const {
     if (dict.kind != Value::Kind::dict) return nullptr;
+    // An entry has some ten members. Many entries may refer to one dictionary, however large it is.
+    constexpr std::size_t kMostSearched = 256;
     const std::vector<ValueId>& all = items(dict);
-    for (std::size_t i = 0; i + 1 < all.size(); i += 2)
+    for (std::size_t i = 0; i + 1 < std::min(all.size(), kMostSearched); i += 2)
       if (const Value& key = values_[all[i]]; key.kind == Value::Kind::text && text(key) == name)
         return &values_[all[i + 1]];
     return nullptr;

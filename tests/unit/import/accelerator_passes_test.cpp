@@ -124,6 +124,32 @@ TEST_F(ConvertedPasses, AreLeftOutIfTheirKernelsAreNotKnown) {
   }
 }
 
+/// The host marks the second step when the kernels of the first one run.
+TEST_F(AcceleratorPasses, BelongToTheStepThatLaunchedThem) {
+  const auto host = [](const std::string& name, int start, int end, const std::string& arguments = "") {
+    return R"({"ph":"X","pid":9,"tid":9,"cat":"cpu_op","name":")" + name + R"(","ts":)" +
+           std::to_string(start) + R"(,"dur":)" + std::to_string(end - start) + R"(,"args":{)" + arguments +
+           "}},";
+  };
+  std::string events;
+  for (const int step : {0, 1}) {
+    const std::string launch = R"("correlation":)" + std::to_string(step + 1);
+    const int begin = 100 * step;
+    events += host("ProfilerStep#" + std::to_string(step), begin, begin + 100) +
+              host("stage0/forward/mb0", begin + 10, begin + 20) +
+              host("launch", begin + 12, begin + 14, launch) +
+              slice("kernel", "gemm", 7, 110 + 40 * step, 150 + 40 * step, launch);
+  }
+  ASSERT_TRUE(import(write("t.json", "[" + events + "{}]")).ok());
+  Texts found;
+  for (const auto& placement : rows<model::Placement>())
+    if (placement.pass == model::Pass::forward)
+      found.push_back(std::to_string(placement.iteration) + ": " +
+                      std::to_string(placement.start.count / 1'000'000) + "-" +
+                      std::to_string(placement.end.count / 1'000'000));
+  EXPECT_EQ(found, (Texts{"0: 110-150", "1: 150-190"}));
+}
+
 TEST_F(AcceleratorPasses, KeepTheirTimesBesideMessages) {
   // Rank 3 feeds rank 8, so the order of the ranks is not that of the numbers within their group.
   writeRank(8, "[8,3]",
