@@ -130,7 +130,8 @@ class Defaults(unittest.TestCase):
 
         self.assertEqual(weight_after(None, torch.float32), -40000)
         self.assertEqual(weight_after(None, torch.float16), -40000)
-        self.assertFalse(math.isfinite(weight_after(poptorch.MeanReductionStrategy.Post, torch.float16)))
+        # As in PopTorch, whatever was chosen.
+        self.assertEqual(weight_after(poptorch.MeanReductionStrategy.Post, torch.float16), -40000)
 
 
 class Setting(unittest.TestCase):
@@ -232,19 +233,9 @@ class Setting(unittest.TestCase):
 
     def test_options_that_do_not_exist_say_what_to_do(self):
         made = poptorch.Options()
-        for name, call in (
-            ("useIpuId", lambda: made.useIpuId(1)),
-            ("enableSyntheticData", lambda: made.enableSyntheticData(True)),
-            ("setConvolutionDithering", lambda: made.Training.setConvolutionDithering(True)),
-            ("setEnvVarNames", lambda: made.Distributed.setEnvVarNames("A", "B")),
-        ):
-            with self.assertRaisesRegex(AttributeError, f"{name} is not implemented on emulated devices: "):
-                call()
-        with self.assertRaisesRegex(NotImplementedError, "HalfUpcastToFloat"):
-            made.Precision.halfFloatCasting(poptorch.HalfFloatCastingBehavior.HalfUpcastToFloat)
+        with self.assertRaisesRegex(NotImplementedError, "FloatDowncastToHalf"):
+            made.Precision.halfFloatCasting(poptorch.HalfFloatCastingBehavior.FloatDowncastToHalf)
         made.Precision.halfFloatCasting(poptorch.HalfFloatCastingBehavior.Default).runningStatisticsAlwaysFloat(True)
-        with self.assertRaisesRegex(NotImplementedError, "always float32"):
-            made.Precision.runningStatisticsAlwaysFloat(False)
         with self.assertRaisesRegex(NotImplementedError, "sendTensorsOffChipAfterFwd"):
             ParallelPhasedExecution("B0").sendTensorsOffChipAfterFwd()
         made.relaxOptimizerAttributesChecks()
@@ -264,9 +255,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(model.getLatency(), (seconds,) * 3)
         self.assertAlmostEqual(model.cycleCount() / 1.33e9, seconds, delta=1e-9)  # an Mk2 runs at 1.33 GHz
         self.assertIn(f"took {model.cycleCount()} cycles", " ".join(logged.output))
-        for name in ("getPerfCounters", "getHostIpuLatency", "getComputeLatency", "getIpuHostLatency"):
-            with self.assertRaisesRegex(NotImplementedError, name):
-                getattr(model, name)()
+        times = model.getPerfCounters()
+        self.assertEqual({key: (len(each), len(each[0])) for key, each in times.items()},
+                         {"input": (1, 1), "input_complete": (1, 1), "output": (2, 1), "output_complete": (2, 1)})
+        copied, computed, returned = (getattr(model, name)()[2] for name in (
+            "getHostIpuLatency", "getComputeLatency", "getIpuHostLatency"))
+        self.assertTrue(min(copied, computed, returned) > 0 and copied + computed + returned <= seconds)
         with self.assertRaisesRegex(poptorch.Error, "logCycleCount"):
             other, rows = compiled()
             other(rows)

@@ -168,10 +168,10 @@ def _group_norm(x, num_groups, weight=None, bias=None, eps=1e-5):
     shape = sizes_of(x)
     if len(shape) > 2:
         return F.group_norm(x, num_groups, weight, bias, eps)
-    grouped = x.reshape(shape[0], num_groups, -1)
+    grouped = x.reshape(shape[0], num_groups, -1).float()  # PyTorch, too, rounds once
     centred = grouped - grouped.mean(-1, keepdim=True)
     variance = (centred * centred).mean(-1, keepdim=True)
     y = (centred / (variance + eps).sqrt()).reshape(shape)
     wide = [1, shape[1], *[1] * (len(shape) - 2)]
     y = y if weight is None else y * weight.reshape(wide)
-    return y if bias is None else y + bias.reshape(wide)
+    return (y if bias is None else y + bias.reshape(wide)).to(x.dtype)

@@ -189,6 +189,8 @@ def _fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
     def pair(value):
         return [value, value] if isinstance(value, int) else list(value)
 
+    if x.dim() == 2:  # without a batch
+        return _fold(x.unsqueeze(0), output_size, kernel_size, dilation, padding, stride).squeeze(0)
     whole, kernel, spread, pads, steps = map(pair, (output_size, kernel_size, dilation, padding, stride))
     batch, rows = sizes_of(x)[0], sizes_of(x)[1]
     channels, area = rows // (kernel[0] * kernel[1]), kernel[0] * kernel[1]

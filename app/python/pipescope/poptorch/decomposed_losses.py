@@ -78,6 +78,19 @@ def _hinge(x, target, margin=1.0):
     return torch.where(target == 1, x, zero) + torch.where(target == -1, (margin - x).clamp(min=0.0), zero)
 
 
+@rule(F.kl_div)
+def _kl_div(x, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    if log_target:
+        values = target.exp() * (target - x)
+    else:
+        # 0 · log 0 counts as 0.
+        safe = torch.where(target > 0, target, torch.ones_like(target))
+        values = torch.where(target > 0, target * (safe.log() - x), torch.zeros_like(x))
+    if reduction == "batchmean":
+        return values.sum() / sizes_of(x)[0]
+    return _reduced(values, reduction, size_average, reduce)
+
+
 @_loss(F.margin_ranking_loss)
 def _ranking(first, second, target, margin=0.0):
     return (-target * (first - second) + margin).clamp(min=0.0)

@@ -118,7 +118,8 @@ class Figures:
                 copies[number][key] = (min(begin, known[0]), max(end, known[1]))
         times = {}
         for number, spans in copies.items():
-            kept = [spans[key] for key in sorted(spans)]
+            recorded = len({key[2] for key in spans})  # equal replicas are recorded once
+            kept = [spans[key] for key in sorted(spans) for _ in range(self._options.replication_factor // recorded)]
             times[number], times[f"{number}_complete"] = [each[0] for each in kept], [each[1] for each in kept]
         return times
 

@@ -28,6 +28,13 @@ def _written(function, args):
             if each.alias_info is not None and each.alias_info.is_write]
 
 
+def _activations(function, args):
+    """Return the type of the activations of a product, whose weights may have another one; None for other operators."""
+    name = function.overloadpacket.__name__
+    place = 1 if name in ("addmm", "baddbmm", "addmv") else 0 if name in ("mm", "bmm", "mv", "convolution") else None
+    return None if place is None else args[place].dtype
+
+
 class HostKernels(TorchDispatchMode):
     """While it is entered, operators without a kernel for half precision compute in float32."""
 
@@ -54,7 +61,8 @@ class HostKernels(TorchDispatchMode):
             for tensor, value in zip(written, _written(function, wide)):
                 tensor.copy_(value)
             return written[0] if isinstance(results, torch.Tensor) else tuple(written)
-        return results if "dtype" in kwargs and kwargs["dtype"] is not None else _mapped(_narrowed, results)
+        keeps = kwargs.get("dtype") is not None or _activations(function, args) == torch.float32
+        return results if keeps else _mapped(_narrowed, results)
 
 
 def lacks_kernels(error):

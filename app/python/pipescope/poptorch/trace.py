@@ -68,10 +68,10 @@ def bind_arguments(module, args, kwargs):
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise Error(f"{type(module).__name__}.forward: {error}.") from None
-    # An argument that is None by default may also be left out.
+    # An argument that is None or a tensor by default may also be left out.
     for name, parameter in signature.parameters.items():
-        if parameter.default is None:
-            bound.arguments.setdefault(name, None)
+        if parameter.default is None or isinstance(parameter.default, torch.Tensor):
+            bound.arguments.setdefault(name, parameter.default)
     bound.arguments = {name: bound.arguments[name] for name in signature.parameters if name in bound.arguments}
     return list(bound.args), dict(bound.kwargs)
 
