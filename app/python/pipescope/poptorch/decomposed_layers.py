@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from .buffers import Watch, sizes_of
 from .decomposition_rules import RULES, rule
 from .errors import Error, caller_line
-from .host_kernels import convolution
+from .host_kernels import as_activations, convolution
 
 # --- dropout and other random numbers ----------------------------------------------------------------------------
 
@@ -127,6 +127,11 @@ def _same_padding(function, dimensions):
 
 for _dimensions, _function in ((1, torch.conv1d), (2, torch.conv2d), (3, torch.conv3d)):
     RULES[_function] = _same_padding(_function, _dimensions)
+
+
+@rule(F.linear)
+def _linear(x, weight, bias=None):
+    return F.linear(x, as_activations(x, weight), as_activations(x, bias))
 
 
 def _transposed(function):

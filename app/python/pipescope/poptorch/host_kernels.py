@@ -74,8 +74,16 @@ def lacks_kernels(error):
     return False
 
 
+def as_activations(x, weight):
+    """Return a weight in the type of the activations that it meets, as PopTorch does where one is half and the other is not."""
+    real = (torch.float16, torch.float32)
+    differs = weight is not None and weight.dtype in real and x.dtype in real and weight.dtype != x.dtype
+    return weight.to(x.dtype) if differs else weight
+
+
 def convolution(function, x, weight, bias, stride, padding, dilation, groups, transposed=False, output_padding=0):
     """Compute a convolution as `function` does. PyTorch's tracer loses convolutions while HostKernels is entered."""
+    weight, bias = as_activations(x, weight), as_activations(x, bias)
     if not HostKernels.active:
         rest = (output_padding, groups, dilation) if transposed else (dilation, groups)
         return function(x, weight, bias, stride, padding, *rest)

@@ -155,6 +155,8 @@ class PoplarExecutor(Figures):
         self._must_be_compiled("copyWeightsToHost")
         with torch.no_grad():
             for name, tensor in self._shared_names():
+                if name in self._traced.kept:
+                    continue  # each call of inference brings this buffer back
                 tensor.copy_(torch.from_numpy(self._executable.weight(name)))
 
     def copyWeightsToDevice(self):
