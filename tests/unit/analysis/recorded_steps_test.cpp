@@ -230,7 +230,7 @@ TEST_F(RecordedSteps, ComparesKernels) {
             (Rows{{"gemm", "gemm", "kernel", I{1}, I{1}, 40 * kPerUs, 10 * kPerUs, -30 * kPerUs},
                   {"cast", "cast", "kernel", I{0}, I{1}, I{0}, 5 * kPerUs, 5 * kPerUs}}));
   const Rows accelerators = find("accelerators").rows;
-  ASSERT_EQ(accelerators.size(), 6U);
+  ASSERT_EQ(accelerators.size(), 7U);
   EXPECT_EQ(accelerators[1],
             (std::vector<sections::Cell>{"computing", 40 * kPerUs, 15 * kPerUs, -25 * kPerUs}));
   EXPECT_EQ(accelerators[4], (std::vector<sections::Cell>{"idle", I{0}, 5 * kPerUs, 5 * kPerUs}));

@@ -262,7 +262,7 @@ void forge(const fs::path& path, BlockRecord record) {
 
 /// Many rows of a table may refer to one long text, so that a small file claims to hold any amount of text.
 TEST(Damage, RowsThatShareTheirTextAreRefused) {
-  constexpr std::size_t kLong = 200'000, kRows = 60;
+  constexpr std::size_t kLong = 200'000, kRows = 20;
   const Folder folder;
   const fs::path path = folder / "profile.pop";
   model::RowSet rows;
