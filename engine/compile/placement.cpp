@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "engine/compile/block_pattern.h"
 
@@ -11,10 +13,9 @@ namespace pipescope::compile {
 
 std::vector<std::string> blocksOf(const graph::Graph& graph) {
   std::vector<std::string> blocks;
+  std::set<std::string_view> known;
   for (const graph::Node& node : graph.nodes()) {
-    if (node.pass == model::Pass::forward &&
-        std::find(blocks.begin(), blocks.end(), node.block) == blocks.end())
-      blocks.push_back(node.block);
+    if (node.pass == model::Pass::forward && known.insert(node.block).second) blocks.push_back(node.block);
   }
   return blocks;
 }
