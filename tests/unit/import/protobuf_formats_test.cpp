@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tests/unit/import/import_fixture.h"
+#include "tests/unit/import/protobuf_bytes.h"
 
 namespace pipescope::importing {
 namespace {
@@ -11,14 +12,6 @@ namespace {
 using ProtobufFormats = ImportFixture;
 using Texts = std::vector<std::string>;
 
-std::string varint(std::uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7U) bytes += static_cast<char>((value & 0x7FU) | 0x80U);
-  return bytes + static_cast<char>(value);
-}
-std::string number(int field, std::uint64_t value) {
-  return varint(static_cast<std::uint64_t>(field) << 3U) + varint(value);
-}
 std::string block(int field, const std::string& bytes) {
   return varint(static_cast<std::uint64_t>(field) << 3U | 2U) + varint(bytes.size()) + bytes;
 }

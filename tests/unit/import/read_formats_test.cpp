@@ -4,6 +4,7 @@
 
 #include "profiler/import/read/trace_format.h"
 #include "tests/unit/import/import_fixture.h"
+#include "tests/unit/import/protobuf_bytes.h"
 
 namespace pipescope::importing {
 namespace {
@@ -14,14 +15,6 @@ using Texts = std::vector<std::string>;
 
 // --- protobuf, by hand ---
 
-std::string varint(std::uint64_t value) {
-  std::string bytes;
-  for (; value >= 128; value >>= 7U) bytes += static_cast<char>(value | 128U);
-  return bytes + static_cast<char>(value);
-}
-std::string number(std::uint64_t field, std::uint64_t value) {
-  return varint(field << 3U) + varint(value);
-}
 std::string part(std::uint64_t field, const std::string& bytes) {
   return varint(field << 3U | 2U) + varint(bytes.size()) + bytes;
 }
