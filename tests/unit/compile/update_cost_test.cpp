@@ -69,7 +69,7 @@ class NetworkSystem : public devices::System {
   std::vector<base::Ticks> transferTicks(const std::vector<devices::Flow>&) const override { return {}; }
   base::Ticks syncTicks(int) const override { return {}; }
   base::Ticks callTicks() const override { return {}; }
-  double sentAheadBytesPerSecond(int device, const Replication&) const override {
+  double sentAheadBytesPerSecond(int device, const Mesh&) const override {
     return device == 0 ? 100 : 50;
   }
 
@@ -82,7 +82,7 @@ StagePlan stageWith(int device, model::Pass pass, ops::HostCopy copy) {
   PlanOperator op;
   op.work = {{copy, 1, ""}};
   StagePlan stage;
-  stage.device = device;
+  stage.place = device;
   stage.passes = {{pass, {op}}};
   return stage;
 }

@@ -15,7 +15,7 @@ std::map<model::Pass, std::int64_t> passesOf(const FixedStageCost& cost, int rep
   costs.stages = {cost};
   costs.collective = 7;
   compile::StagePlan stage;
-  stage.replication.replicas = replicas;
+  stage.mesh.replicas = replicas;
   const auto lowered = makeFixedSystem(costs, replicas)->lower({&stage});
   EXPECT_TRUE(lowered.ok());
   std::map<model::Pass, std::int64_t> ticks;
