@@ -69,9 +69,7 @@ class NetworkSystem : public devices::System {
   std::vector<base::Ticks> transferTicks(const std::vector<devices::Flow>&) const override { return {}; }
   base::Ticks syncTicks(int) const override { return {}; }
   base::Ticks callTicks() const override { return {}; }
-  double sentAheadBytesPerSecond(int device, const Mesh&) const override {
-    return device == 0 ? 100 : 50;
-  }
+  double sentAheadBytesPerSecond(int device, const Mesh&) const override { return device == 0 ? 100 : 50; }
 
  private:
   std::vector<devices::DeviceInfo> devices_;
