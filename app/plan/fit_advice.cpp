@@ -80,7 +80,7 @@ std::string endsOfBlocks(const graph::Graph& graph) {
   return list.empty() ? "" : "[" + list + "]";
 }
 
-/// What the changes could save, from the bytes by category of the memories that lack room.
+/// Estimates what the changes could save, from the bytes by category of the memories that lack room.
 class Savings {
  public:
   explicit Savings(const compile::Compilation& compilation) {
@@ -107,7 +107,7 @@ class Savings {
     for (const auto& [category, sum] : categories_) bytes += sum;
     return share * bytes;
   }
-  /// What the passes of a micro-batch keep and work with.
+  /// A share of what the passes of a micro-batch keep and work with.
   double ofMicroBatch(double share) const {
     return of({"stash", "activation", "input", "gradient", "temporary", "workspace", "output"}, share);
   }

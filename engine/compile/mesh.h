@@ -19,7 +19,7 @@ struct Mesh {
   /// True if the places of a replica reduce their gradients at the same time, so that they share links.
   /// Otherwise they reduce one after another.
   bool atOnce = false;
-  /// By place: the bytes that go through the rings of its collectives over all replicas. Empty: the same in
+  /// The bytes, by place, that go through the rings of its collectives over all replicas. Empty: the same in
   /// all places.
   std::vector<std::int64_t> ringBytes = {};
 

@@ -8,8 +8,8 @@
 
 namespace pipescope::plan {
 
-/// What compilations of one model share: what devices made of stages, and how the model was divided. Any
-/// thread may call it.
+/// Results that compilations of one model share: what devices made of stages, and how the model was divided.
+/// Any thread may call it.
 class SharedStages : public compile::LoweredStages {
  public:
   /// Null: the split of this key has not been found yet.

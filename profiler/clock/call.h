@@ -21,7 +21,7 @@ struct Piece {
   model::SegmentId segment;
   model::Pass pass = model::Pass::forward;
   Ticks ticks;
-  /// How much later it starts than the rules of the clock say. It is 0 in emulated calls. In imported traces
+  /// Delay of its start against the rules of the clock. It is 0 in emulated calls. In imported traces
   /// it is time for which the trace gives no cause; it is negative if passes overlap.
   Ticks lag = Ticks(0);
   Ticks moved = Ticks(0);  ///< what blocks have brought that moved here; below 0: what blocks have taken away
@@ -29,7 +29,7 @@ struct Piece {
 };
 using Pieces = std::vector<Piece>;
 
-/// What a stage does for one micro-batch. Pieces of pass `remote` at the start of a task load tensors while
+/// Work of a stage for one micro-batch. Pieces of pass `remote` at the start of a task load tensors while
 /// the place waits for the task's inputs.
 struct StageWork {
   Pieces hostIn, forward, hostOut;
@@ -59,7 +59,7 @@ struct StageCosts {
   std::vector<OverlappedPiece> overlapped;
 };
 
-/// What the time of a flow consists of, for questions about other links.
+/// Parts of the time of a flow, for questions about other links.
 struct LinkCost {
   Ticks alone;              ///< when nothing else is under way
   Ticks fixed;              ///< part of `alone` that does not depend on the bandwidth
@@ -67,7 +67,7 @@ struct LinkCost {
   int tensors = 1;          ///< that travel together
 };
 
-/// What a stage sends to a stage at another place for each micro-batch.
+/// Data that a stage sends to a stage at another place for each micro-batch.
 struct Flow {
   int fromStage = 0, toStage = 0;
   model::TransferKind kind = model::TransferKind::activation;
@@ -78,7 +78,7 @@ struct Flow {
   /// contend for links, and the mean of the recorded ones in a recording.
   Ticks ticks;
   LinkCost cost;
-  /// By Call::indexOf; empty: all take as long as `ticks`.
+  /// Ticks by Call::indexOf; empty: all take as long as `ticks`.
   std::vector<Ticks> recorded;
 };
 
@@ -90,7 +90,7 @@ struct ReplicaCosts {
   std::vector<Piece> sync;  ///< by place: the external sync before an exchange; no ticks: none
 };
 
-/// Which micro-batches of a call send their outputs to the host.
+/// Chooses the micro-batches of a call that send their outputs to the host.
 struct OutputRule {
   enum class Mode { all, none, last, everyN } mode = Mode::all;
   std::int64_t period = 1;
@@ -98,12 +98,12 @@ struct OutputRule {
   bool returns(std::int64_t index, std::int64_t count) const;
 };
 
-/// What the host does during the call.
+/// Work of the host during the call.
 struct Host {
   Ticks call;  ///< overhead of the call
   Ticks step;  ///< work of its process for one step
-  /// How long devices wait for it before the first step of the call. Without a value the rule for all further
-  /// steps says it.
+  /// Time that devices wait for it before the first step of the call. Without a value the rule for all
+  /// further steps says it.
   std::optional<Ticks> firstDelay;
   bool readsResults = false;  ///< its work for a step follows the step before; see HostState
   double loaderTicks = 0;     ///< to prepare a micro-batch; 0: devices never wait for it

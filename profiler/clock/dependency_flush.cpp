@@ -155,9 +155,9 @@ DependencyFlush::Arrival DependencyFlush::received(const Arrival& arrival, const
   return own;
 }
 
-/// How long the message takes that brings the input of a task, once it is received from `begin` on. While
-/// lags are learned, a message that other messages overlapped takes only the time until its task started, for
-/// otherwise the task would come too late.
+/// Returns how long the message takes that brings the input of a task, once it is received from `begin` on.
+/// While lags are learned, a message that other messages overlapped takes only the time until its task
+/// started, for otherwise the task would come too late.
 Ticks DependencyFlush::messageTicks(const Task& task, Ticks begin, Ticks ticks) {
   if (clocks_.learning() == nullptr) return ticks;
   const bool forward = task.pass == model::Pass::forward;

@@ -8,7 +8,7 @@
 
 namespace pipescope::clock {
 
-/// What both kinds of flush share: how a task becomes work of its place.
+/// The part that both kinds of flush share: how a task becomes work of its place.
 class Flush {
  public:
   /// `contention` may be null: then flows take the times that they state.
@@ -64,7 +64,8 @@ class Flush {
   std::vector<std::vector<Ticks>>
       backwardEnds_;                 ///< by stage: start of the last backward pass, ends of pieces
   std::vector<std::size_t> loaded_;  ///< by place: pieces of its next task that placeLoads has placed
-  /// By place: until when its host loads and stores run, and since when there is room for the next load.
+  /// Times by place: until when its host loads and stores run, and since when there is room for the next
+  /// load.
   std::vector<Ticks> loading_, storing_, room_;
   std::vector<model::PlacementId> lastStore_;
 };

@@ -47,11 +47,11 @@ struct Order {
   int pipes = 1;
   int slots = 0;                          ///< pipeline cycles of a flush; 0 if the schedule has none
   std::vector<std::vector<Task>> places;  ///< tasks by place, in order
-  /// By stage: how many micro-batches the stash between its forward pass and its backward (or
+  /// Number of micro-batches, by stage, that the stash between its forward pass and its backward (or
   /// weight-gradient) pass must hold. It is 0 if there is never more than one, because then nothing is
   /// stashed. Empty: not known.
   std::vector<std::int64_t> stashEntries;
-  /// By stage: the same for tensors that the backward pass leaves to the weight-gradient pass.
+  /// The same for tensors that the backward pass leaves to the weight-gradient pass.
   std::vector<std::int64_t> weightEntries;
 };
 

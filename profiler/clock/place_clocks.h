@@ -6,9 +6,9 @@ namespace pipescope::clock {
 
 /// When tasks and pieces of updates started in a recording, by replica.
 struct RecordedStarts {
-  /// By (Call::indexOf × stages + stage) × kTaskPasses + index of the pass; INT64_MIN: it did not run.
+  /// Starts by (Call::indexOf × stages + stage) × kTaskPasses + index of the pass; INT64_MIN: it did not run.
   std::vector<std::vector<Ticks>> tasks;
-  /// By iteration × stages + stage: those of the pieces of the update.
+  /// Starts by iteration × stages + stage: those of the pieces of the update.
   std::vector<std::vector<std::vector<Ticks>>> updates;
 };
 

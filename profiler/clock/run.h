@@ -9,7 +9,7 @@
 
 namespace pipescope::clock {
 
-/// What the host has done so far. It works on the next step while the devices compute, at most one step
+/// The progress of the host. It works on the next step while the devices compute, at most one step
 /// ahead, unless it needs the results of each step before it goes on (Host::readsResults).
 struct HostState {
   bool started = false;
@@ -18,8 +18,8 @@ struct HostState {
 
 struct RunOptions {
   Ticks start;  ///< when the host calls
-  /// By replica: who says how long flows take that share links; null, or fewer entries than replicas: flows
-  /// take the times that they state.
+  /// The sources, by replica, that say how long flows take that share links; null, or fewer entries than
+  /// replicas: flows take the times that they state.
   std::vector<Contention*> contention = {};
   Sink* sink = nullptr;  ///< null: only times are wanted
   HostState hostState = {};

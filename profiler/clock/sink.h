@@ -1,11 +1,11 @@
 #pragma once
-// What a run of the clock tells its caller: everything that happens, in the order in which each place does
+// Receives what a run of the clock tells: everything that happens, in the order in which each place does
 // it.
 #include "profiler/clock/call.h"
 
 namespace pipescope::clock {
 
-/// What some work belongs to.
+/// The stage, micro-batch, iteration and slot that some work belongs to.
 struct WorkOf {
   int stage = -1, microBatch = -1, iteration = -1, slot = -1;
 };

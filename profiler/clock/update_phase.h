@@ -1,5 +1,5 @@
 #pragma once
-// What follows a flush: sums of gradients over replicas, then weight updates. Replicas wait for each other
+// The phase after a flush: sums of gradients over replicas, then weight updates. Replicas wait for each other
 // here and nowhere else.
 #include <memory>
 #include <vector>
