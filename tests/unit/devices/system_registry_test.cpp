@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = inf, unit = \"Hz\", grade = \"D\", source = "
                    "\"s\" }\n",
                    "figure \"clock\" is inf"},
-        FaultyFile{"", "Cannot read"},
+        FaultyFile{"", "key \"family\" is missing; say which kind of device it is"},
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},
         FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n",
