@@ -183,5 +183,14 @@ class FunctionsOfPopTorch(unittest.TestCase):
         self.assertEqual(text.getvalue(), "halves: (\n (0.5 1.5)\n)\n")
 
 
+class HalfTest(unittest.TestCase):
+    def test_a_number_from_a_shape_takes_the_type_of_its_operand(self):
+        values = torch.randn(2, 3, 4).half()
+        scaled = poptorch.inferenceModel(Applied(lambda x: torch.matmul(x, x.transpose(1, 2)) / x.shape[2] ** 0.5))(values)
+        self.assertEqual(scaled.dtype, torch.float16)
+        expected = torch.matmul(values.float(), values.float().transpose(1, 2)) / 2
+        torch.testing.assert_close(scaled.float(), expected, atol=2e-2, rtol=1e-2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -70,6 +70,8 @@ _PRODUCTS = {f"aten::{name}" for name in "_convolution linear matmul mm bmm mv a
 #: Sums and products of truth values are truth values.
 _OF_TRUTH_VALUES = {"aten::add": "aten::logical_or", "aten::mul": "aten::logical_and"}
 _FIRST = {"aten::addmm": 1, "aten::baddbmm": 1, "aten::addmv": 1}
+#: Operators in which a number without axes, such as the root of a shape, takes the type of the other operand.
+_ARITHMETIC = {f"aten::{name}" for name in "add sub rsub mul div pow".split()}
 
 
 def join_types(graph):
@@ -79,6 +81,11 @@ def join_types(graph):
         if node.kind() in _OF_TRUTH_VALUES and type_of(node.output()) == torch.bool:
             made = Editor(graph, node).op(_OF_TRUTH_VALUES[node.kind()], list(node.inputs())[:2], node.output())
             node.output().replaceAllUsesWith(made)
+        if node.kind() in _ARITHMETIC and type_of(node.output()) in real:
+            made, editor = type_of(node.output()), Editor(graph, node)
+            for number, value in enumerate(list(node.inputs())[:2]):
+                if type_of(value) in real and type_of(value) != made and value.type().dim() == 0:
+                    node.replaceInput(number, editor.cast(value, made))
         if node.kind() not in _PRODUCTS:
             continue
         wanted = type_of(node.inputsAt(_FIRST.get(node.kind(), 0)))
