@@ -75,7 +75,7 @@ struct ExecutableFacts {
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
 };
 
-/// What the clock does not need to know of a recorded replica, which stands for all replicas of the same
+/// Facts of a recorded replica that the clock does not need. It stands for all replicas of the same
 /// speed.
 struct ReplicaPart {
   std::int64_t members = 1;
