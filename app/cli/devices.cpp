@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cmath>
 
-#include "app/cli/command.h"
+#include "app/cli/frame/command.h"
 #include "app/run/request/user_folders.h"
 #include "engine/devices/system_registry.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::cli {
 namespace {

@@ -2,11 +2,11 @@
 // parts, which add up to the whole change.
 #include <filesystem>
 
-#include "app/cli/command.h"
-#include "profiler/base/output_file.h"
+#include "app/cli/frame/command.h"
+#include "profiler/base/files/output_file.h"
 #include "profiler/export/html/html.h"
-#include "profiler/sections/diff_section.h"
-#include "profiler/sections/schema.h"
+#include "profiler/sections/diff/diff_section.h"
+#include "profiler/sections/frame/schema.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {

@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
-#include "app/cli/command.h"
-#include "app/cli/progress_display.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/progress_display.h"
 #include "profiler/base/csv_formulas.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 #include "profiler/base/printable.h"
 #include "profiler/export/chakra.h"
 #include "profiler/export/chrome.h"

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "app/cli/command.h"
-#include "app/cli/documents.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/documents.h"
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/user_folders.h"
 #include "engine/config/configuration_help.h"

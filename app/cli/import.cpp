@@ -7,12 +7,12 @@
 #include <set>
 #include <system_error>
 
-#include "app/cli/command.h"
-#include "app/cli/progress_display.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/progress_display.h"
 #include "engine/numerics/thread_pool.h"
+#include "profiler/base/files/text_file.h"
 #include "profiler/base/number_text.h"
 #include "profiler/base/printable.h"
-#include "profiler/base/text_file.h"
 #include "profiler/import/read/trace_format.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/recorder.h"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "app/cli/command.h"
+#include "app/cli/frame/command.h"
 
 namespace pipescope::cli {
 namespace {

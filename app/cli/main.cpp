@@ -7,15 +7,15 @@
 #include <filesystem>
 #include <sstream>
 
-#include "app/cli/command.h"
-#include "app/cli/help_format.h"
-#include "app/cli/progress_display.h"
-#include "app/cli/usage.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/help_format.h"
+#include "app/cli/frame/progress_display.h"
+#include "app/cli/frame/usage.h"
 #include "app/run/orders/replay_schedules.h"
 #include "engine/config/suggestion.h"
+#include "profiler/base/files/temporary_name.h"
 #include "profiler/base/machine.h"
 #include "profiler/base/printable.h"
-#include "profiler/base/temporary_name.h"
 #include "profiler/base/version.h"
 #include "profiler/sections/replays.h"
 

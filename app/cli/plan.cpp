@@ -7,13 +7,13 @@
 #include <memory>
 #include <optional>
 
-#include "app/cli/command.h"
-#include "app/cli/environment.h"
-#include "app/cli/model_source.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/environment.h"
+#include "app/cli/frame/model_source.h"
+#include "app/cli/frame/progress_display.h"
 #include "app/cli/plan_frameworks.h"
 #include "app/cli/plan_model_report.h"
 #include "app/cli/plan_report.h"
-#include "app/cli/progress_display.h"
 #include "app/plan/plan_request.h"
 #include "app/plan/planned_fixed.h"
 #include "app/run/request/configuration_keys.h"
@@ -21,7 +21,7 @@
 #include "engine/numerics/instance_module.h"
 #include "engine/numerics/thread_pool.h"
 #include "engine/schedules/schedule.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 namespace pipescope::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "profiler/base/number_text.h"
-#include "profiler/sections/column_text.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "profiler/base/number_text.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::cli {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command.h"
+#include "app/cli/frame/command.h"
 #include "app/cli/poprun_instance.h"
 #include "app/cli/poprun_launch.h"
+#include "profiler/base/files/output_file.h"
+#include "profiler/base/files/text_file.h"
 #include "profiler/base/nearest.h"
-#include "profiler/base/output_file.h"
-#include "profiler/base/text_file.h"
 
 namespace pipescope::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include <sstream>
 
 #include "app/cli/poprun_instance.h"
-#include "profiler/base/text_file.h"
+#include "profiler/base/files/text_file.h"
 
 namespace pipescope::cli {
 namespace {

@@ -7,16 +7,16 @@
 #include <memory>
 #include <optional>
 
-#include "app/cli/command.h"
-#include "profiler/base/output_file.h"
+#include "app/cli/frame/command.h"
+#include "profiler/base/files/output_file.h"
+#include "profiler/base/files/text_file.h"
 #include "profiler/base/printable.h"
-#include "profiler/base/text_file.h"
 #include "profiler/export/html/html.h"
-#include "profiler/sections/figure_check.h"
+#include "profiler/sections/frame/figure_check.h"
+#include "profiler/sections/frame/schema.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/planned.h"
-#include "profiler/sections/schema.h"
-#include "profiler/sections/section.h"
-#include "profiler/sections/words.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {

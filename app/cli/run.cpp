@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "app/cli/command.h"
-#include "app/cli/environment.h"
-#include "app/cli/key_flags.h"
-#include "app/cli/model_source.h"
-#include "app/cli/overflow_report.h"
-#include "app/cli/progress_display.h"
-#include "app/cli/typed_flags.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/environment.h"
+#include "app/cli/frame/key_flags.h"
+#include "app/cli/frame/model_source.h"
+#include "app/cli/frame/overflow_report.h"
+#include "app/cli/frame/progress_display.h"
+#include "app/cli/frame/typed_flags.h"
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/instance_launch.h"
 #include "engine/config/configuration_help.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "app/cli/command.h"
+#include "app/cli/frame/command.h"
 
 namespace pipescope::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "app/cli/command.h"
+#include "app/cli/frame/command.h"
 #include "app/run/request/schedule_table.h"
 #include "profiler/base/number_text.h"
 

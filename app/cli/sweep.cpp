@@ -9,16 +9,16 @@
 #include <optional>
 #include <thread>
 
-#include "app/cli/command.h"
-#include "app/cli/environment.h"
-#include "app/cli/model_source.h"
-#include "app/cli/progress_display.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/environment.h"
+#include "app/cli/frame/model_source.h"
+#include "app/cli/frame/progress_display.h"
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/instance_launch.h"
 #include "app/run/sweep/questions.h"
 #include "engine/numerics/instance_module.h"
 #include "profiler/base/printable.h"
-#include "profiler/sections/sweep_file.h"
+#include "profiler/sections/frame/sweep_file.h"
 
 namespace pipescope::cli {
 namespace {

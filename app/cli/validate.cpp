@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "app/cli/command.h"
-#include "app/cli/environment.h"
-#include "app/cli/progress_display.h"
+#include "app/cli/frame/command.h"
+#include "app/cli/frame/environment.h"
+#include "app/cli/frame/progress_display.h"
 #include "app/run/request/configuration_keys.h"
 
 namespace pipescope::cli {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command.h"
+#include "app/cli/frame/command.h"
 #include "profiler/base/number_text.h"
 #include "profiler/base/printable.h"
 

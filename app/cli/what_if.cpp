@@ -1,11 +1,11 @@
 // pipescope what-if replays a recorded call with other costs, links, options or another split.
 #include <fmt/format.h>
 
-#include "app/cli/command.h"
+#include "app/cli/frame/command.h"
 #include "profiler/record/recorder.h"
 #include "profiler/replay/replay_rows.h"
+#include "profiler/sections/frame/schema.h"
 #include "profiler/sections/replays.h"
-#include "profiler/sections/schema.h"
 #include "profiler/store/file_sink.h"
 #include "profiler/store/profile_reader.h"
 

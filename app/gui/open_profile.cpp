@@ -9,7 +9,7 @@
 #include "app/gui/import_trace.h"
 #include "profiler/base/version.h"
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/sweep_file.h"
+#include "profiler/sections/frame/sweep_file.h"
 #include "profiler/store/notes.h"
 #include "profiler/store/profile_reader.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "profiler/base/printable.h"
-#include "views/shell/picture_format.h"
+#include "views/shell/look/picture_format.h"
 
 namespace pipescope::gui {
 namespace {

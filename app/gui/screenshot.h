@@ -3,7 +3,7 @@
 #include <QTimer>
 #include <functional>
 
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 class QWidget;
 

@@ -3,7 +3,7 @@
 #include <QRegularExpression>
 
 #include "engine/config/suggestion.h"
-#include "views/shell/picture_format.h"
+#include "views/shell/look/picture_format.h"
 
 namespace pipescope::gui {
 namespace {

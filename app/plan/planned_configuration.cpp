@@ -6,7 +6,7 @@
 
 #include "app/plan/plan_request.h"
 #include "app/plan/stage_settings.h"
-#include "profiler/base/file_kind.h"
+#include "profiler/base/files/file_kind.h"
 
 namespace pipescope::app {
 namespace {

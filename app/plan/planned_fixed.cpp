@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/config/key.h"
-#include "profiler/base/file_kind.h"
+#include "profiler/base/files/file_kind.h"
 
 namespace pipescope::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "app/python/table_columns.h"
 #include "app/run/execute/run.h"
 #include "app/run/request/configuration_keys.h"
-#include "engine/data/digit_cache.h"
+#include "engine/data/digits/digit_cache.h"
 #include "profiler/analysis/pva/report.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/version.h"

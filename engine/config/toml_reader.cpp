@@ -11,9 +11,9 @@
 
 #include "engine/config/configuration.h"
 #include "engine/config/suggestion.h"
+#include "profiler/base/files/text_file.h"
+#include "profiler/base/files/toml_depth.h"
 #include "profiler/base/printable.h"
-#include "profiler/base/text_file.h"
-#include "profiler/base/toml_depth.h"
 
 namespace pipescope::config {
 namespace {

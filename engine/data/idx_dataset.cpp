@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/data/dataset_registry.h"
-#include "engine/data/mnist_files.h"
+#include "engine/data/digits/mnist_files.h"
 #include "profiler/base/check.h"
 #include "profiler/base/number_text.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "engine/data/npy_file.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 namespace pipescope::data {
 namespace {

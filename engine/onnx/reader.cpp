@@ -12,7 +12,7 @@
 #include "engine/onnx/graph_reader.h"
 #include "engine/onnx/tensors.h"
 #include "engine/onnx/upgrades.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 namespace pipescope::onnx {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/plan/layer_parser.h"
-#include "profiler/base/text_file.h"
+#include "profiler/base/files/text_file.h"
 
 namespace pipescope::plan {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "profiler/base/temporary_name.h"
+#include "profiler/base/files/temporary_name.h"
 
 namespace pipescope::base {
 namespace {

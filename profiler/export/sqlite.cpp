@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "profiler/store/batch.h"
+#include "profiler/store/blocks/row_columns.h"
 #include "profiler/store/format.h"
 #include "profiler/store/profile_path.h"
-#include "profiler/store/row_columns.h"
 #include "profiler/store/sqlite_database.h"
 
 namespace pipescope::exporting {

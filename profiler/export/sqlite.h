@@ -1,7 +1,7 @@
 #pragma once
 #include <filesystem>
 
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 #include "profiler/base/progress.h"
 #include "profiler/base/result.h"
 #include "profiler/model/source.h"

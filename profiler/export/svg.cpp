@@ -7,7 +7,7 @@
 
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/geometry/svg_shapes.h"
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/timeline/timeline_scene.h"
 
 namespace pipescope::exporting {
 

@@ -9,14 +9,14 @@
 #include <optional>
 #include <set>
 
-#include "profiler/import/clock_alignment.h"
-#include "profiler/import/collect_passes.h"
-#include "profiler/import/complete_passes.h"
-#include "profiler/import/profile_rows.h"
-#include "profiler/import/progress_part.h"
-#include "profiler/import/read/trace_files.h"
+#include "profiler/import/align/clock_alignment.h"
+#include "profiler/import/read/source/trace_files.h"
 #include "profiler/import/read/trace_reader.h"
-#include "profiler/import/restored_rows.h"
+#include "profiler/import/recognise/collect_passes.h"
+#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/progress_part.h"
+#include "profiler/import/write/profile_rows.h"
+#include "profiler/import/write/restored_rows.h"
 
 namespace pipescope::importing {
 namespace {

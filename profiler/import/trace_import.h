@@ -8,7 +8,7 @@
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
 #include "profiler/base/result.h"
-#include "profiler/import/rules.h"
+#include "profiler/import/recognise/rules.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::importing {

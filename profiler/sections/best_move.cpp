@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "profiler/sections/frame/reports.h"
 #include "profiler/sections/replays.h"
-#include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "profiler/analysis/block_walk.h"
-#include "profiler/sections/reports.h"
+#include "profiler/sections/frame/reports.h"
 
 namespace pipescope::sections {
 namespace {

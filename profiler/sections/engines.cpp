@@ -4,9 +4,9 @@
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/execution.h"
-#include "profiler/sections/column_text.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiler/analysis/host/host_statistics.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 

@@ -8,10 +8,10 @@
 
 #include "profiler/replay/best_move.h"
 #include "profiler/replay/trial.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/replays.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "profiler/analysis/pipeline/device_sums.h"
 #include "profiler/base/number_text.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/kernel_names.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

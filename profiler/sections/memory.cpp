@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "profiler/sections/no_memory.h"
+#include "profiler/sections/frame/no_memory.h"
+#include "profiler/sections/frame/reports.h"
 #include "profiler/sections/out_of_memory.h"
-#include "profiler/sections/reports.h"
 #include "profiler/sections/tile_tables.h"
 
 namespace pipescope::sections {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "profiler/analysis/device_places.h"
-#include "profiler/analysis/pipeline/engine_nodes.h"
+#include "profiler/analysis/pipeline/recorded/engine_nodes.h"
 #include "profiler/base/number_text.h"
-#include "profiler/sections/section.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -9,8 +9,8 @@
 #include "profiler/analysis/model/operations.h"
 #include "profiler/analysis/model/operator_peaks.h"
 #include "profiler/base/wrapping.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 

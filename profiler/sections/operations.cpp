@@ -1,8 +1,8 @@
 #include "profiler/analysis/model/operations.h"
 
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/operation_rows.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

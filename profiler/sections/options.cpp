@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "profiler/analysis/memory/unit_liveness.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // What reports say about a model that does not fit in memory.
-#include "profiler/sections/reports.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 

@@ -2,9 +2,9 @@
 #include "profiler/analysis/memory/peak_attribution.h"
 #include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/analysis/model/origins.h"
-#include "profiler/sections/no_memory.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/no_memory.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

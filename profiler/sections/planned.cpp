@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/replays.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

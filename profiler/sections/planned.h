@@ -1,6 +1,6 @@
 #pragma once
 #include "profiler/replay/planned_order.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 

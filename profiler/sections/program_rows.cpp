@@ -9,7 +9,7 @@
 #include "profiler/analysis/model/program_tree.h"
 #include "profiler/base/short_names.h"
 #include "profiler/base/wrapping.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

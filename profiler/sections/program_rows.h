@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::analysis {
 struct ProgramNode;  // model/program_tree.h, which only the sections link

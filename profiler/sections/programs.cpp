@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "profiler/analysis/model/program_tree.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/program_rows.h"
-#include "profiler/sections/section.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -2,7 +2,7 @@
 // What replays of a call answer: the best single move, which the stages section shows, and the section of a
 // what-if.
 #include "profiler/replay/best_move.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 

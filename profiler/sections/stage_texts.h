@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "profiler/analysis/pipeline/stages.h"
-#include "profiler/sections/section.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 

@@ -4,11 +4,11 @@
 #include <map>
 
 #include "profiler/analysis/pipeline/pass_medians.h"
-#include "profiler/sections/column_text.h"
+#include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/replays.h"
-#include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "profiler/sections/section.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -7,10 +7,10 @@
 #include "profiler/analysis/model/flop_use.h"
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/analysis/pipeline/memory_use.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
-#include "profiler/sections/reports.h"
 #include "profiler/sections/stage_texts.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -9,8 +9,8 @@
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/system_links.h"
-#include "profiler/sections/reports.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "profiler/analysis/memory/memory.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 

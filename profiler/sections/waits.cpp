@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <map>
 
-#include "profiler/sections/reports.h"
+#include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/stage_texts.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

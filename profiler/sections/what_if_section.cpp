@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "profiler/sections/column_text.h"
+#include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/stage_texts.h"
-#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <tuple>
 
-#include "profiler/store/payload_plan.h"
-#include "profiler/store/row_columns.h"
+#include "profiler/store/blocks/payload_plan.h"
+#include "profiler/store/blocks/row_columns.h"
 
 namespace pipescope::store {
 namespace {

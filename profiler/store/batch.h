@@ -9,7 +9,7 @@
 
 #include "profiler/base/result.h"
 #include "profiler/model/source.h"
-#include "profiler/store/block_coder.h"
+#include "profiler/store/blocks/block_coder.h"
 #include "profiler/store/format.h"
 #include "profiler/store/sqlite_database.h"
 #include "profiler/store/writer_process.h"

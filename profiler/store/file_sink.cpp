@@ -13,7 +13,7 @@
 
 #include "profiler/base/machine.h"
 #include "profiler/record/host_span.h"
-#include "profiler/store/coder_threads.h"
+#include "profiler/store/blocks/coder_threads.h"
 #include "profiler/store/format.h"
 
 namespace pipescope::store {

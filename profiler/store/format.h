@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "profiler/base/file_kind.h"
+#include "profiler/base/files/file_kind.h"
 #include "profiler/model/columns.h"
 
 namespace pipescope::store {

@@ -1,10 +1,10 @@
 #include "profiler/store/notes.h"
 
 #include "profiler/store/batch.h"
+#include "profiler/store/blocks/row_columns.h"
 #include "profiler/store/format.h"
 #include "profiler/store/lock_patience.h"
 #include "profiler/store/profile_reader.h"
-#include "profiler/store/row_columns.h"
 #include "profiler/store/writer_lock.h"
 
 namespace pipescope::store {

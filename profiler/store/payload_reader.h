@@ -8,7 +8,7 @@
 
 #include "profiler/base/result.h"
 #include "profiler/store/batch.h"
-#include "profiler/store/column_prediction.h"
+#include "profiler/store/blocks/column_prediction.h"
 #include "profiler/store/sqlite_database.h"
 
 namespace pipescope::store {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
+#include "profiler/base/files/temporary_name.h"
 #include "profiler/base/result.h"
-#include "profiler/base/temporary_name.h"
 #include "profiler/store/sqlite_database.h"
 
 namespace pipescope::store {

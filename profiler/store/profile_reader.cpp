@@ -10,11 +10,11 @@
 #include <thread>
 #include <utility>
 
-#include "profiler/store/block_codec.h"
-#include "profiler/store/checksum.h"
-#include "profiler/store/coder_threads.h"
-#include "profiler/store/column_keeper.h"
-#include "profiler/store/compact_columns.h"
+#include "profiler/store/blocks/block_codec.h"
+#include "profiler/store/blocks/checksum.h"
+#include "profiler/store/blocks/coder_threads.h"
+#include "profiler/store/blocks/column_keeper.h"
+#include "profiler/store/blocks/compact_columns.h"
 #include "profiler/store/payload_reader.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/reader_database.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "profiler/model/source.h"
-#include "profiler/store/block_cache.h"
+#include "profiler/store/blocks/block_cache.h"
 #include "profiler/store/lock_patience.h"
 
 namespace pipescope::store {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 #include "profiler/base/result.h"
 #include "profiler/record/recorder.h"
 #include "profiler/store/lock_patience.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "profiler/store/row_columns.h"
+#include "profiler/store/blocks/row_columns.h"
 
 namespace pipescope::store {
 namespace {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "profiler/base/file_kind.h"
+#include "profiler/base/files/file_kind.h"
 #include "profiler/model/content_hash.h"
 #include "profiler/store/format.h"
 #include "profiler/store/profile_reader.h"

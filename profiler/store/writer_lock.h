@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <string>
 
+#include "profiler/base/files/temporary_name.h"
 #include "profiler/base/result.h"
-#include "profiler/base/temporary_name.h"
 
 namespace pipescope::store {
 

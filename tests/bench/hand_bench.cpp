@@ -13,8 +13,8 @@
 
 #include "app/gui/workbench_services.h"
 #include "tests/bench/event_turns.h"
-#include "views/pages/parts/graph_drawing.h"
-#include "views/shell/style.h"
+#include "views/pages/parts/charts/graph_drawing.h"
+#include "views/shell/look/style.h"
 #include "views/timeline/graph_canvas.h"
 #include "views/workbench/stage_board.h"
 #include "views/workbench/workbench.h"

@@ -12,12 +12,12 @@
 
 #include "app/gui/open_profile.h"
 #include "tests/bench/event_turns.h"
-#include "views/pages/parts/compare_charts.h"
+#include "views/pages/parts/charts/compare_charts.h"
 #include "views/shell/comparison.h"
 #include "views/shell/heap.h"
+#include "views/shell/look/style.h"
 #include "views/shell/main_window.h"
 #include "views/shell/page.h"
-#include "views/shell/style.h"
 
 namespace pipescope::bench {
 namespace {

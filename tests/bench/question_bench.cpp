@@ -14,8 +14,8 @@
 #include "profiler/analysis/model/operations.h"
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/pipeline/waits.h"
+#include "profiler/sections/frame/reports.h"
 #include "profiler/sections/operation_rows.h"
-#include "profiler/sections/reports.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::bench {

@@ -27,8 +27,8 @@
 #include "profiler/store/profile_writer.h"
 #include "tests/bench/big_profile.h"
 #include "views/shell/heap.h"
+#include "views/shell/look/style.h"
 #include "views/shell/main_window.h"
-#include "views/shell/style.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace pipescope::bench {

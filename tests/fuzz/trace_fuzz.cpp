@@ -16,7 +16,7 @@
 
 #include "profiler/import/trace_import.h"
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace {
 

@@ -7,14 +7,14 @@
 #include <QTabWidget>
 #include <QTextLayout>
 
-#include "profiler/geometry/timeline_search.h"
+#include "profiler/geometry/timeline/timeline_search.h"
 #include "profiler/record/recorder.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/range_table.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/text.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/range_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 

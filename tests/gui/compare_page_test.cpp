@@ -7,14 +7,14 @@
 #include <numeric>
 #include <set>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "profiler/store/profile_writer.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/compare_charts.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/two_traces.h"
+#include "views/pages/parts/charts/compare_charts.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/trace/two_traces.h"
 #include "views/shell/comparison.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/pipeline_canvas.h"

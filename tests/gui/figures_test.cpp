@@ -11,14 +11,14 @@
 #include <QTableView>
 #include <cmath>
 
-#include "profiler/geometry/timeline_search.h"
-#include "views/pages/parts/chart.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/range_table.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/shell/find_bar.h"
+#include "profiler/geometry/timeline/timeline_search.h"
+#include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/range_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/shell/dialogs/find_bar.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"

@@ -7,10 +7,10 @@
 #include <QTableView>
 #include <map>
 
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/shell/find_bar.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/shell/dialogs/find_bar.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 

@@ -8,10 +8,10 @@
 #include <QTreeView>
 #include <map>
 
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/tree_table.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/host_canvas.h"
 #include "views/timeline/timeline_canvas.h"

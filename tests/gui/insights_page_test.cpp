@@ -5,10 +5,10 @@
 #include <QPushButton>
 #include <QRegularExpression>
 
-#include "profiler/sections/section.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/insight_card.h"
-#include "views/pages/parts/section_table_model.h"
+#include "profiler/sections/frame/section.h"
+#include "views/pages/parts/layout/insight_card.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "window_test.h"
 
 namespace pipescope::testing {

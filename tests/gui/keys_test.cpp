@@ -9,9 +9,9 @@
 #include <QToolButton>
 
 #include "profiler/store/profile_writer.h"
-#include "views/pages/parts/chart.h"
-#include "views/pages/parts/tree_table.h"
-#include "views/shell/find_bar.h"
+#include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/tables/tree_table.h"
+#include "views/shell/dialogs/find_bar.h"
 #include "views/shell/sidebar.h"
 #include "views/timeline/graph_canvas.h"
 #include "views/timeline/host_canvas.h"

@@ -19,14 +19,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "views/pages/parts/chart.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/curve_chart.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/insight_card.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/charts/curve_chart.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/insight_card.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/growing.h"
 #include "views/shell/sidebar.h"
 #include "views/timeline/bar_chart.h"

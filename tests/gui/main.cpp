@@ -7,7 +7,7 @@
 #include <QTemporaryDir>
 #include <QThreadPool>
 
-#include "views/shell/style.h"
+#include "views/shell/look/style.h"
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);

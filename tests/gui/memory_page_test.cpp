@@ -6,13 +6,13 @@
 #include <map>
 #include <set>
 
-#include "views/pages/parts/address_map.h"
-#include "views/pages/parts/chart.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/empty_states.h"
-#include "views/pages/parts/liveness_data.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/unit_tables.h"
+#include "views/pages/parts/charts/address_map.h"
+#include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/data/liveness_data.h"
+#include "views/pages/parts/layout/empty_states.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/unit_tables.h"
 #include "views/timeline/bar_chart.h"
 #include "window_test.h"
 

@@ -4,11 +4,11 @@
 #include <QLabel>
 #include <QTableView>
 
-#include "views/pages/parts/chart.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/legend.h"
 #include "window_test.h"

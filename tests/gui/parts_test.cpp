@@ -6,10 +6,10 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 
-#include "views/pages/parts/chart.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/table_menu.h"
+#include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/table_menu.h"
 #include "views/timeline/bar_chart.h"
 #include "window_test.h"
 

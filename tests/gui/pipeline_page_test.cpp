@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "views/pages/parts/legends.h"
+#include "views/pages/parts/charts/legends.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "window_test.h"

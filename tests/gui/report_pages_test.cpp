@@ -6,10 +6,10 @@
 #include <set>
 
 #include "profiler/analysis/pipeline/stragglers.h"
-#include "profiler/sections/section.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/section_table_model.h"
+#include "profiler/sections/frame/section.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/wait_matrix.h"

@@ -20,10 +20,10 @@
 
 #include "app/gui/open_profile.h"
 #include "profiler/store/profile_writer.h"
-#include "views/shell/icons.h"
-#include "views/shell/notice.h"
+#include "views/shell/dialogs/notice.h"
+#include "views/shell/dialogs/saved_notice.h"
+#include "views/shell/look/icons.h"
 #include "views/shell/page.h"
-#include "views/shell/saved_notice.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 

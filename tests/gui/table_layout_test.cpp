@@ -11,12 +11,12 @@
 #include <QToolButton>
 #include <QTreeView>
 
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/range_table.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/tree_table.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/range_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "window_test.h"
 
 namespace pipescope::testing {

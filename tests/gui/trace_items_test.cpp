@@ -8,9 +8,9 @@
 #include <QTabWidget>
 #include <algorithm>
 
-#include "profiler/geometry/timeline_links.h"
+#include "profiler/geometry/timeline/timeline_links.h"
 #include "trace_fixture.h"
-#include "views/pages/parts/range_table.h"
+#include "views/pages/parts/tables/range_table.h"
 
 namespace pipescope::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "trace_fixture.h"
-#include "views/pages/parts/trace_loading.h"
+#include "views/pages/parts/trace/trace_loading.h"
 #include "views/timeline/legend.h"
 
 namespace pipescope::testing {

@@ -9,20 +9,20 @@
 #include <array>
 #include <cmath>
 
-#include "profiler/sections/column_text.h"
-#include "profiler/sections/report_cache.h"
-#include "profiler/sections/words.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/compare_charts.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/text.h"
-#include "views/pages/parts/tool_row.h"
-#include "views/pages/parts/two_traces.h"
+#include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/report_cache.h"
+#include "profiler/sections/frame/words.h"
+#include "views/pages/parts/charts/compare_charts.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/layout/tool_row.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/trace/two_traces.h"
 #include "views/shell/comparison.h"
-#include "views/shell/elided_label.h"
+#include "views/shell/look/elided_label.h"
 #include "views/shell/page.h"
 
 namespace pipescope::pages {

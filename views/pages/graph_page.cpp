@@ -6,13 +6,13 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "profiler/sections/words.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/graph_drawing.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/text.h"
-#include "views/pages/parts/tool_row.h"
+#include "profiler/sections/frame/words.h"
+#include "views/pages/parts/charts/graph_drawing.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/layout/tool_row.h"
+#include "views/pages/parts/tables/data_table.h"
 #include "views/shell/page.h"
 #include "views/timeline/graph_canvas.h"
 #include "views/timeline/legend.h"

@@ -4,12 +4,12 @@
 #include <QVBoxLayout>
 
 #include "profiler/analysis/insights/insight.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/insight_cards.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/text.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/insight_cards.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/page.h"
 
 namespace pipescope::pages {

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/sections/section.h"
-#include "views/pages/parts/chart.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/empty_states.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/liveness_data.h"
-#include "views/pages/parts/liveness_toolbar.h"
-#include "views/pages/parts/memory_data.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/text.h"
+#include "profiler/sections/frame/section.h"
+#include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/data/liveness_data.h"
+#include "views/pages/parts/data/memory_data.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/empty_states.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/liveness_toolbar.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
 

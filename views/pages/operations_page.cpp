@@ -11,19 +11,19 @@
 #include <tuple>
 #include <utility>
 
-#include "profiler/sections/words.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/debug_names.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/operation_charts.h"
-#include "views/pages/parts/operation_details.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/text.h"
-#include "views/pages/parts/tool_row.h"
-#include "views/pages/parts/tree_table.h"
+#include "profiler/sections/frame/words.h"
+#include "views/pages/parts/charts/operation_charts.h"
+#include "views/pages/parts/data/debug_names.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/operation_details.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/layout/tool_row.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/page.h"
 
 namespace pipescope::pages {

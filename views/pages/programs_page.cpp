@@ -8,19 +8,19 @@
 #include <optional>
 #include <utility>
 
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/program_rows.h"
-#include "profiler/sections/words.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/debug_names.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/text.h"
-#include "views/pages/parts/tool_row.h"
-#include "views/pages/parts/tree_table.h"
+#include "views/pages/parts/data/debug_names.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/layout/tool_row.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::pages {
 namespace {

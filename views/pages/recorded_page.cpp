@@ -5,14 +5,14 @@
 #include <memory>
 #include <set>
 
-#include "profiler/sections/words.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/parts_chart.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/text.h"
+#include "profiler/sections/frame/words.h"
+#include "views/pages/parts/charts/parts_chart.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
 #include "views/shell/page.h"
 
 namespace pipescope::pages {

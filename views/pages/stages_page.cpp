@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "profiler/sections/stage_texts.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/parts_chart.h"
-#include "views/pages/parts/stages_data.h"
-#include "views/pages/parts/text.h"
+#include "views/pages/parts/charts/parts_chart.h"
+#include "views/pages/parts/data/stages_data.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
 #include "views/shell/comparison.h"
 #include "views/shell/page.h"
 

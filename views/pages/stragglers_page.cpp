@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "profiler/analysis/pipeline/stragglers.h"
-#include "profiler/sections/section.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/section_table_model.h"
-#include "views/pages/parts/text.h"
+#include "profiler/sections/frame/section.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/page.h"
 #include "views/timeline/wait_matrix.h"
 

@@ -5,18 +5,18 @@
 #include <optional>
 
 #include "profiler/base/short_names.h"
+#include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/stage_texts.h"
-#include "profiler/sections/words.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/memory_data.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/parts_chart.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/summary_data.h"
-#include "views/pages/parts/text.h"
+#include "views/pages/parts/charts/parts_chart.h"
+#include "views/pages/parts/data/memory_data.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/summary_data.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
 #include "views/shell/page.h"
 
 namespace pipescope::pages {

@@ -11,14 +11,14 @@
 #include <memory>
 #include <utility>
 
-#include "profiler/geometry/parallel_axes.h"
-#include "profiler/sections/sweep_file.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/section_lookup.h"
-#include "views/pages/parts/text.h"
-#include "views/pages/parts/tool_row.h"
-#include "views/shell/elided_label.h"
+#include "profiler/geometry/charts/parallel_axes.h"
+#include "profiler/sections/frame/sweep_file.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/layout/tool_row.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/shell/look/elided_label.h"
 #include "views/shell/page.h"
 #include "views/timeline/item_chart.h"
 #include "views/timeline/legend.h"

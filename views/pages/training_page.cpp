@@ -5,16 +5,16 @@
 #include <cmath>
 
 #include "profiler/analysis/pipeline/counters.h"
-#include "profiler/sections/section.h"
-#include "views/pages/parts/columns_area.h"
-#include "views/pages/parts/curve_chart.h"
-#include "views/pages/parts/data_table.h"
-#include "views/pages/parts/empty_states.h"
-#include "views/pages/parts/facts.h"
-#include "views/pages/parts/panel.h"
-#include "views/pages/parts/text.h"
+#include "profiler/sections/frame/section.h"
+#include "views/pages/parts/charts/curve_chart.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/shell/look/picture.h"
 #include "views/shell/page.h"
-#include "views/shell/picture.h"
 
 namespace pipescope::pages {
 namespace {

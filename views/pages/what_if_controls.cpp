@@ -11,8 +11,8 @@
 #include <set>
 
 #include "profiler/replay/best_move.h"
-#include "views/pages/parts/text.h"
-#include "views/shell/icons.h"
+#include "views/pages/parts/data/text.h"
+#include "views/shell/look/icons.h"
 
 namespace pipescope::pages {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiler/replay/change.h"
-#include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/layout/tool_row.h"
 
 class QComboBox;
 class QGridLayout;

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "views/shell/background.h"
 
 namespace pipescope::shell {

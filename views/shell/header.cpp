@@ -5,7 +5,7 @@
 #include <QLabel>
 #include <QPainter>
 
-#include "views/shell/elided_label.h"
+#include "views/shell/look/elided_label.h"
 
 namespace pipescope::shell {
 

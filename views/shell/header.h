@@ -1,7 +1,7 @@
 #pragma once
 #include <QWidget>
 
-#include "views/shell/palette.h"
+#include "views/shell/look/palette.h"
 #include "views/shell/profile_session.h"
 
 class QComboBox;

@@ -7,9 +7,9 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "views/shell/icons.h"
-#include "views/shell/notice.h"
-#include "views/shell/palette.h"
+#include "views/shell/dialogs/notice.h"
+#include "views/shell/look/icons.h"
+#include "views/shell/look/palette.h"
 #include "views/shell/recent_list.h"
 #include "views/shell/window_settings.h"
 

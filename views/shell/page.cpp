@@ -14,11 +14,11 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "profiler/sections/report_cache.h"
+#include "profiler/sections/frame/report_cache.h"
 #include "views/shell/background.h"
-#include "views/shell/elided_label.h"
-#include "views/shell/icons.h"
-#include "views/shell/notice.h"
+#include "views/shell/dialogs/notice.h"
+#include "views/shell/look/elided_label.h"
+#include "views/shell/look/icons.h"
 
 namespace pipescope::shell {
 namespace {

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "profiler/base/progress.h"
-#include "profiler/geometry/time_axis.h"
+#include "profiler/geometry/timeline/time_axis.h"
 #include "views/shell/actions.h"
 #include "views/shell/background.h"
-#include "views/shell/notice.h"
-#include "views/shell/palette.h"
+#include "views/shell/dialogs/notice.h"
+#include "views/shell/look/palette.h"
 #include "views/shell/profile_session.h"
 #include "views/shell/selection.h"
 #include "views/shell/time_range.h"

@@ -5,7 +5,7 @@
 #include <QPointer>
 #include <utility>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "views/shell/background.h"
 
 namespace pipescope::shell {

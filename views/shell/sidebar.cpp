@@ -6,9 +6,9 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "views/shell/icons.h"
+#include "views/shell/look/icons.h"
+#include "views/shell/look/palette.h"
 #include "views/shell/page.h"
-#include "views/shell/palette.h"
 
 namespace pipescope::shell {
 namespace {

@@ -2,7 +2,7 @@
 #include <QObject>
 #include <vector>
 
-#include "profiler/geometry/time_view.h"
+#include "profiler/geometry/timeline/time_view.h"
 
 namespace pipescope::shell {
 

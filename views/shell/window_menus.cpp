@@ -6,11 +6,11 @@
 #include <QMenuBar>
 
 #include "views/shell/comparison.h"
-#include "views/shell/icons.h"
+#include "views/shell/dialogs/report_saver.h"
+#include "views/shell/dialogs/settings_dialog.h"
+#include "views/shell/dialogs/window_dialogs.h"
+#include "views/shell/look/icons.h"
 #include "views/shell/main_window.h"
-#include "views/shell/report_saver.h"
-#include "views/shell/settings_dialog.h"
-#include "views/shell/window_dialogs.h"
 
 namespace pipescope::shell {
 

@@ -4,7 +4,7 @@
 #include <QSettings>
 #include <QStringList>
 
-#include "views/shell/palette.h"
+#include "views/shell/look/palette.h"
 
 namespace pipescope::shell {
 

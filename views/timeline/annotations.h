@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "views/timeline/timeline_look.h"
+#include "views/timeline/painters/timeline_look.h"
 
 namespace pipescope::timeline {
 

@@ -3,10 +3,10 @@
 #include <QWidget>
 #include <functional>
 
-#include "profiler/geometry/bars.h"
+#include "profiler/geometry/charts/bars.h"
 #include "views/shell/growing.h"
-#include "views/shell/palette.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/shell/look/palette.h"
+#include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {
 

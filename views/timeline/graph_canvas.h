@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "profiler/geometry/graph_scene.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "profiler/geometry/timeline_layout.h"
+#include "profiler/geometry/timeline/timeline_layout.h"
 
 namespace pipescope::timeline {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "views/timeline/host_painter.h"
+#include "views/timeline/painters/host_painter.h"
 #include "views/timeline/time_canvas.h"
 
 namespace pipescope::timeline {

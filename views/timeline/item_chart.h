@@ -6,7 +6,7 @@
 
 #include "profiler/geometry/shapes.h"
 #include "views/shell/growing.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {
 

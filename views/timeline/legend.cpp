@@ -6,8 +6,8 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "views/shell/glossary.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/shell/look/glossary.h"
+#include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiler/geometry/colour_role.h"
-#include "views/shell/palette.h"
+#include "views/shell/look/palette.h"
 
 namespace pipescope::timeline {
 

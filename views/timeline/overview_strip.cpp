@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/geometry/overview.h"
+#include "profiler/geometry/timeline/overview.h"
 #include "views/timeline/page_wheel.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/timeline/painters/shapes_painter.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace pipescope::timeline {

@@ -3,8 +3,8 @@
 #include <QWidget>
 #include <memory>
 
-#include "profiler/geometry/timeline_model.h"
-#include "views/shell/palette.h"
+#include "profiler/geometry/timeline/timeline_model.h"
+#include "views/shell/look/palette.h"
 #include "views/shell/time_range.h"
 
 namespace pipescope::timeline {

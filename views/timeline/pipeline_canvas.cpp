@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "views/timeline/pipeline_painter.h"
+#include "views/timeline/painters/pipeline_painter.h"
 
 namespace pipescope::timeline {
 

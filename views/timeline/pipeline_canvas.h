@@ -4,10 +4,10 @@
 #include <functional>
 #include <memory>
 
-#include "profiler/geometry/pipeline_scene.h"
-#include "profiler/geometry/time_axis.h"
-#include "views/shell/palette.h"
-#include "views/timeline/pipeline_painter.h"
+#include "profiler/geometry/timeline/pipeline_scene.h"
+#include "profiler/geometry/timeline/time_axis.h"
+#include "views/shell/look/palette.h"
+#include "views/timeline/painters/pipeline_painter.h"
 #include "views/timeline/time_canvas.h"
 
 namespace pipescope::timeline {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <vector>
 
-#include "views/shell/palette.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/shell/look/palette.h"
+#include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {
 

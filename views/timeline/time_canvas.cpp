@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "views/timeline/callout.h"
 #include "views/timeline/page_wheel.h"
+#include "views/timeline/painters/callout.h"
 
 namespace pipescope::timeline {
 

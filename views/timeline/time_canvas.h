@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "profiler/geometry/shapes.h"
-#include "profiler/geometry/time_view.h"
-#include "views/shell/palette.h"
-#include "views/timeline/shapes_painter.h"
+#include "profiler/geometry/timeline/time_view.h"
+#include "views/shell/look/palette.h"
+#include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {
 

@@ -8,10 +8,10 @@
 #include <algorithm>
 
 #include "profiler/geometry/element.h"
-#include "profiler/geometry/timeline_links.h"
-#include "profiler/geometry/timeline_search.h"
-#include "views/timeline/callout.h"
+#include "profiler/geometry/timeline/timeline_links.h"
+#include "profiler/geometry/timeline/timeline_search.h"
 #include "views/timeline/page_wheel.h"
+#include "views/timeline/painters/callout.h"
 #include "views/timeline/timeline_keys.h"
 
 namespace pipescope::timeline {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "views/shell/palette.h"
+#include "views/shell/look/palette.h"
 #include "views/shell/time_range.h"
 #include "views/timeline/annotations.h"
 #include "views/timeline/group_changes.h"

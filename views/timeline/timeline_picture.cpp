@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "views/timeline/gutter_painter.h"
-#include "views/timeline/header_painter.h"
+#include "views/timeline/painters/gutter_painter.h"
+#include "views/timeline/painters/header_painter.h"
 
 namespace pipescope::timeline {
 

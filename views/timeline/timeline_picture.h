@@ -2,8 +2,8 @@
 #include <QPainter>
 #include <QPixmap>
 
-#include "profiler/geometry/timeline_scene.h"
-#include "views/timeline/timeline_look.h"
+#include "profiler/geometry/timeline/timeline_scene.h"
+#include "views/timeline/painters/timeline_look.h"
 
 namespace pipescope::timeline {
 

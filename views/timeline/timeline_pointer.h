@@ -3,8 +3,8 @@
 #include <QWheelEvent>
 #include <optional>
 
-#include "profiler/geometry/time_view.h"
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/timeline/time_view.h"
+#include "profiler/geometry/timeline/timeline_scene.h"
 
 namespace pipescope::timeline {
 

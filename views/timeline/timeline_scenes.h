@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/timeline/timeline_scene.h"
 
 namespace pipescope::timeline {
 

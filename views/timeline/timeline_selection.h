@@ -1,5 +1,5 @@
 #pragma once
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/timeline/timeline_scene.h"
 
 namespace pipescope::timeline {
 

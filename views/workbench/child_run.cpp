@@ -8,7 +8,7 @@
 #include <QProcess>
 #include <csignal>
 
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 #include "views/shell/background.h"
 #include "views/workbench/predictor.h"
 

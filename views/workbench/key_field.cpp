@@ -9,7 +9,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
-#include "views/shell/palette.h"
+#include "views/shell/look/palette.h"
 #include "views/workbench/key_value.h"
 
 namespace pipescope::workbench {

@@ -4,9 +4,9 @@
 
 #include "profiler/analysis/catalog.h"
 #include "profiler/analysis/run_folder.h"
-#include "profiler/sections/section.h"
-#include "profiler/sections/words.h"
-#include "views/pages/parts/section_lookup.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
+#include "views/pages/parts/data/section_lookup.h"
 
 namespace pipescope::workbench {
 namespace {

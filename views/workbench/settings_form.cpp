@@ -11,8 +11,8 @@
 #include <algorithm>
 
 #include "profiler/base/nearest.h"
-#include "views/shell/icons.h"
-#include "views/shell/palette.h"
+#include "views/shell/look/icons.h"
+#include "views/shell/look/palette.h"
 #include "views/workbench/key_field.h"
 
 namespace pipescope::workbench {

@@ -8,7 +8,7 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "views/shell/palette.h"
+#include "views/shell/look/palette.h"
 #include "views/workbench/stage_figures.h"
 #include "views/workbench/stage_painter.h"
 

@@ -3,7 +3,7 @@
 #include <QObject>
 #include <cmath>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "profiler/sections/stage_texts.h"
 
 namespace pipescope::workbench {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "views/shell/palette.h"
+#include "views/shell/look/palette.h"
 #include "views/workbench/stage_figures.h"
 
 namespace pipescope::workbench {

@@ -17,11 +17,11 @@
 #include <QVBoxLayout>
 #include <functional>
 
-#include "profiler/base/output_file.h"
-#include "views/pages/parts/panel.h"
+#include "profiler/base/files/output_file.h"
+#include "views/pages/parts/layout/panel.h"
 #include "views/shell/background.h"
-#include "views/shell/notice.h"
-#include "views/shell/palette.h"
+#include "views/shell/dialogs/notice.h"
+#include "views/shell/look/palette.h"
 #include "views/shell/window_settings.h"
 #include "views/workbench/child_run.h"
 #include "views/workbench/run_list.h"

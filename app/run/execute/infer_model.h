@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 namespace pipescope::app {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/config/configuration.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 #include "profiler/base/progress.h"
 
 namespace pipescope::app {

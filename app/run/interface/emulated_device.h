@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/run/interface/compiled_model.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/host_trace.h"
 

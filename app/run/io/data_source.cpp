@@ -6,7 +6,7 @@
 
 #include "app/run/request/data_choice.h"
 #include "engine/data/dataset_registry.h"
-#include "engine/data/digit_cache.h"
+#include "engine/data/digits/digit_cache.h"
 #include "engine/data/prefix_dataset.h"
 #include "profiler/base/number_text.h"
 #include "profiler/record/host_span.h"

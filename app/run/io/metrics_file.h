@@ -9,7 +9,7 @@
 #include "app/run/io/event_file.h"
 #include "app/run/io/prometheus_file.h"
 #include "engine/config/configuration.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 namespace pipescope::app {
 

@@ -6,7 +6,7 @@
 
 #include "engine/data/npy_file.h"
 #include "engine/numerics/values.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 namespace pipescope::app {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/devices/system_registry.h"
 #include "engine/optimizers/optimizer_keys.h"
 #include "engine/schedules/schedule.h"
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 namespace pipescope::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "engine/config/suggestion.h"
-#include "profiler/sections/csv_text.h"
+#include "profiler/sections/frame/csv_text.h"
 
 namespace pipescope::app {
 namespace {

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <optional>
 
-#include "profiler/base/temporary_name.h"
+#include "profiler/base/files/temporary_name.h"
 
 namespace pipescope::app {
 namespace {

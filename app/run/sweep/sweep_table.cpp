@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "profiler/base/output_file.h"
-#include "profiler/sections/csv_text.h"
-#include "profiler/sections/sweep_file.h"
+#include "profiler/base/files/output_file.h"
+#include "profiler/sections/frame/csv_text.h"
+#include "profiler/sections/frame/sweep_file.h"
 
 namespace pipescope::app {
 namespace {

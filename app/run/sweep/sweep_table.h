@@ -7,8 +7,8 @@
 
 #include "app/run/sweep/variant.h"
 #include "app/run/sweep/varied_keys.h"
-#include "profiler/base/output_file.h"
-#include "profiler/sections/section.h"
+#include "profiler/base/files/output_file.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::app {
 

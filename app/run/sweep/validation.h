@@ -3,7 +3,7 @@
 #include "app/run/sweep/measured.h"
 #include "app/run/sweep/variant.h"
 #include "profiler/base/progress.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::app {
 

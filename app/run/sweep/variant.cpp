@@ -12,7 +12,7 @@
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/base/version.h"
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/sweep_file.h"
+#include "profiler/sections/frame/sweep_file.h"
 #include "profiler/store/profile_writer.h"
 
 namespace pipescope::app {

@@ -11,8 +11,8 @@
 
 #include <toml++/toml.h>
 
-#include "profiler/base/text_file.h"
-#include "profiler/base/toml_depth.h"
+#include "profiler/base/files/text_file.h"
+#include "profiler/base/files/toml_depth.h"
 
 namespace pipescope::devices {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/devices/ipu/lowered_work.h"
-#include "engine/devices/ipu/product_steps.h"
+#include "engine/devices/ipu/products/product_steps.h"
 
 namespace pipescope::devices::ipu {
 

@@ -3,7 +3,7 @@
 // written in assembly.
 #include <algorithm>
 
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/fused_map.h"
 #include "engine/devices/ipu/map_cost.h"
 #include "engine/ops/core/rounding.h"

@@ -2,7 +2,7 @@
 // PopLibs popops, C.)
 #include <algorithm>
 
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/table_slices.h"
 #include "engine/ops/core/rounding.h"

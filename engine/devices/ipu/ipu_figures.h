@@ -3,7 +3,7 @@
 
 #include "engine/devices/core/figures.h"
 #include "engine/devices/ipu/chip.h"
-#include "engine/devices/ipu/ladder.h"
+#include "engine/devices/ipu/collectives/ladder.h"
 
 namespace pipescope::devices::ipu {
 

@@ -8,10 +8,10 @@
 
 #include "engine/devices/core/family.h"
 #include "engine/devices/ipu/chip.h"
+#include "engine/devices/ipu/collectives/ladder.h"
 #include "engine/devices/ipu/ipu_figures.h"
 #include "engine/devices/ipu/ipu_options.h"
-#include "engine/devices/ipu/ladder.h"
-#include "engine/devices/ipu/planner.h"
+#include "engine/devices/ipu/products/planner.h"
 #include "engine/devices/ipu/stage_lowering.h"
 
 namespace pipescope::devices {

@@ -7,9 +7,9 @@
 
 #include "engine/compile/plan.h"
 #include "engine/devices/ipu/chip.h"
-#include "engine/devices/ipu/ladder.h"
-#include "engine/devices/ipu/planner.h"
-#include "engine/devices/ipu/tile_runs.h"
+#include "engine/devices/ipu/collectives/ladder.h"
+#include "engine/devices/ipu/memory/tile_runs.h"
+#include "engine/devices/ipu/products/planner.h"
 #include "engine/ops/core/work.h"
 #include "profiler/base/result.h"
 #include "profiler/model/enums.h"

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "engine/devices/core/titles.h"
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/map_cost.h"
 

@@ -2,9 +2,9 @@
 // fewest cycles. All inputs of a tile come by exchange. (Plan and cycles: PopLibs popnn, C.)
 #include <algorithm>
 
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
-#include "engine/devices/ipu/plan_cost.h"
+#include "engine/devices/ipu/products/plan_cost.h"
 #include "engine/ops/core/rounding.h"
 #include "profiler/base/check.h"
 

@@ -1,6 +1,6 @@
 // Random numbers. The generator of each worker gives 64 bits per instruction. (R: recalled; five cycles per
 // vector, like the loops of popops' unary vertices that are not unrolled.)
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/ops/core/rounding.h"
 

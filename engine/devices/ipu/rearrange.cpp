@@ -1,8 +1,8 @@
 // Moves without arithmetic: an exchange, then copies on each tile. Smaller pieces cost more. (Regression of
 // PopLibs' planner, C.)
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
-#include "engine/devices/ipu/plan_cost.h"
+#include "engine/devices/ipu/products/plan_cost.h"
 #include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {

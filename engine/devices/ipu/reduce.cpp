@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/reduce_cost.h"
 #include "engine/ops/core/rounding.h"

@@ -1,7 +1,7 @@
 // Adds or writes rows into a table by index. (Cycles: PopLibs popops, C.)
 #include <algorithm>
 
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/reduce_cost.h"
 #include "engine/devices/ipu/table_slices.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/code/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/ops/core/rounding.h"
 

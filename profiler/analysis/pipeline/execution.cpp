@@ -8,7 +8,7 @@
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/launches.h"
 #include "profiler/analysis/pipeline/device_sums.h"
-#include "profiler/analysis/pipeline/recorded_steps.h"
+#include "profiler/analysis/pipeline/recorded/recorded_steps.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/analysis/segment_use.h"
 #include "profiler/analysis/steps_of_segments.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "profiler/analysis/coverage.h"
-#include "profiler/analysis/pipeline/recorded_graph.h"
+#include "profiler/analysis/pipeline/recorded/recorded_graph.h"
 
 namespace pipescope::analysis {
 namespace {

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "profiler/analysis/pipeline/measured_waits.h"
+#include "profiler/analysis/pipeline/recorded/measured_waits.h"
 #include "profiler/analysis/placements_by_id.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/wrapping.h"

@@ -7,7 +7,7 @@
 #include "profiler/analysis/pipeline/diff.h"
 #include "profiler/export/html/html_writer.h"
 #include "profiler/export/svg.h"
-#include "profiler/sections/diff_section.h"
+#include "profiler/sections/diff/diff_section.h"
 
 namespace pipescope::exporting {
 namespace {

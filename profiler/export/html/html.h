@@ -4,7 +4,7 @@
 
 #include "profiler/base/progress.h"
 #include "profiler/base/result.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::exporting {
 

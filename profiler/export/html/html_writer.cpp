@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "profiler/base/check.h"
-#include "profiler/base/file_kind.h"
+#include "profiler/base/files/file_kind.h"
 #include "profiler/base/number_text.h"
-#include "profiler/sections/column_text.h"
+#include "profiler/sections/frame/column_text.h"
 
 namespace pipescope::exporting {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::exporting {
 

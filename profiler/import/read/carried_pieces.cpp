@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "profiler/import/read/temporary_file.h"
+#include "profiler/import/read/source/temporary_file.h"
 
 namespace pipescope::importing {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "chakra.pb.h"
-#include "profiler/import/read/inflated_source.h"
-#include "profiler/import/read/message_stream.h"
-#include "profiler/import/read/text_mending.h"
+#include "profiler/import/read/source/inflated_source.h"
+#include "profiler/import/read/source/message_stream.h"
+#include "profiler/import/read/source/text_mending.h"
 
 namespace pipescope::importing {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "profiler/import/read/text_mending.h"
+#include "profiler/import/read/source/text_mending.h"
 #include "profiler/import/read/trace_tables.h"
 
 namespace pipescope::importing {

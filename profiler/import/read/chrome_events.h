@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "profiler/import/read/json_windows.h"
-#include "profiler/import/read/parsed_window.h"
+#include "profiler/import/read/source/json_windows.h"
+#include "profiler/import/read/source/parsed_window.h"
 
 namespace pipescope::importing {
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <tuple>
 
-#include "profiler/import/read/temporary_file.h"
+#include "profiler/import/read/source/temporary_file.h"
 
 namespace pipescope::importing {
 namespace {

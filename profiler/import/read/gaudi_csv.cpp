@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/import/read/text_mending.h"
+#include "profiler/import/read/source/text_mending.h"
 
 namespace pipescope::importing {
 namespace {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "profiler/import/read/text_mending.h"
+#include "profiler/import/read/source/text_mending.h"
 #include "profiler/import/read/trace_format.h"
 
 namespace pipescope::importing {

@@ -9,9 +9,9 @@
 #include <unordered_map>
 
 #include "perfetto.pb.h"
-#include "profiler/import/read/inflated_source.h"
-#include "profiler/import/read/message_stream.h"
-#include "profiler/import/read/text_mending.h"
+#include "profiler/import/read/source/inflated_source.h"
+#include "profiler/import/read/source/message_stream.h"
+#include "profiler/import/read/source/text_mending.h"
 
 namespace pipescope::importing {
 namespace {

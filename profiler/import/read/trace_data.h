@@ -10,8 +10,8 @@
 #include "profiler/base/progress.h"
 #include "profiler/import/read/carried_pieces.h"
 #include "profiler/import/read/event_sorter.h"
+#include "profiler/import/read/source/trace_files.h"
 #include "profiler/import/read/time_spread.h"
-#include "profiler/import/read/trace_files.h"
 #include "profiler/import/read/trace_tables.h"
 
 namespace pipescope::importing {

@@ -8,7 +8,7 @@
 
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
-#include "profiler/import/read/byte_source.h"
+#include "profiler/import/read/source/byte_source.h"
 #include "profiler/import/read/trace_data.h"
 
 namespace pipescope::importing {

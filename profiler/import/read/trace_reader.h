@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "profiler/import/read/source/trace_files.h"
 #include "profiler/import/read/trace_data.h"
-#include "profiler/import/read/trace_files.h"
 #include "profiler/import/read/trace_format.h"
 
 namespace pipescope::importing {

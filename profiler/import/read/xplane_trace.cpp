@@ -8,9 +8,9 @@
 #include <optional>
 #include <unordered_map>
 
-#include "profiler/import/read/message_stream.h"
-#include "profiler/import/read/temporary_file.h"
-#include "profiler/import/read/text_mending.h"
+#include "profiler/import/read/source/message_stream.h"
+#include "profiler/import/read/source/temporary_file.h"
+#include "profiler/import/read/source/text_mending.h"
 #include "profiler/import/read/trace_format.h"
 #include "xplane.pb.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/devices/ipu/chip.h"
-#include "engine/devices/ipu/planner.h"
+#include "engine/devices/ipu/products/planner.h"
 #include "tests/conformance/ipu/layer_plan.h"
 
 namespace pipescope::conformance {

@@ -1,5 +1,5 @@
 // Tests checks of figures. The expected values are computed by hand from the small sections below.
-#include "profiler/sections/figure_check.h"
+#include "profiler/sections/frame/figure_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // Tests the tables that list changed parts. The expected sums are those of the parts themselves.
-#include "profiler/sections/diff_section.h"
+#include "profiler/sections/diff/diff_section.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/diff_parts.h"
+#include "profiler/sections/diff/diff_parts.h"
 
 namespace pipescope::sections {
 namespace {

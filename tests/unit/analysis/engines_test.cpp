@@ -3,7 +3,7 @@
 
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::analysis {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <regex>
 
-#include "profiler/base/file_kind.h"
+#include "profiler/base/files/file_kind.h"
 #include "profiler/export/html/html_writer.h"
 #include "profiler/record/memory_profile.h"
 

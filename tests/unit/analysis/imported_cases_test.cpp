@@ -8,7 +8,7 @@
 #include <set>
 
 #include "profiler/analysis/coverage.h"
-#include "profiler/analysis/pipeline/accelerator_times.h"
+#include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 #include "profiler/analysis/pipeline/stragglers.h"
 #include "tests/unit/analysis/imported_trace.h"
 

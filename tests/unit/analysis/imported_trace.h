@@ -7,7 +7,7 @@
 #include "profiler/analysis/catalog.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::analysis {
 

@@ -1,5 +1,5 @@
 // Reasons of waits in a recorded run. Two stages on two processes; times are in microseconds.
-#include "profiler/analysis/pipeline/measured_waits.h"
+#include "profiler/analysis/pipeline/recorded/measured_waits.h"
 
 #include <gtest/gtest.h>
 

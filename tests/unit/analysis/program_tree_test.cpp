@@ -10,7 +10,7 @@
 #include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/analysis/model/operations.h"
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::analysis {
 namespace {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <map>
 
-#include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 #include "profiler/analysis/timeline/recorded_statistics.h"
 #include "tests/unit/analysis/imported_trace.h"
 

@@ -5,12 +5,12 @@
 #include <fstream>
 #include <map>
 
-#include "profiler/analysis/pipeline/accelerator_times.h"
-#include "profiler/analysis/pipeline/engine_nodes.h"
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/recorded/accelerator_times.h"
+#include "profiler/analysis/pipeline/recorded/engine_nodes.h"
 #include "profiler/analysis/timeline/recorded_statistics.h"
 #include "profiler/analysis/timeline/trace.h"
-#include "profiler/sections/reports.h"
+#include "profiler/sections/frame/reports.h"
 #include "tests/unit/analysis/imported_trace.h"
 
 namespace pipescope::analysis {

@@ -8,10 +8,10 @@
 #include <string>
 #include <tuple>
 
-#include "profiler/analysis/pipeline/accelerator_times.h"
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 #include "profiler/analysis/pipeline/system_links.h"
-#include "profiler/sections/diff_section.h"
+#include "profiler/sections/diff/diff_section.h"
 #include "tests/unit/analysis/imported_trace.h"
 
 namespace pipescope::analysis {

@@ -1,4 +1,4 @@
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <set>
 
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/column_text.h"
-#include "profiler/sections/words.h"
+#include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/words.h"
 #include "trace_fixture.h"
 
 namespace pipescope::sections {

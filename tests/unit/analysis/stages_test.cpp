@@ -6,7 +6,7 @@
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "profiler/sections/stage_texts.h"
 
 namespace pipescope::analysis {

@@ -1,4 +1,4 @@
-#include "profiler/sections/table_beside.h"
+#include "profiler/sections/frame/table_beside.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/base/output_file.h"
+#include "profiler/base/files/output_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>

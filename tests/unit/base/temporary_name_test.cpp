@@ -1,4 +1,4 @@
-#include "profiler/base/temporary_name.h"
+#include "profiler/base/files/temporary_name.h"
 
 #include <gmock/gmock.h>
 #include <sys/file.h>
@@ -12,8 +12,8 @@
 #include <system_error>
 #include <thread>
 
+#include "profiler/base/files/output_file.h"
 #include "profiler/base/machine.h"
-#include "profiler/base/output_file.h"
 
 namespace pipescope::base {
 namespace {

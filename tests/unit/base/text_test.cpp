@@ -9,11 +9,11 @@
 
 #include "profiler/base/byte_text.h"
 #include "profiler/base/csv_formulas.h"
+#include "profiler/base/files/text_file.h"
+#include "profiler/base/files/toml_depth.h"
 #include "profiler/base/nearest.h"
 #include "profiler/base/number_text.h"
 #include "profiler/base/printable.h"
-#include "profiler/base/text_file.h"
-#include "profiler/base/toml_depth.h"
 
 namespace pipescope::base {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/data/digit_cache.h"
+#include "engine/data/digits/digit_cache.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/data/digit_renderer.h"
+#include "engine/data/digits/digit_renderer.h"
 #include "engine/data/file_system.h"
 #include "engine/data/idx_dataset.h"
 #include "test_files.h"

@@ -1,4 +1,4 @@
-#include "engine/data/digit_renderer.h"
+#include "engine/data/digits/digit_renderer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/data/digit_glyphs.h"
+#include "engine/data/digits/digit_glyphs.h"
 #include "test_files.h"
 
 namespace pipescope::data {

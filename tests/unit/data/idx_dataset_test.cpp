@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "engine/data/dataset_registry.h"
-#include "engine/data/mnist_files.h"
+#include "engine/data/digits/mnist_files.h"
 #include "test_files.h"
 
 namespace pipescope::data {

@@ -1,7 +1,7 @@
 // What calls of functions on an IPU copy in and out.
 #include <gtest/gtest.h>
 
-#include "engine/devices/ipu/call_arguments.h"
+#include "engine/devices/ipu/code/call_arguments.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices::testing {

@@ -1,10 +1,10 @@
 // One vertex on every tile of a Bow, float16 [N,16]x[16,16], against measurements of the tessellate-ipu
 // notebooks.
-#include "engine/devices/ipu/conv_vertices.h"
+#include "engine/devices/ipu/products/conv_vertices.h"
 
 #include <algorithm>
 
-#include "engine/devices/ipu/plan_cost.h"
+#include "engine/devices/ipu/products/plan_cost.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices::ipu {

@@ -11,7 +11,7 @@
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/lowered_work.h"
-#include "engine/devices/ipu/planner.h"
+#include "engine/devices/ipu/products/planner.h"
 #include "engine/devices/system_registry.h"
 
 namespace pipescope::devices::testing {

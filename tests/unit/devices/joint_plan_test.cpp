@@ -1,5 +1,5 @@
 // Plans that the three products of a trained layer share.
-#include "engine/devices/ipu/joint_plan.h"
+#include "engine/devices/ipu/products/joint_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "engine/devices/ipu/plan_cost.h"
+#include "engine/devices/ipu/products/plan_cost.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices::ipu {

@@ -1,5 +1,5 @@
 // Routes and contention, computed by hand from the rules of the ladder.
-#include "engine/devices/ipu/ladder.h"
+#include "engine/devices/ipu/collectives/ladder.h"
 
 #include <cmath>
 

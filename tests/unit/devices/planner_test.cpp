@@ -1,6 +1,6 @@
 // Plans of products and convolutions, compared with cycles of Graphcore's IPU Model, and the properties of
 // any plan.
-#include "engine/devices/ipu/planner.h"
+#include "engine/devices/ipu/products/planner.h"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "engine/devices/ipu/plan_cost.h"
+#include "engine/devices/ipu/products/plan_cost.h"
 #include "ipu_fixtures.h"
 #include "profiler/base/log.h"
 

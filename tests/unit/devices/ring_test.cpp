@@ -8,7 +8,7 @@
 #include <set>
 
 #include "engine/devices/core/device_files.h"
-#include "engine/devices/ipu/ring.h"
+#include "engine/devices/ipu/collectives/ring.h"
 
 namespace pipescope::devices::ipu {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "engine/devices/ipu/code/step_code.h"
 #include "engine/devices/ipu/map_cost.h"
-#include "engine/devices/ipu/step_code.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices::ipu {

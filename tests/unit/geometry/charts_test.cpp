@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "profiler/geometry/curves.h"
+#include "profiler/geometry/charts/curves.h"
+#include "profiler/geometry/charts/roofline.h"
+#include "profiler/geometry/charts/treemap.h"
+#include "profiler/geometry/charts/waterfall.h"
 #include "profiler/geometry/graph_fold.h"
 #include "profiler/geometry/graph_scene.h"
-#include "profiler/geometry/roofline.h"
-#include "profiler/geometry/treemap.h"
-#include "profiler/geometry/waterfall.h"
 
 namespace pipescope::geometry {
 namespace {

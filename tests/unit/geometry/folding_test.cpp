@@ -1,4 +1,4 @@
-#include "profiler/geometry/folding.h"
+#include "profiler/geometry/timeline/folding.h"
 
 #include <gtest/gtest.h>
 

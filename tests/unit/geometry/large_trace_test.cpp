@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "profiler/geometry/counter_text.h"
-#include "profiler/geometry/timeline_search.h"
+#include "profiler/geometry/timeline/timeline_search.h"
 #include "small_profile.h"
 
 namespace pipescope::geometry {

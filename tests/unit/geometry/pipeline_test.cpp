@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
-#include "profiler/geometry/pipeline_marks.h"
-#include "profiler/geometry/pipeline_scene.h"
+#include "profiler/geometry/timeline/pipeline_marks.h"
+#include "profiler/geometry/timeline/pipeline_scene.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 

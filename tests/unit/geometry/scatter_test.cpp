@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "profiler/geometry/parallel_axes.h"
+#include "profiler/geometry/charts/parallel_axes.h"
 
 namespace pipescope::geometry {
 namespace {

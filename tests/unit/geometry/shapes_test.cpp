@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "profiler/geometry/bars.h"
+#include "profiler/geometry/charts/bars.h"
 
 namespace pipescope::geometry {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/timeline/far_statistics.h"
-#include "profiler/geometry/overview.h"
-#include "profiler/geometry/timeline_layout.h"
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/timeline/overview.h"
+#include "profiler/geometry/timeline/timeline_layout.h"
+#include "profiler/geometry/timeline/timeline_scene.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 

@@ -3,7 +3,7 @@
 
 #include "profiler/analysis/timeline/far_statistics.h"
 #include "profiler/analysis/timeline/tile_times.h"
-#include "profiler/geometry/timeline_search.h"
+#include "profiler/geometry/timeline/timeline_search.h"
 #include "small_profile.h"
 
 namespace pipescope::geometry {

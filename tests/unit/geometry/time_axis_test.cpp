@@ -1,4 +1,4 @@
-#include "profiler/geometry/time_axis.h"
+#include "profiler/geometry/timeline/time_axis.h"
 
 #include <gtest/gtest.h>
 

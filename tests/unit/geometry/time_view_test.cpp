@@ -1,4 +1,4 @@
-#include "profiler/geometry/time_view.h"
+#include "profiler/geometry/timeline/time_view.h"
 
 #include <gtest/gtest.h>
 

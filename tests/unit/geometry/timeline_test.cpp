@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "profiler/geometry/overview.h"
-#include "profiler/geometry/timeline_links.h"
+#include "profiler/geometry/timeline/overview.h"
+#include "profiler/geometry/timeline/timeline_links.h"
 #include "small_profile.h"
 
 namespace pipescope::geometry {

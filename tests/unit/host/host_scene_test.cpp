@@ -1,5 +1,5 @@
 // Tests what the timeline of the host draws and what lies at a point of it.
-#include "profiler/geometry/host_scene.h"
+#include "profiler/geometry/timeline/host_scene.h"
 
 #include <gtest/gtest.h>
 

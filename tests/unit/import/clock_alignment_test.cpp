@@ -1,4 +1,4 @@
-#include "profiler/import/clock_alignment.h"
+#include "profiler/import/align/clock_alignment.h"
 
 #include <gtest/gtest.h>
 

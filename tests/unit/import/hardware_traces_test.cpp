@@ -1,5 +1,5 @@
 // Traces of accelerators' profilers: Gaudi's CSV files, launches and flows, ranks.
-#include "profiler/import/recorded_pass.h"
+#include "profiler/import/recognise/recorded_pass.h"
 #include "tests/unit/import/import_fixture.h"
 
 namespace pipescope::importing {

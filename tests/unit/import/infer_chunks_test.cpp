@@ -1,6 +1,6 @@
 // Chunks of the model in interleaved schedules whose trace does not state them. Expected chunks and
 // micro-batches are those of Megatron's interleaved schedule for 2 ranks, 2 chunks and 4 micro-batches.
-#include "profiler/import/infer_chunks.h"
+#include "profiler/import/recognise/infer_chunks.h"
 
 #include <gtest/gtest.h>
 

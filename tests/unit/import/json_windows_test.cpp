@@ -1,4 +1,4 @@
-#include "profiler/import/read/json_windows.h"
+#include "profiler/import/read/source/json_windows.h"
 
 #include <gtest/gtest.h>
 

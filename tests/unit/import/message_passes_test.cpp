@@ -1,9 +1,9 @@
 // Messages whose passes a trace does not state, and stages that follow from them. Times are in microseconds.
-#include "profiler/import/message_passes.h"
+#include "profiler/import/recognise/message_passes.h"
 
 #include <gtest/gtest.h>
 
-#include "profiler/import/complete_passes.h"
+#include "profiler/import/recognise/complete_passes.h"
 
 namespace pipescope::importing {
 namespace {

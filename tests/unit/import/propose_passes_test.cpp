@@ -1,5 +1,5 @@
 // Passes that follow from messages and operators alone.
-#include "profiler/import/propose_passes.h"
+#include "profiler/import/recognise/propose_passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A pipeline that was recorded: two stages, two micro-batches, two steps. Times are in units that a reader
 // can check.
-#include "profiler/import/recorded_passes.h"
+#include "profiler/import/write/recorded_passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/import/rules.h"
+#include "profiler/import/recognise/rules.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Threads of one process that compute stages of a pipeline. Times are in microseconds.
-#include "profiler/import/thread_devices.h"
+#include "profiler/import/recognise/thread_devices.h"
 
 #include <gtest/gtest.h>
 

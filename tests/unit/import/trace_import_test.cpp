@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "profiler/import/read/inflated_source.h"
+#include "profiler/import/read/source/inflated_source.h"
 #include "tests/unit/import/import_fixture.h"
 
 namespace pipescope::importing {

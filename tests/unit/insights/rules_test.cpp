@@ -6,7 +6,7 @@
 #include <set>
 
 #include "profiler/analysis/insights/insight.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::analysis {
 namespace {

@@ -10,7 +10,7 @@
 #include "profiler/analysis/model/operations.h"
 #include "profiler/analysis/model/program_tree.h"
 #include "profiler/analysis/pva/report.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {

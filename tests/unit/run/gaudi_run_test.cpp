@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "app/run/request/accelerator.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {

@@ -8,7 +8,7 @@
 
 #include "app/run/execute/run.h"
 #include "app/run/request/configuration_keys.h"
-#include "engine/data/digit_set.h"
+#include "engine/data/digits/digit_set.h"
 #include "profiler/analysis/catalog.h"
 #include "profiler/store/profile_reader.h"
 

@@ -5,7 +5,7 @@
 #include "app/plan/plan_request.h"
 #include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/pipeline/stages.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/frame/section.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {

@@ -3,9 +3,9 @@
 #include <numeric>
 #include <thread>
 
-#include "profiler/store/block_cache.h"
-#include "profiler/store/column_keeper.h"
-#include "profiler/store/compact_columns.h"
+#include "profiler/store/blocks/block_cache.h"
+#include "profiler/store/blocks/column_keeper.h"
+#include "profiler/store/blocks/compact_columns.h"
 #include "store_testing.h"
 
 namespace pipescope::store::testing {

@@ -3,9 +3,9 @@
 #include <random>
 
 #include "profiler/store/batch.h"
-#include "profiler/store/checksum.h"
-#include "profiler/store/compact_columns.h"
-#include "profiler/store/row_columns.h"
+#include "profiler/store/blocks/checksum.h"
+#include "profiler/store/blocks/compact_columns.h"
+#include "profiler/store/blocks/row_columns.h"
 #include "profiler/store/row_reader.h"
 #include "store_testing.h"
 

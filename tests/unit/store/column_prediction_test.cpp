@@ -1,4 +1,4 @@
-#include "profiler/store/column_prediction.h"
+#include "profiler/store/blocks/column_prediction.h"
 
 #include <zstd.h>
 
@@ -6,9 +6,9 @@
 #include <limits>
 #include <random>
 
-#include "profiler/store/block_codec.h"
+#include "profiler/store/blocks/block_codec.h"
+#include "profiler/store/blocks/row_columns.h"
 #include "profiler/store/format.h"
-#include "profiler/store/row_columns.h"
 #include "store_testing.h"
 
 namespace pipescope::store::testing {

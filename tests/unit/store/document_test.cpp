@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "profiler/store/column_codec.h"
+#include "profiler/store/blocks/column_codec.h"
 #include "profiler/store/format.h"
 #include "store_testing.h"
 

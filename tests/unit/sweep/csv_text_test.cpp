@@ -1,4 +1,4 @@
-#include "profiler/sections/csv_text.h"
+#include "profiler/sections/frame/csv_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Tests what the window reads of a sweep's table.
-#include "profiler/sections/sweep_file.h"
+#include "profiler/sections/frame/sweep_file.h"
 
 #include <gmock/gmock.h>
 

@@ -11,8 +11,8 @@
 
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/gaudi/card.h"
-#include "profiler/import/read/byte_source.h"
-#include "profiler/import/read/trace_files.h"
+#include "profiler/import/read/source/byte_source.h"
+#include "profiler/import/read/source/trace_files.h"
 
 namespace pipescope::conformance {
 namespace {

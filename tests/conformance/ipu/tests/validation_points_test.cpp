@@ -2,9 +2,9 @@
 // with its error (ln emulated / measured).
 #include <gtest/gtest.h>
 
-#include "engine/devices/ipu/conv_vertices.h"
+#include "engine/devices/ipu/code/step_code.h"
+#include "engine/devices/ipu/products/conv_vertices.h"
 #include "engine/devices/ipu/stage_lowering.h"
-#include "engine/devices/ipu/step_code.h"
 #include "tests/conformance/ipu/layer_plan.h"
 #include "tests/conformance/ipu/statistics.h"
 #include "tests/conformance/ipu/tests/points.h"

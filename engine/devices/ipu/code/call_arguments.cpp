@@ -1,0 +1,66 @@
+#include "engine/devices/ipu/code/call_arguments.h"
+
+#include <algorithm>
+#include <map>
+
+namespace pipescope::devices::ipu {
+namespace {
+
+using compile::PassPlan;
+using compile::PlanOperator;
+using compile::PlanTensorId;
+
+std::int64_t positionOfPass(const compile::StagePlan& stage, const PassPlan& wanted) {
+  std::int64_t position = 0;
+  for (const PassPlan& pass : stage.passes) {
+    if (&pass == &wanted) break;
+    position += static_cast<std::int64_t>(pass.operators.size());
+  }
+  return position;
+}
+
+}  // namespace
+
+std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const compile::TensorUses& uses,
+                                      const PassPlan& pass, const compile::PlanCall& call) {
+  const std::int64_t end = positionOfPass(stage, pass) + static_cast<std::int64_t>(call.first + call.count);
+  std::vector<CallArgument> all;
+  std::map<PlanTensorId, std::size_t> known;
+  const auto use = [&](PlanTensorId id) -> CallArgument* {
+    const PlanTensorId root = uses.root(id);
+    if (!root.valid()) return nullptr;
+    const compile::PlanTensor& tensor = stage.tensors[root];
+    if (tensor.remote) return nullptr;
+    const auto [found, added] = known.try_emplace(root, all.size());
+    if (added) {
+      const bool needed = isAlwaysLive(tensor.use) || uses.lastRead(id) >= end;
+      all.push_back({root, tensor.type.bytes().count * tensor.copies, CallArgument::kNever,
+                     CallArgument::kNever, CallArgument::kNever, needed});
+    }
+    return &all[found->second];
+  };
+  for (std::size_t i = 0; i < call.count; ++i) {
+    const PlanOperator& op = pass.operators[call.first + i];
+    for (const PlanTensorId id : op.inputs) {
+      CallArgument* argument = use(id);
+      if (!argument) continue;
+      if (argument->firstRead == CallArgument::kNever && argument->lastMade == CallArgument::kNever)
+        argument->firstRead = i;
+      argument->lastRead = i;
+    }
+    for (const PlanTensorId id : op.outputs) {
+      CallArgument* argument = use(id);
+      if (argument && !op.work.empty()) argument->lastMade = i;
+      // What nobody reads leaves the device.
+      if (argument && uses.lastRead(id) < 0) argument->needed = true;
+    }
+  }
+  // What is made and used inside the call only is no argument.
+  std::erase_if(all, [](const CallArgument& each) {
+    const bool fromOutside = each.firstRead != CallArgument::kNever;
+    return !fromOutside && (!each.needed || each.lastMade == CallArgument::kNever);
+  });
+  return all;
+}
+
+}  // namespace pipescope::devices::ipu

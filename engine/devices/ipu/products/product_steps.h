@@ -1,0 +1,11 @@
+#pragma once
+// The program steps of one planned product, which PopVision shows: arranging operands and sending them to
+// their tiles, Convolve, stages of Reduce, and arranging the result.
+#include "engine/devices/ipu/lowered_work.h"
+#include "engine/devices/ipu/products/planner.h"
+
+namespace pipescope::devices::ipu {
+
+LoweredWork stepsOf(const Chip& chip, const ContractionPlan& plan);
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,68 @@
+#include "profiler/analysis/pipeline/recorded/recorded_steps.h"
+
+#include <algorithm>
+
+#include "profiler/analysis/steps_of_segments.h"
+
+namespace pipescope::analysis {
+namespace {
+
+/// Counts the steps of one accelerator whose passes nobody recognised, some segments at a time.
+class RecordedReader {
+ public:
+  RecordedReader(const model::ProfileSource& source, const Catalog& catalog, base::Progress& progress)
+      : source_(source), catalog_(catalog), progress_(progress) {}
+
+  base::Status read(DeviceSums& device) {
+    const auto [start, end] = device.bounds();
+    const std::vector<DeviceSums::RecordedSegment> all = device.recordedSegments();
+    const bool divides = device.mayDivideRecorded();
+    std::vector<DeviceSums::RecordedSegment> active;
+    Ticks from = start;
+    for (std::size_t next = 0; next < all.size() || !active.empty();) {
+      const std::size_t count = divides ? std::min(kSegmentsAtOnce, all.size() - next) : all.size();
+      active.insert(active.end(), all.begin() + static_cast<std::ptrdiff_t>(next),
+                    all.begin() + static_cast<std::ptrdiff_t>(next + count));
+      next += count;
+      const Ticks to = next < all.size() ? std::max(from, all[next].start) : end;
+      PIPESCOPE_TRY(add(device, active, from, to));
+      if (divides) device.foldRecorded();
+      std::erase_if(active, [to](const DeviceSums::RecordedSegment& segment) { return segment.end <= to; });
+      from = to;
+    }
+    return {};
+  }
+
+ private:
+  /// A segment of an imported trace has some thousand steps.
+  static constexpr std::size_t kSegmentsAtOnce = 64;
+
+  /// Adds what the segments do from `from` until `to`.
+  base::Status add(DeviceSums& device, const std::vector<DeviceSums::RecordedSegment>& segments, Ticks from,
+                   Ticks to) {
+    std::map<model::SegmentId, const DeviceSums::RecordedSegment*> wanted;
+    for (const DeviceSums::RecordedSegment& segment : segments) wanted[segment.segment] = &segment;
+    std::vector<DeviceSums::RecordedStep> steps;
+    PIPESCOPE_TRY(forEachStepOf(source_, wanted, progress_,
+                                [&](const model::Step& step, const DeviceSums::RecordedSegment* segment) {
+                                  const Ticks start = segment->start + step.offset;
+                                  steps.push_back({std::max(start, from), std::min(start + step.ticks, to),
+                                                   step.kind, catalog_.roleOf(segment->lane)});
+                                }));
+    device.addRecorded(std::move(steps));
+    return {};
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+  base::Progress& progress_;
+};
+
+}  // namespace
+
+base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog, DeviceSums& device,
+                              base::Progress& progress) {
+  return RecordedReader(source, catalog, progress).read(device);
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,129 @@
+#include "profiler/geometry/timeline/pipeline_marks.h"
+
+#include <algorithm>
+#include <map>
+
+#include "profiler/geometry/element.h"
+
+namespace pipescope::geometry {
+namespace {
+
+/// The part of a row that is filled already, and the marks that were put into the rest.
+class RowFiller {
+ public:
+  RowFiller(Ticks start, Ticks end) : start_(start), end_(end) {}
+
+  /// Nothing else is put into [start, end).
+  void block(Ticks start, Ticks end) {
+    for (const auto& [from, to] : holes(start, end)) filled_[from] = to;
+  }
+
+  /// Puts the mark where nothing is yet.
+  void put(const PipelineMark& mark) {
+    for (const auto& [from, to] : holes(mark.start, mark.end)) {
+      marks_.push_back(mark);
+      marks_.back().start = from;
+      marks_.back().end = to;
+      filled_[from] = to;
+    }
+  }
+
+  std::vector<PipelineMark> marks() && {
+    std::ranges::sort(marks_, {}, &PipelineMark::start);
+    return std::move(marks_);
+  }
+
+ private:
+  std::vector<std::pair<Ticks, Ticks>> holes(Ticks start, Ticks end) const {
+    std::vector<std::pair<Ticks, Ticks>> found;
+    start = std::max(start, start_);
+    end = std::min(end, end_);
+    auto next = filled_.upper_bound(start);
+    if (next != filled_.begin() && std::prev(next)->second > start) start = std::prev(next)->second;
+    for (; start < end; ++next) {
+      const Ticks until = next == filled_.end() ? end : std::min(end, next->first);
+      if (until > start) found.emplace_back(start, until);
+      if (next == filled_.end()) break;
+      start = next->second;  // filled stretches ascend and do not overlap
+    }
+    return found;
+  }
+
+  Ticks start_, end_;
+  std::map<Ticks, Ticks> filled_;
+  std::vector<PipelineMark> marks_;
+};
+
+/// What fills a gap, the most telling kind first. An imported trace has passes of an unknown kind that last
+/// as long as whole iterations, so these come after the causes of waits.
+enum class MarkKind { pass, transfer, wait, otherPass, none };
+using ActivityKind = analysis::Activity::Kind;
+
+const analysis::TracePlacement& placementOf(const analysis::TraceTrack& track,
+                                            const analysis::Activity& activity) {
+  return at(track.placements, at(track.passes, activity.index).firstPlacement);
+}
+model::Pass passOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
+  return placementOf(track, activity).pass;
+}
+
+/// Where no barrier ends a flush, devices begin the next iteration while others are still busy with this one.
+bool ofAnother(const analysis::PipelineGrid& grid, const analysis::TracePlacement& placement) {
+  return grid.iterations > 1 && placement.iteration >= 0 && placement.iteration != grid.iteration &&
+         model::isComputePass(placement.pass);
+}
+
+MarkKind kindOf(const analysis::TraceTrack& track, const analysis::Activity& activity) {
+  if (activity.kind == ActivityKind::transfer) return MarkKind::transfer;
+  if (activity.kind == ActivityKind::wait) return MarkKind::wait;
+  if (activity.kind != ActivityKind::pass) return MarkKind::none;
+  return passOf(track, activity) == model::Pass::other ? MarkKind::otherPass : MarkKind::pass;
+}
+
+PipelineMark markOf(const analysis::PipelineGrid& grid, const analysis::TraceTrack& track,
+                    const analysis::Activity& activity) {
+  PipelineMark mark{activity.start, activity.end, ColourRole::globalExchange, "exchange", false};
+  if (activity.kind == ActivityKind::pass) {
+    mark.role = roleOf(passOf(track, activity));
+    mark.name = model::toString(passOf(track, activity));
+    if (ofAnother(grid, placementOf(track, activity)))
+      mark.role = ColourRole::gaps, mark.name = "another iteration";
+  } else if (activity.kind == ActivityKind::wait) {
+    const model::WaitCause cause = at(track.waits, activity.index).cause;
+    mark.role = roleOf(cause);
+    mark.name = model::toString(cause);
+    mark.isWait = true;
+  }
+  return mark;
+}
+
+std::vector<PipelineMark> marksOf(const analysis::PipelineGrid& grid, const analysis::PipelineRow& row,
+                                  const analysis::DeviceTrace& device) {
+  const Ticks from = grid.shownStart(), to = grid.shownEnd();
+  RowFiller filler(from, to);
+  for (const std::int32_t cell : row.cells)
+    filler.block(at(grid.cells, cell).start, at(grid.cells, cell).end);
+  for (const MarkKind kind : {MarkKind::pass, MarkKind::transfer, MarkKind::wait, MarkKind::otherPass}) {
+    for (const analysis::TraceTrack& track : device.tracks) {
+      for (const analysis::Activity& activity : track.activities) {
+        if (activity.end <= from || activity.start >= to) continue;
+        if (kindOf(track, activity) == kind) filler.put(markOf(grid, track, activity));
+      }
+    }
+  }
+  return std::move(filler).marks();
+}
+
+}  // namespace
+
+std::vector<std::vector<PipelineMark>> pipelineMarks(const analysis::PipelineGrid& grid,
+                                                     const analysis::Trace& trace) {
+  std::vector<std::vector<PipelineMark>> marks(grid.rows.size());
+  for (std::size_t row = 0; row < grid.rows.size(); ++row) {
+    const std::int32_t device = trace.deviceIndex(grid.rows[row].device);
+    if (device >= 0 && !trace.far) marks[row] = marksOf(grid, grid.rows[row], at(trace.devices, device));
+  }
+  return marks;
+}
+
+}  // namespace pipescope::geometry

@@ -1,0 +1,249 @@
+#include "profiler/geometry/timeline/pipeline_scene.h"
+
+#include <algorithm>
+
+#include "profiler/geometry/element.h"
+#include "profiler/geometry/timeline/timeline_scene.h"
+
+namespace pipescope::geometry {
+namespace {
+constexpr int kPipelineSceneSetOff = 4, kCellLabel = 12, kCellPadding = 2;
+}
+
+PipelineScene::PipelineScene(std::shared_ptr<const analysis::PipelineGrid> grid, PipelineOptions options,
+                             const PipelineMetrics& metrics, std::shared_ptr<const PipelineMarks> marks)
+    : grid_(std::move(grid)), options_(options), metrics_(metrics), marks_(std::move(marks)) {
+  if (!grid_) return;
+  // A table has no gaps that stand for time.
+  if (options_.grid || (marks_ && marks_->size() != grid_->rows.size())) marks_.reset();
+  for (std::size_t row = 0; marks_ && row < marks_->size(); ++row) {
+    std::vector<std::int64_t> lengths;
+    for (const PipelineMark& mark : (*marks_)[row]) lengths.push_back((mark.end - mark.start).count);
+    markRows_.emplace_back(std::move(lengths));
+  }
+  for (const analysis::PipelineRow& row : grid_->rows) {
+    std::vector<std::int64_t> lengths;
+    for (const std::int32_t cell : row.cells) lengths.push_back((endOf(cell) - startOf(cell)).count);
+    rows_.emplace_back(std::move(lengths));
+  }
+  for (std::size_t i = 0; i < grid_->cells.size() && options_.path >= 0; ++i) {
+    if (grid_->cells[i].microBatch == options_.path) path_.push_back(static_cast<std::int32_t>(i));
+  }
+}
+
+Ticks PipelineScene::startOf(std::int32_t cell) const {
+  const analysis::PipelineCell& row = at(grid_->cells, cell);
+  return options_.grid ? Ticks(row.column * kColumnTicks) : row.start;
+}
+Ticks PipelineScene::endOf(std::int32_t cell) const {
+  const analysis::PipelineCell& row = at(grid_->cells, cell);
+  return options_.grid ? Ticks((row.column + 1) * kColumnTicks) : row.end;
+}
+Ticks PipelineScene::start() const {
+  return !grid_ || options_.grid ? Ticks(0) : grid_->shownStart();
+}
+Ticks PipelineScene::end() const {
+  if (!grid_) return Ticks(1);
+  return options_.grid ? Ticks(std::max(1, grid_->columns) * kColumnTicks) : grid_->shownEnd();
+}
+
+int PipelineScene::height() const {
+  return grid_ ? static_cast<int>(grid_->rows.size()) * (metrics_.row + metrics_.gap) : 0;
+}
+
+ColourRole PipelineScene::roleOf(const analysis::PipelineCell& cell) const {
+  const bool backward = cell.pass != model::Pass::forward;
+  if (options_.path >= 0) {
+    if (cell.microBatch != options_.path) return ColourRole::dimmed;
+    return backward ? ColourRole::pathBackward : ColourRole::pathForward;
+  }
+  return options_.byMicroBatch ? microBatchRole(cell.microBatch, backward) : geometry::roleOf(cell.pass);
+}
+
+std::string PipelineScene::labelOf(int cell) const {
+  const analysis::PipelineCell& row = at(grid_->cells, cell);
+  return passLabel(row.pass, row.microBatch);
+}
+
+void PipelineScene::drawMarks(Shapes& shapes, std::size_t row, const TimeView& view, int top,
+                              const TextMeasure& measure) const {
+  const std::vector<PipelineMark>& marks = (*marks_)[row];
+  const int y = yOf(static_cast<std::int32_t>(row), top);
+  foldVisible(
+      markRows_[row], view, {0, view.width()}, [&](std::size_t i) { return marks[i].start; },
+      [&](std::size_t i) { return marks[i].end; },
+      [&](const Folded& folded) {
+        const PipelineMark& mark = marks[folded.shown];
+        const ColourRole role = options_.path >= 0 ? ColourRole::dimmed : mark.role;
+        const int width = folded.right - folded.x;
+        const Box box{folded.x, y, width >= kPipelineSceneSetOff ? width - 1 : width, metrics_.row};
+        // Waits are hatched however narrow they are: their colours are close to those of the work waited for.
+        mark.isWait ? shapes.extendHatch(role, box) : shapes.extend(role, box);
+        if (!folded.alone()) return;
+        std::string text = fitText(mark.name, box.width - 2 * kCellPadding, measure);
+        if (text == mark.name) shapes.labels.push_back({box, std::move(text), role, mark.isWait});
+      });
+}
+
+void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& view, int top,
+                            const TextMeasure& measure) const {
+  const std::vector<std::int32_t>& cells = grid_->rows[row].cells;
+  const int y = yOf(static_cast<std::int32_t>(row), top);
+  foldVisible(
+      rows_[row], view, {0, view.width()}, [&](std::size_t i) { return startOf(cells[i]); },
+      [&](std::size_t i) { return endOf(cells[i]); },
+      [&](const Folded& folded) {
+        const std::int32_t index = cells[folded.shown];
+        const analysis::PipelineCell& cell = at(grid_->cells, index);
+        const int width = folded.right - folded.x;
+        const Box box{folded.x, y, width >= kPipelineSceneSetOff ? width - 1 : width, metrics_.row};
+        const ColourRole role = roleOf(cell);
+        if (width < kPipelineSceneSetOff) return shapes.extend(role, box);
+        shapes.fill(role, box);
+        // Recomputation is the first part of a backward pass.
+        if (!options_.grid && options_.path < 0 && !options_.byMicroBatch && cell.recompute.count > 0) {
+          const int part = std::min(box.width, view.column(cell.start + cell.recompute) - folded.x);
+          shapes.fill(ColourRole::recompute, {box.x, box.y, part, box.height});
+        }
+        if (options_.critical && cell.critical) shapes.outlines.push_back({box, ColourRole::critical});
+        if (!folded.alone() || box.width < kCellLabel) return;
+        // All labels look alike: a cell has its whole name or none.
+        std::string text = fitText(labelOf(index), box.width - 2 * kCellPadding, measure);
+        if (text == labelOf(index)) shapes.labels.push_back({box, std::move(text), role, false});
+      });
+}
+
+Shapes PipelineScene::draw(const TimeView& view, int top, int height, const TextMeasure& measure) const {
+  Shapes shapes;
+  for (std::size_t row = 0; grid_ && row < grid_->rows.size(); ++row) {
+    const int y = yOf(static_cast<std::int32_t>(row), top);
+    if (y + metrics_.row <= 0 || y >= height) continue;
+    if (marks_) drawMarks(shapes, row, view, top, measure);
+    drawRow(shapes, row, view, top, measure);
+  }
+  return shapes;
+}
+
+Shapes PipelineScene::drawPhases(const TimeView& view, const TextMeasure& measure) const {
+  Shapes shapes;
+  if (!grid_ || grid_->cells.empty() || !grid_->whole) return shapes;
+  const auto columnAt = [&](Ticks time, bool first) {
+    if (!options_.grid) return time;
+    // In a table, a phase begins with the first column that starts in it.
+    std::int32_t column = first ? grid_->columns : 0;
+    for (const analysis::PipelineCell& cell : grid_->cells) {
+      if (first && cell.start >= time) column = std::min(column, cell.column);
+      if (!first && cell.end <= time) column = std::max(column, cell.column + 1);
+    }
+    return Ticks(column * kColumnTicks);
+  };
+  const Ticks up = columnAt(grid_->rampUpEnd, true),
+              down = std::max(up, columnAt(grid_->rampDownStart, false));
+  const struct {
+    Ticks from, to;
+    const char* name;
+    ColourRole role;
+  } phases[] = {{options_.grid ? start() : grid_->start, up, "ramp-up", ColourRole::lostFill},
+                {up, down, "steady", ColourRole::lostUseful},
+                {down, options_.grid ? end() : grid_->end, "ramp-down", ColourRole::lostFill}};
+  for (const auto& phase : phases) {
+    const int left = std::max(0, view.column(phase.from)),
+              right = std::min(view.width(), view.column(phase.to));
+    if (right <= left) continue;
+    const Box box{left, 1, std::max(1, right - left - 1), metrics_.phases - 3};
+    shapes.fill(phase.role, box);
+    std::string text = fitText(phase.name, box.width - 6, measure);
+    if (!text.empty()) shapes.labels.push_back({box, std::move(text), phase.role, false});
+  }
+  return shapes;
+}
+
+Shapes PipelineScene::drawHeads(const TimeView& view, const TextMeasure& measure) const {
+  Shapes shapes;
+  if (!grid_ || !options_.grid) return shapes;
+  const double each = kColumnTicks / view.ticksPerPixel();
+  if (each < 8) return shapes;
+  const auto first = static_cast<std::int32_t>(std::max<std::int64_t>(0, view.start().count / kColumnTicks));
+  for (std::int32_t c = first; c < grid_->columns; ++c) {
+    const int left = view.column(Ticks(c * kColumnTicks)), right = view.column(Ticks((c + 1) * kColumnTicks));
+    if (left >= view.width()) break;
+    const Box box{left, 0, right - left, metrics_.head};
+    std::string text = fitText(at(grid_->heads, c), box.width, measure);
+    if (!text.empty() && text == at(grid_->heads, c))
+      shapes.labels.push_back({box, std::move(text), ColourRole::dimmed, false});
+  }
+  return shapes;
+}
+
+std::vector<Arrow> PipelineScene::pathArrows(const TimeView& view, int top) const {
+  std::vector<Arrow> arrows;
+  for (std::size_t i = 0; i + 1 < path_.size(); ++i) {
+    const analysis::PipelineCell &from = at(grid_->cells, path_[i]), &to = at(grid_->cells, path_[i + 1]);
+    if (from.row == to.row) continue;
+    const Box a = boxOf(view, top, path_[i]), b = boxOf(view, top, path_[i + 1]);
+    const bool down = b.y > a.y;
+    arrows.push_back({std::min(a.right(), view.width()), down ? a.bottom() : a.y, b.x,
+                      down ? b.y : b.bottom(),
+                      to.pass == model::Pass::forward ? ColourRole::pathForward : ColourRole::pathBackward});
+  }
+  return arrows;
+}
+
+std::optional<int> PipelineScene::firstFull(const TimeView& view) const {
+  if (!grid_ || grid_->firstFullColumn < 0) return std::nullopt;
+  Ticks time(grid_->firstFullColumn * kColumnTicks);
+  if (!options_.grid) {
+    time = grid_->end;
+    for (const analysis::PipelineCell& cell : grid_->cells) {
+      if (cell.column == grid_->firstFullColumn) time = std::min(time, cell.start);
+    }
+  }
+  const double x = view.x(time);
+  if (x < 0 || x > view.width()) return std::nullopt;
+  return view.column(time);
+}
+
+int PipelineScene::cellAt(const TimeView& view, int top, int x, int y) const {
+  if (!grid_ || x < 0 || x >= view.width() || y + top < 0) return -1;
+  const int pitch = metrics_.row + metrics_.gap, row = (y + top) / pitch;
+  if (row >= static_cast<int>(rows_.size()) || (y + top) % pitch >= metrics_.row) return -1;
+  const auto& cells = at(grid_->rows, row).cells;
+  const std::size_t found = pickAt(
+      at(rows_, row), view, x, 1, [&](std::size_t i) { return startOf(cells[i]); },
+      [&](std::size_t i) { return endOf(cells[i]); });
+  return found == cells.size() ? -1 : cells[found];
+}
+
+const PipelineMark* PipelineScene::markAt(const TimeView& view, int top, int x, int y) const {
+  if (!marks_ || x < 0 || x >= view.width() || y + top < 0) return nullptr;
+  const int pitch = metrics_.row + metrics_.gap, row = (y + top) / pitch;
+  if (row >= static_cast<int>(markRows_.size()) || (y + top) % pitch >= metrics_.row) return nullptr;
+  const std::vector<PipelineMark>& marks = at(*marks_, row);
+  const std::size_t found = pickAt(
+      at(markRows_, row), view, x, 1, [&](std::size_t i) { return marks[i].start; },
+      [&](std::size_t i) { return marks[i].end; });
+  return found == marks.size() ? nullptr : &marks[found];
+}
+
+Box PipelineScene::boxOf(const TimeView& view, int top, int cell) const {
+  const int left = view.column(startOf(cell)), right = view.column(endOf(cell));
+  return {left, yOf(at(grid_->cells, cell).row, top), std::max(1, right - left - 1), metrics_.row};
+}
+
+int PipelineScene::neighbour(int cell, int direction) const {
+  if (!grid_ || cell < 0) return -1;
+  const auto& cells = at(grid_->rows, at(grid_->cells, cell).row).cells;
+  const auto here = std::find(cells.begin(), cells.end(), cell) - cells.begin() + direction;
+  return here >= 0 && here < static_cast<std::ptrdiff_t>(cells.size()) ? at(cells, here) : -1;
+}
+
+int PipelineScene::alongPath(int cell, int direction) const {
+  if (!grid_ || cell < 0) return -1;
+  const std::int32_t microBatch = at(grid_->cells, cell).microBatch;
+  for (int i = cell + direction; i >= 0 && i < static_cast<int>(grid_->cells.size()); i += direction) {
+    if (at(grid_->cells, i).microBatch == microBatch) return i;
+  }
+  return -1;
+}
+
+}  // namespace pipescope::geometry

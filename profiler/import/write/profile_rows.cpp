@@ -1,0 +1,667 @@
+#include "profiler/import/write/profile_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <regex>
+#include <tuple>
+
+#include "profiler/base/version.h"
+#include "profiler/import/recognise/backward_kernels.h"
+#include "profiler/import/recognise/collect_passes.h"
+#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/flow_pairs.h"
+#include "profiler/import/recognise/launched_passes.h"
+#include "profiler/import/recognise/progress_part.h"
+#include "profiler/import/write/slice_lanes.h"
+
+namespace pipescope::importing {
+namespace {
+
+using base::Ticks;
+
+constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
+/// Steps of a segment. A reader decodes a segment as a whole, so it must not grow with the trace.
+constexpr std::size_t kStepsOfSegment = 4096;
+const model::ExecutableId kExecutable(0);
+
+/// True if a rule says what the slice is, not only where it ran.
+bool isRecognised(const Meaning& meaning) {
+  return meaning.pass || meaning.kind || meaning.sends || meaning.marksStep;
+}
+
+/// Collects the slices of one lane into segments.
+struct LaneRows {
+  model::LaneId lane;
+  model::DeviceId device;
+  std::vector<model::Step> steps;
+  Ticks start, end;
+};
+
+}  // namespace
+
+/// The rows of one trace while they are written.
+struct ProfileRows::TraceRows {
+  TraceRows(ProfileRows& all, TraceData& of, std::string devicePrefix, const TraceClock& zero)
+      : rows(all),
+        trace(of),
+        prefix(std::move(devicePrefix)),
+        clock(zero),
+        rules(all.rules_, of.tables),
+        filter(of),
+        engines(of),
+        backwardKernels(of),
+        launched(of),
+        flows(of.temporaryFolder, of.statesCorrelations()),
+        flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {
+    const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
+    for (ProcessId id(0); id.value < count; ++id.value)
+      if (trace.isAccelerator(id)) accelerators.push_back(id);
+    findNpu();
+  }
+
+  /// Ascend's profiler shows the collectives of a device as a process beside it. A trace is of one rank,
+  /// which has one device.
+  void findNpu() {
+    static const std::regex kCollectives("(?:Communication ?)?\\(?HCCL\\)?|Communication");
+    std::vector<ProcessId> found;
+    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value) {
+      const std::string& name = trace.tables.processes[id].name;
+      if (name.starts_with("Ascend Hardware")) found.push_back(id);
+      if (std::regex_match(name, kCollectives)) collectivesOfNpu.push_back(id);
+    }
+    if (found.size() == 1) npu = found.front();
+  }
+
+  ProfileRows& rows;
+  TraceData& trace;
+  const std::string prefix;
+  const TraceClock clock;
+  RuleMatcher rules;
+  std::map<ProcessId, model::DeviceId> devices;
+  /// By thread, level, device, and the name that a rule states.
+  std::map<std::tuple<ThreadId, std::size_t, model::DeviceId, std::string>, LaneRows> lanes;
+  std::tuple<ThreadId, std::size_t, model::DeviceId> lastLaneOf;
+  LaneRows* lastLane = nullptr;
+  std::map<std::pair<model::DeviceId, std::string>, int> namedLanes;  ///< number of lanes of each stated name
+  /// By device, name, category, layerOf(), block, and what work the slice states.
+  std::map<std::tuple<model::DeviceId, NameId, NameId, std::string, std::string, std::optional<StatedWork>>,
+           model::ProgramId>
+      programs;
+  /// The same for programs without layer and block, which most are.
+  std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
+  std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
+  PassFilter filter;
+  EngineWork engines;
+  BackwardKernels backwardKernels;
+  LaunchedPasses launched;
+  FlowPairs flows;
+  /// Ends of arrows, with the level of their slice as the process. A slice with begin and end gets its lane
+  /// only when it ends.
+  EventSorter flowEnds;
+  /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
+  std::vector<ProcessId> accelerators;
+  std::optional<ProcessId> npu;
+  std::vector<ProcessId> collectivesOfNpu;
+  std::vector<RecordedStep> steps;
+
+  record::Recorder& recorder() { return rows.recorder_; }
+  const std::string& text(NameId id) const { return trace.tables.names.text(id); }
+  Ticks ticks(std::int64_t time) const { return Ticks(clock.common(time)); }
+
+  model::DeviceId addDevice(const std::string& name, const std::string& kind) {
+    return rows.addDevice(name, kind, clock.group);
+  }
+
+  /// The process whose device an event's process belongs to. Our own exports hold the hosts of several
+  /// accelerators, and name them after these.
+  ProcessId ownerOf(ProcessId id) const {
+    if (npu && std::ranges::find(collectivesOfNpu, id) != collectivesOfNpu.end()) return *npu;
+    if (trace.isAccelerator(id) || accelerators.empty()) return id;
+    if (accelerators.size() == 1) return accelerators.front();
+    // A merged trace holds the host and the accelerator of each rank.
+    if (const auto rank = trace.mergedRankOf(id)) {
+      const auto ofRank = [&](ProcessId other) { return trace.mergedRankOf(other) == rank; };
+      if (std::ranges::count_if(accelerators, ofRank) == 1)
+        return *std::ranges::find_if(accelerators, ofRank);
+    }
+    for (const ProcessId accelerator : accelerators)
+      if (trace.tables.processes[id].name == trace.tables.processes[accelerator].name + ", host")
+        return accelerator;
+    return id;
+  }
+
+  /// What a process is called by: its label, its name, or both with its rank or number.
+  enum class NamedBy : std::uint8_t { label, name, rankAndLabel, labelAndKey };
+  std::map<std::pair<NamedBy, std::string>, int> nameCounts;
+  std::string nameOf(ProcessId id, NamedBy how) const {
+    const TraceProcess& process = trace.tables.processes[id];
+    const std::string own = !process.labels.empty() && how != NamedBy::name ? process.labels
+                            : !process.name.empty()                         ? process.name
+                            : !process.key.empty()                          ? process.key
+                                                                            : "tracks without a process";
+    if (how == NamedBy::labelAndKey) return fmt::format("{} ({})", own, process.key);
+    const auto rank = how == NamedBy::rankAndLabel ? trace.mergedRankOf(id) : std::nullopt;
+    return rank ? fmt::format("rank {} {}", *rank, own) : own;
+  }
+
+  /// The first of these names that no other device has.
+  std::string nameOf(ProcessId id) {
+    using enum NamedBy;
+    const bool alone = accelerators.size() == 1;  // The host's processes share its device.
+    if (nameCounts.empty())
+      for (ProcessId other(0); other.value < static_cast<std::int64_t>(trace.tables.processes.size());
+           ++other.value)
+        for (const NamedBy how : {label, name, rankAndLabel})
+          if (trace.holdsEvents(other) && (!alone || ownerOf(other) == other))
+            ++nameCounts[{how, nameOf(other, how)}];
+    for (const NamedBy how : {label, name, rankAndLabel})
+      if (const auto count = nameCounts.find({how, nameOf(id, how)});
+          count == nameCounts.end() || count->second < 2)
+        return nameOf(id, how);
+    return nameOf(id, labelAndKey);
+  }
+
+  model::DeviceId deviceOf(ProcessId id) {
+    const ProcessId owner = ownerOf(id);
+    const auto found = devices.find(owner);
+    if (found != devices.end()) return found->second;
+    std::string name = nameOf(owner);
+    if (!prefix.empty()) name = trace.tables.processes.size() == 1 ? prefix : prefix + " " + name;
+    const std::string kind = accelerators.empty()         ? "process"
+                             : trace.isAccelerator(owner) ? "accelerator"
+                                                          : "host";
+    return devices[owner] = addDevice(name, kind);
+  }
+
+  model::DeviceId deviceOf(const TraceEvent& event, const Meaning& meaning) {
+    if (meaning.device.empty()) return deviceOf(event.process);
+    const std::string name = prefix.empty() ? meaning.device : prefix + " " + meaning.device;
+    model::DeviceId& device = rows.named_[name];
+    if (!device.valid()) device = addDevice(name, "accelerator");
+    return device;
+  }
+
+  LaneRows& laneOf(const TraceEvent& event, std::size_t level, model::DeviceId device,
+                   const Meaning& meaning) {
+    // Slices come thread by thread, and most rules name no lane.
+    const std::tuple usual(event.thread, level, device);
+    if (meaning.lane.empty() && lastLane != nullptr && usual == lastLaneOf) return *lastLane;
+    LaneRows& lane = namedLaneOf(event, level, device, meaning);
+    if (meaning.lane.empty()) {
+      lastLaneOf = usual;
+      lastLane = &lane;
+    }
+    return lane;
+  }
+
+  LaneRows& namedLaneOf(const TraceEvent& event, std::size_t level, model::DeviceId device,
+                        const Meaning& meaning) {
+    const std::tuple key(event.thread, level, device, meaning.lane);
+    const auto found = lanes.find(key);
+    if (found != lanes.end()) return found->second;
+    const TraceThread& thread = trace.tables.threads[event.thread];
+    std::string name = !meaning.lane.empty()  ? meaning.lane
+                       : !thread.name.empty() ? thread.name
+                       : thread.key.empty()   ? "events"
+                                              : "thread " + thread.key;
+    if (meaning.lane.empty()) {
+      if (level > 0) name += fmt::format(", level {}", level + 1);
+    } else if (const int number = ++namedLanes[{device, meaning.lane}]; number > 1) {
+      name += fmt::format(", row {}", number);
+    }
+    const bool host = !trace.isAccelerator(thread.process) && meaning.device.empty();
+    const auto role = meaning.engine.value_or(host ? model::LaneRole::hostThread : model::LaneRole::compute);
+    LaneRows lane;
+    lane.device = device;
+    lane.lane = recorder().add(model::Lane{{}, device, name, role, model::ClockDomain::emulated});
+    if (host && meaning.lane.empty())
+      rows.passes_.places().threads[lane.lane] = thread.name.empty() ? "thread " + thread.key : thread.name;
+    return lanes.emplace(key, std::move(lane)).first->second;
+  }
+
+  /// What a collective or a message of an accelerator states about itself: its process group and its
+  /// operation; else empty.
+  std::string groupOf(const TraceEvent& event, const Meaning& meaning) const {
+    const ArgumentValue* group = event.find(Argument::processGroup);
+    if (group == nullptr) return meaning.sends ? *meaning.sends ? "message, send" : "message, recv" : "";
+    const auto valueText = [this](const ArgumentValue& value) {
+      return value.text ? text(NameId(value.value)) : std::to_string(value.value);
+    };
+    const ArgumentValue* collective = event.find(Argument::collective);
+    return "process group " + valueText(*group) +
+           (collective != nullptr ? ", " + valueText(*collective) : "");
+  }
+
+  /// What the analysis must know of an event beside its name and category; mostly nothing.
+  std::string layerOf(const TraceEvent& event, const Meaning& meaning) const {
+    if (meaning.marksStep && meaning.step) return fmt::format("training step {}", *meaning.step);
+    if (event.find(Argument::processGroup) != nullptr ||
+        (meaning.sends && event.find(Argument::collective) != nullptr))
+      return groupOf(event, meaning);
+    const bool collective = meaning.kind == model::StepKind::globalExchange && !meaning.sends;
+    return collective && accelerators.empty() ? "collective" : "";
+  }
+
+  model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning) {
+    const std::string layer = layerOf(event, meaning);
+    if (!layer.empty() || !meaning.block.empty() || statedWork(event, meaning))
+      return programOf(device, event, meaning, layer);
+    const std::size_t key = (static_cast<std::size_t>(device.value) << 48U) ^
+                            (static_cast<std::size_t>(event.category.value) << 32U) ^
+                            static_cast<std::size_t>(event.name.value);
+    const bool unique = device.value < 0xFFFF && event.category.value < 0xFFFF;
+    if (!unique) return programOf(device, event, meaning, {});
+    model::ProgramId& program = plainPrograms[key];
+    return program.valid() ? program : program = programOf(device, event, meaning, {});
+  }
+
+  model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning,
+                             const std::string& layer) {
+    const std::optional<StatedWork> work = statedWork(event, meaning);
+    model::ProgramId& program = programs[{device, event.name, event.category, layer, meaning.block, work}];
+    if (program.valid()) return program;
+    const std::string name = text(event.name).empty() ? "(no name)" : text(event.name);
+    model::Program row;
+    row.executable = kExecutable;
+    row.device = device;
+    row.kind = text(event.category).empty() ? "event" : text(event.category);
+    row.debugContext = recorder().add(model::DebugContext{{}, {}, name, layer.empty() ? "trace" : layer});
+    if (!meaning.block.empty()) row.op = operatorOf(row, meaning);
+    if (work) row.op = workOf(*work, meaning, row);
+    return program = recorder().add(row);
+  }
+
+  /// An operator states the block of the model that its slices belong to.
+  model::OperatorId operatorOf(const model::Program& program, const Meaning& meaning) {
+    model::Operator row;
+    row.executable = kExecutable;
+    row.debugContext = program.debugContext;
+    row.kind = program.kind;
+    row.stage = meaning.stage.value_or(-1);
+    row.pass = meaning.pass.value_or(model::Pass::other);
+    row.block = meaning.block;
+    return recorder().add(row);
+  }
+
+  /// Parts of a pass may state work of their own.
+  static std::optional<StatedWork> statedWork(const TraceEvent& event, const Meaning& meaning) {
+    if (!meaning.stage || !meaning.pass || !model::isComputePass(*meaning.pass)) return std::nullopt;
+    const auto amount = [&](Argument argument) {
+      return std::max<std::int64_t>(event.numberOf(argument), 0);
+    };
+    const std::int64_t flops = amount(Argument::operations), bytes = amount(Argument::tensorBytes);
+    if (flops + bytes == 0) return std::nullopt;
+    return StatedWork{*meaning.stage, *meaning.pass, flops, bytes};
+  }
+
+  /// The operator that stands for the work of a stage's pass, which is the same for all micro-batches.
+  model::OperatorId workOf(const StatedWork& work, const Meaning& meaning, const model::Program& program) {
+    model::OperatorId& known = rows.works_[work];
+    if (known.valid()) return known;
+    model::Operator row;
+    row.executable = kExecutable;
+    row.debugContext = program.debugContext;
+    row.kind = "pass";
+    row.stage = std::get<0>(work);
+    row.pass = std::get<1>(work);
+    row.block = meaning.block;
+    row.flops = static_cast<double>(std::get<2>(work));
+    row.bytes = base::Bytes(std::get<3>(work));
+    return known = recorder().add(row);
+  }
+
+  /// The wait that an event of our own exports states; none: the event is something else.
+  std::optional<StatedWait> waitOf(const TraceEvent& event, Ticks from, Ticks to) {
+    using enum model::WaitCause;
+    if (!trace.isOwnExport() || text(event.category) != "wait") return std::nullopt;
+    for (const model::WaitCause cause : {fill, drain, slowerStage, exchange, collective, host, update}) {
+      if (text(event.name) != model::toString(cause)) continue;
+      StatedWait wait{deviceOf(event.process), {}, from, to, cause};
+      wait.stage = event.indexOf(Argument::stage);
+      wait.pipelineCycle = event.indexOf(Argument::pipelineCycle);
+      wait.step = event.numberOf(Argument::step);
+      wait.placement = event.numberOf(Argument::waitsFor);
+      const std::string other = std::to_string(event.numberOf(Argument::waitsForPid));
+      for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
+        if (trace.tables.processes[id].key == other) wait.waitedForDevice = deviceOf(id);
+      return wait;
+    }
+    return std::nullopt;
+  }
+
+  /// Gives the pass its step, if the event is one: our own exports state the pass that a step belongs to.
+  bool addStepOfPass(const TraceEvent& event, const Meaning& meaning, model::DeviceId device,
+                     model::LaneId lane, Ticks from, Ticks to) {
+    const std::int64_t placement = event.numberOf(Argument::placement);
+    if (placement < 0 || !trace.isOwnExport() || !meaning.kind) return false;
+    const auto bytes = [&](Argument argument) {
+      return base::Bytes(std::max<std::int64_t>(event.numberOf(argument), 0));
+    };
+    return rows.passes_.add(
+        device, {placement, from, to - from, bytes(Argument::bytesIn), bytes(Argument::bytesOut), lane,
+                 programOf(device, event, meaning), *meaning.kind});
+  }
+
+  /// A device of an emulated run may stay idle, and then only its name is in the trace.
+  void addIdleDevices() {
+    if (!trace.isOwnExport()) return;
+    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
+      if (trace.tables.processes[id].name.find(" (emulated") != std::string::npos) {
+        deviceOf(id);
+        rows.emulated_ = true;
+      }
+  }
+
+  base::Status slice(const Slice& slice, const TraceEvent& event) {
+    if (const auto wait = waitOf(event, ticks(slice.start), ticks(slice.end))) {
+      ++rows.slices_;
+      ++rows.recognised_;
+      rows.last_ = std::max(rows.last_, wait->end);
+      rows.passes_.add(*wait);
+      return {};
+    }
+    const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
+    if (meaning.marksSummary) {
+      trace.tables.findings.add("An event repeats what others state, as a rule says, and is left out.");
+      return {};
+    }
+    const model::DeviceId device = deviceOf(event, meaning);
+    LaneRows& lane = laneOf(event, slice.lane, device, meaning);
+    const Ticks from = ticks(slice.start), to = ticks(slice.end);
+    PIPESCOPE_TRY(flows.addSlice(trace.launchOf(event), trace.isAccelerator(event.process), lane.lane, from));
+    ++rows.slices_;
+    engines.add(meaning, device);
+    rows.recognised_ += isRecognised(meaning) ? 1 : 0;
+    rows.last_ = std::max(rows.last_, to);
+    if (meaning.marksStep && meaning.step) steps.push_back({device, from, to, *meaning.step});
+    if (filter.accelerated()) {
+      if (!rows.passes_.recognised()) backwardKernels.add(event, meaning, {device, from, to});
+      launched.add(event, filter.kindOf(meaning, event) == model::StepKind::globalExchange,
+                   {device, lane.lane, from, to});
+    } else if (meaning.marksBackward) {
+      rows.passes_.addBackwardOperator({device, from, to});
+    }
+    const bool pass = filter.takes(meaning, event, slice.end);
+    if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
+    if (pass) {
+      RecordedPass first = filter.row(meaning, event, device, lane.lane, from, to);
+      first.program = programOf(device, event, meaning);
+      const bool collective = *meaning.pass == model::Pass::collective;
+      first.kind =
+          meaning.kind.value_or(collective ? model::StepKind::globalExchange : model::StepKind::compute);
+      const bool held = filter.accelerated() && launched.holds(event);
+      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(first)))
+        held ? launched.hold(std::move(row), event) : rows.passes_.add(std::move(row));
+      if (!held) return {};
+    }
+    if (filter.takesMessage(meaning, event)) {
+      RecordedPass side = filter.row(meaning, event, device, lane.lane, from, to);
+      side.statesPosting = !trace.isOwnExport();
+      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
+        rows.passes_.addMessage(std::move(row), sends);
+    }
+    if (const std::string group = filter.kernelGroupOf(meaning, event); !pass && !group.empty())
+      rows.passes_.addKernelCollective(group, {device, from, to});
+    if (addStepOfPass(event, meaning, device, lane.lane, from, to)) return {};
+    if (lane.steps.empty()) lane.start = from;
+    model::Step step;
+    step.lane = lane.lane;
+    step.offset = from - lane.start;
+    step.ticks = to - from;
+    // A slice of a host thread may hold anything, also waits.
+    const bool host = !trace.isAccelerator(event.process);
+    step.kind =
+        filter.kindOf(meaning, event).value_or(host ? model::StepKind::control : model::StepKind::compute);
+    step.program = programOf(device, event, meaning);
+    step.activeUnits = 1;
+    step.minTicks = step.maxTicks = step.ticks;
+    step.meanTicks = static_cast<double>(step.ticks.count);
+    setBytes(event, meaning, step);
+    lane.steps.push_back(step);
+    lane.end = to;
+    return {};
+  }
+
+  /// The bytes that a step of our own exports, or a copy between host and device, states.
+  static void setBytes(const TraceEvent& event, const Meaning& meaning, model::Step& step) {
+    const auto stated = [&](Argument argument) {
+      return base::Bytes(std::max<std::int64_t>(event.numberOf(argument), 0));
+    };
+    step.bytesIn = stated(Argument::bytesIn);
+    step.bytesOut = stated(Argument::bytesOut);
+    if (!meaning.copiesIn) return;
+    base::Bytes& copied = *meaning.copiesIn ? step.bytesIn : step.bytesOut;
+    copied = std::max(copied, stated(Argument::bytes));
+  }
+
+  base::Status flush(LaneRows& lane) {
+    if (lane.steps.empty()) return {};
+    model::Segment segment;
+    segment.executable = kExecutable;
+    segment.device = lane.device;
+    segment.lane = lane.lane;
+    segment.pass = model::Pass::other;
+    segment.ticks = lane.end - lane.start;
+    model::Placement placement;
+    placement.segment = recorder().add(segment);
+    placement.device = lane.device;
+    placement.start = lane.start;
+    placement.end = lane.end;
+    placement.run = model::RunId(0);
+    placement.pass = model::Pass::other;
+    recorder().add(placement);
+    for (model::Step& step : lane.steps) {
+      step.segment = placement.segment;
+      recorder().add(step);
+    }
+    lane.steps.clear();
+    return recorder().commitIfDue(true);
+  }
+
+  /// Our own exports name an arrow by the kind of its transfer. An arrow of another tool relates two events;
+  /// it is no evidence that anything moves.
+  model::TransferKind kindOf(const TraceEvent& event) const {
+    using enum model::TransferKind;
+    if (trace.isOwnExport())
+      for (const model::TransferKind kind : {activation, gradient, hostIn, hostOut, collective, remote})
+        if (text(event.name) == model::toString(kind)) return kind;
+    return arrow;
+  }
+
+  base::Status flow(const TraceEvent& event, std::size_t level) {
+    if (flows.isKnown(text(event.category))) return {};
+    const model::TransferKind kind = kindOf(event);
+    // The slices at both sides are the two sides of a message.
+    if (kind == model::TransferKind::activation || kind == model::TransferKind::gradient) return {};
+    TraceEvent end = event;
+    end.process = ProcessId(static_cast<std::int64_t>(level));
+    end.argumentCount = 0;
+    return flowEnds.add(end);
+  }
+  base::Status pairFlows();
+
+  void addSteps() {
+    std::vector<model::DeviceId> own;
+    for (const ProcessId accelerator : accelerators)
+      if (const auto device = devices.find(accelerator); device != devices.end())
+        own.push_back(device->second);
+    shareSteps(own, steps);
+    for (const RecordedStep& step : steps) rows.passes_.add(step);
+  }
+
+  void counter(const TraceEvent& event) {
+    model::CounterId& id = counters[{event.process, event.name}];
+    if (!id.valid()) {
+      model::Counter row;
+      row.executable = kExecutable;
+      row.device = deviceOf(event.process);
+      row.name = text(event.name);
+      id = recorder().add(row);
+    }
+    recorder().add(model::CounterSample{id, ticks(event.time), model::RunId(0), event.value});
+  }
+};
+
+model::DeviceId ProfileRows::addDevice(const std::string& name, const std::string& kind,
+                                       std::size_t clockGroup) {
+  model::Device device;
+  device.kind = kind;
+  device.name = name;
+  device.ticksPerSecond = kTicksPerSecond;
+  device.unitName = "engine";
+  ++devices_;
+  const model::DeviceId id = recorder_.add(device);
+  // The first lane of a device shows what the device waits for, so it is that of the recognised passes.
+  passes_.setLane(id, recorder_.add(model::Lane{
+                          {}, id, "passes", model::LaneRole::compute, model::ClockDomain::emulated}));
+  passes_.setClockGroup(id, clockGroup);
+  passes_.places().devices[id] = name;
+  return id;
+}
+
+base::Status ProfileRows::TraceRows::pairFlows() {
+  PIPESCOPE_TRY(flowEnds.visit([this](const TraceEvent& end) -> base::Status {
+    const auto level = static_cast<std::size_t>(end.process.value);
+    const auto lane = lanes.lower_bound({end.thread, level, model::DeviceId(), std::string()});
+    if (lane == lanes.end() || std::get<0>(lane->first) != end.thread || std::get<1>(lane->first) != level)
+      return {};
+    return flows.addFlow(end, lane->second.lane, ticks(end.time), kindOf(end));
+  }));
+  std::map<model::LaneId, model::DeviceId> deviceOf;
+  for (const auto& [key, lane] : lanes)
+    if (trace.isAccelerator(trace.tables.threads[std::get<0>(key)].process))
+      deviceOf[lane.lane] = lane.device;
+  return flows.write(recorder(), deviceOf);
+}
+
+base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
+                              base::Executor* executor, base::Progress& progress) {
+  TraceRows rows(*this, trace, devicePrefix, clock);
+  if (const auto ranks = trace.ranksOfRun()) {
+    ++ranks_;
+    ranksOfRun_ = std::max(ranksOfRun_, *ranks);
+  }
+  rows.addIdleDevices();
+  const std::size_t firstPass = passes_.passes().size();
+  const std::int64_t before = slices_;
+  const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
+    PIPESCOPE_TRY(goesOn(progress, slices_ - before, trace.events.size(), "arranging", trace.name));
+    return rows.slice(slice, event);
+  };
+  PIPESCOPE_TRY(visitSlices(
+      trace, trace.tables.findings, take, [&rows](const TraceEvent& event) { rows.counter(event); },
+      [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); },
+      rules_.usesAnnotations(), executor));
+  for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
+  rows.addSteps();
+  launchesOnly_ += rows.engines.leaveOutHosts(passes_.passes(), firstPass);
+  for (RecordedPass& pass : rows.launched.take(rows.steps)) passes_.add(std::move(pass));
+  launchesOnly_ += rows.filter.launchesOnly() + rows.launched.unrelated();
+  for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
+    passes_.addBackwardOperator(stretch);
+  return rows.pairFlows();
+}
+
+void ProfileRows::addInferred() {
+  const auto note = [&](std::string text) {
+    recorder_.add(model::Diagnostic{model::Severity::info, "inferred", std::move(text), {}, {}});
+  };
+  const PassCoverage& coverage = passes_.coverage();
+  if (launchesOnly_ > 0)
+    note(fmt::format(
+        "{} passes are marked on a host whose times are those of launches, and the trace does not tell which "
+        "kernels of an accelerator they launch (args.correlation), so they are left out.",
+        launchesOnly_));
+  if (coverage.proposedPasses > 0)
+    note(fmt::format(
+        "No rule recognises passes, so {} passes and their stages are proposed from the sends and "
+        "receives of the ranks and from the operators of the backward pass between them: they are "
+        "inferred. Name the passes with --rules to be sure.",
+        coverage.proposedPasses));
+  else if (coverage.inferredStages > 0)
+    note(
+        fmt::format("The stages of {} passes are inferred from the messages between the ranks and from the "
+                    "order of the ranks, because the trace does not state them.",
+                    coverage.inferredStages));
+  if (coverage.inferredSteps > 1)
+    note(
+        fmt::format("The trace marks no training steps. {} steps are inferred: between them each device has "
+                    "computed as many "
+                    "backward as forward passes, and all devices are idle.",
+                    coverage.inferredSteps));
+  if (coverage.stepsUnknown)
+    note(
+        "The trace marks no training steps, and its passes do not tell them: it begins or ends within a "
+        "step, or no "
+        "pause of all devices divides the steps. Figures of steps are left out. Mark the steps, or name them "
+        "with "
+        "--rules (marks = \"step\").");
+  if (coverage.unplacedPasses > 0)
+    note(
+        fmt::format("The stages of {} passes are not known, because the trace does not state them and the "
+                    "traces of ranks "
+                    "that exchange messages with the recorded ones are missing: import the traces of all "
+                    "ranks of a replica "
+                    "together, or state the stages with --rules.",
+                    coverage.unplacedPasses));
+  if (coverage.inferredChunks > 0)
+    note(fmt::format(
+        "The chunks of the model of {} passes are inferred from the numbers of passes and messages, because "
+        "the trace does not state them.",
+        coverage.inferredChunks));
+  if (coverage.dividedPasses > 0)
+    note(
+        fmt::format("{} passes share the time of one event with another pass. It is divided in the ratio of "
+                    "the mean lengths "
+                    "that these passes have alone, which is inferred.",
+                    coverage.dividedPasses));
+  if (coverage.leftOutMessages > 0)
+    note(
+        fmt::format("The traces hold {} sends and receives, which are too many to relate them to passes: "
+                    "waits are told by the "
+                    "ends of passes alone. Import fewer ranks with --ranks, or a shorter trace.",
+                    coverage.leftOutMessages));
+  if (coverage.inferredMessages > 0)
+    note(fmt::format(
+        "The passes of {} sends and receives are inferred from the passes before and behind them, "
+        "because the trace does not state them.",
+        coverage.inferredMessages));
+}
+
+base::Status ProfileRows::end(const std::string& source, Picoseconds zero) {
+  passes_.splitThreads([&](const std::string& name, model::DeviceId process) {
+    return addDevice(name, "process", passes_.clockGroupOf(process));
+  });
+  PIPESCOPE_TRY(passes_.write(recorder_));
+  addInferred();
+  recorder_.add(model::Property{"tool_version", base::version()});
+  recorder_.add(model::Property{"imported_from", source});
+  recorder_.add(model::Property{"times", "recorded by another tool"});
+  if (emulated_) recorder_.add(model::Property{"iterations", "fill the call"});
+  const PassCoverage& coverage = passes_.coverage();
+  const std::pair<const char*, std::int64_t> counts[] = {
+      {"coverage_slices", slices_},
+      {"coverage_recognised_slices", recognised_},
+      {"coverage_ranks", ranks_},
+      {"coverage_ranks_of_run", ranksOfRun_},
+      {"coverage_messages", coverage.messages},
+      {"coverage_paired_messages", coverage.pairedMessages},
+      {"coverage_inferred_messages", coverage.inferredMessages + coverage.leftOutMessages},
+      {"coverage_inferred_stages", coverage.inferredStages},
+      {"coverage_collectives", coverage.collectives},
+      {"coverage_matched_collectives", coverage.matchedCollectives}};
+  for (const auto& [key, count] : counts) recorder_.add(model::Property{key, std::to_string(count)});
+  recorder_.add(model::Property{"trace_zero_picoseconds", fmt::format("{}", zero)});
+  recorder_.add(model::Target{"imported", "imported", "a trace that another tool recorded", devices_,
+                              passes_.devicesWithStage(), model::TickMeaning::time});
+  model::Run run;
+  run.executable = kExecutable;
+  run.name = "trace";
+  run.end = last_;
+  recorder_.add(run);
+  return {};
+}
+
+}  // namespace pipescope::importing

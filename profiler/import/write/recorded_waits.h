@@ -1,0 +1,54 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "profiler/import/recognise/recorded_pass.h"
+#include "profiler/record/recorder.h"
+
+namespace pipescope::importing {
+
+/// Where the input of a pass comes from. Indices of passes, sends and receives; none: not known, or none.
+struct PassInput {
+  std::optional<std::size_t> producer;  ///< on another device
+  std::optional<std::size_t> send, receive;
+};
+
+/// A collective on one of its ranks.
+struct RecordedCollective {
+  model::DeviceId device;
+  base::Ticks start, end;
+  std::optional<std::size_t> lastBefore;  ///< the pass that ended last before it, over all its ranks
+};
+
+/// What is known of a recorded run. Passes are ordered by start, and so are collectives.
+struct RecordedRun {
+  const std::vector<RecordedPass>&passes, &sends, &receives;
+  const std::vector<std::int32_t>& iterations;  ///< of each pass
+  std::int64_t firstPlacement = 0;              ///< id of the placement of passes[0]
+  std::vector<RecordedCollective> collectives;
+  std::vector<PassInput> inputs;  ///< of each pass
+  /// Devices whose times can be compared have the same group; 0 if none is stated.
+  std::map<model::DeviceId, std::size_t> clockGroups;
+};
+
+/// Writes the gaps between the passes of each device, with their causes. Of a gap before a pass whose input
+/// comes in a message,
+/// - before the receive is posted, the device's own sends take the time until their receiver is ready (slower
+///   stage, names the receiver's device and no pass: a late receiver) and then the transfer (exchange);
+/// - otherwise, until the message is sent, the device waits for the pass that makes it (slower stage, or
+/// fill:
+///   a late sender), even if the receive is posted later, because nothing would have come earlier;
+/// - from then until the receive is posted, the host does something else (host);
+/// - until the message is received, for the transfer (exchange), and until the pass begins, for the host
+///   again.
+/// Without messages the end of the pass that makes the input divides the gap. If the trace of the sender is
+/// missing, the device waits from the receive's start to its end (exchange that names no device). Before its
+/// first pass a device waits since the first pass of the run. After its last pass of a training step it
+/// drains until the last pass of the step has ended. A gap during or before a collective waits for the rank
+/// that was last to begin it.
+base::Status writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
+
+}  // namespace pipescope::importing

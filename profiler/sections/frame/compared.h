@@ -1,0 +1,46 @@
+#pragma once
+// Quantities of two profiles side by side.
+#include <optional>
+
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
+
+namespace pipescope::sections {
+
+/// The reports of one of the two profiles.
+struct ComparedSide {
+  const analysis::Execution& execution;
+  const analysis::StagesReport& stages;
+  const analysis::Memory& memory;
+  bool ran = false;
+  /// Ticks of the comparison in one tick of the profile. It differs from 1 if the clocks differ.
+  double scale = 1;
+};
+
+using Wanted = std::optional<double>;  ///< nothing: the profile has no such figure
+
+inline Cell comparedCell(const Wanted& value) {
+  return value ? Cell(*value) : Cell();
+}
+
+/// A quantity of both profiles. Without a value on one side there is no change.
+struct Compared {
+  Wanted before, after;
+
+  Cell delta() const { return before && after ? Cell(*after - *before) : Cell(); }
+  Cell relative() const {
+    return before && after && *before > 0 ? Cell((*after - *before) / *before) : Cell();
+  }
+  bool any() const { return before.value_or(0) != 0 || after.value_or(0) != 0; }
+};
+
+/// Asks both sides for the same quantity.
+template <class Value>
+Compared compared(const ComparedSide& before, const ComparedSide& after, Value&& value) {
+  return {value(before), value(after)};
+}
+
+}  // namespace pipescope::sections

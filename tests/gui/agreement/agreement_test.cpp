@@ -1,0 +1,147 @@
+// Runs each sample and compares the figures that several sections and pages show: step time, busy and idle
+// time, compute share, critical path, memory, limiting stage, and bytes sent and received. Every new sample
+// takes part.
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+
+#include "agreement_figures.h"
+#include "profiler/import/trace_import.h"
+#include "profiler/record/memory_profile.h"
+#include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/range_table.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+
+using base::Ticks;
+
+/// Names the sample in lists of tests.
+void PrintTo(const Sample& sample, std::ostream* out) {
+  *out << sample.name;
+}
+
+namespace {
+
+std::vector<Sample> allSamples() {
+  std::vector<Sample> samples;
+  const std::filesystem::path folder = std::string(PIPESCOPE_SOURCE_DIR) + "/samples";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".toml")
+      samples.push_back({entry.path().parent_path().filename().string() + "_" + entry.path().stem().string(),
+                         entry.path().string()});
+  }
+  std::ranges::sort(samples, {}, &Sample::name);
+  return samples;
+}
+class Agreement : public WindowTest, public ::testing::WithParamInterface<Sample> {
+ protected:
+  QString cardValue(const QString& caption) const {
+    for (pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
+      if (card->caption() == caption) return card->value();
+    }
+    return {};
+  }
+  QString fact(const QString& label) const {
+    for (pages::FactGrid* grid : window->currentPage()->findChildren<pages::FactGrid*>()) {
+      if (!grid->value(label).isEmpty()) return grid->value(label);
+    }
+    return {};
+  }
+};
+
+/// The unit in which a new window shows times.
+geometry::TimeScale scaleOf(const analysis::Catalog& catalog) {
+  const std::int64_t ticks = catalog.timebase({}).ticksPerSecond;
+  switch (catalog.target.tickMeaning) {
+    case model::TickMeaning::time:
+      return {geometry::TimeUnit::time, ticks};
+    case model::TickMeaning::cost:
+      return {geometry::TimeUnit::costUnits, ticks};
+    case model::TickMeaning::clockCycle:
+      break;
+  }
+  return {geometry::TimeUnit::cycles, ticks};
+}
+
+TEST_P(Agreement, SectionsAndPageModelsShowTheSameFigures) {
+  const auto recorded = record(GetParam());
+  ASSERT_NE(recorded, nullptr);
+  for (const model::Executable& executable : recorded->catalog->executables) {
+    const Figures figures(*recorded, executable.id);
+    SCOPED_TRACE(executable.name);
+    expectMemoryAgrees(figures);
+    expectAddressesAgree(figures);
+    if (!figures.ran()) continue;
+    expectStepTimesAgree(figures);
+    expectBusyAgrees(figures);
+    expectTimesOfDevicesAgree(figures);
+    expectWaitsAgree(figures);
+    expectEnginesAgree(figures);
+    expectPathsAgree(figures);
+    expectLimitingStagesAgree(figures);
+    expectBytesAgree(figures);
+    expectOperationsAgree(figures);
+    expectGraphAgrees(figures);
+    expectInsightsAgree(figures);
+    expectProgramsAgree(figures);
+    expectCopiesAgree(figures);
+    expectLaunchesAgree(figures);
+    expectRecordedStepAgrees(figures);
+  }
+}
+
+/// A pipeline that another tool recorded. Not all of its idle time has a known cause.
+TEST(ImportedAgreement, SectionsAndPageModelsShowTheSameFigures) {
+  auto profile = std::make_shared<record::MemoryProfile>();
+  record::Recorder recorder(*profile);
+  importing::ImportRequest request;
+  request.paths = {std::string(PIPESCOPE_SOURCE_DIR) + "/tests/unit/analysis/data/slow_worker.json.gz"};
+  request.temporaryFolder = std::filesystem::temp_directory_path();
+  base::SilentProgress progress;
+  const auto imported = importing::importTraces(request, recorder, progress);
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  const Recorded recorded{profile, analysis::loadCatalog(*profile).value()};
+  const Figures figures(recorded, recorded.catalog->executables.front().id);
+  ASSERT_TRUE(figures.ran());
+  expectStepTimesAgree(figures);
+  expectBusyAgrees(figures);
+  expectWaitsAgree(figures);
+  expectEnginesAgree(figures);
+  expectPathsAgree(figures);
+}
+
+TEST_P(Agreement, PagesShowTheFiguresOfTheSections) {
+  const auto recorded = record(GetParam());
+  ASSERT_NE(recorded, nullptr);
+  const Figures figures(*recorded, recorded->catalog->executables.front().id);
+  ASSERT_TRUE(figures.ran());
+  open(recorded->source, QStringLiteral("summary"));
+  const QString limiting = cardValue(QStringLiteral("Limiting stage"));
+  EXPECT_FALSE(limiting.isEmpty());
+  showPage(QStringLiteral("stages"));
+  EXPECT_EQ(cardValue(QStringLiteral("Limiting stage")), limiting);
+  EXPECT_EQ(cardValue(QStringLiteral("Bubble")),
+            QString::fromStdString(sections::formatCell(figures["summary"]["bubble_fraction"].get<double>(),
+                                                        sections::Format::fraction)));
+  showPage(QStringLiteral("pipeline"));
+  const geometry::TimeScale scale = scaleOf(figures.catalog());
+  const auto time = [&](Ticks ticks) { return QString::fromStdString(formatDuration(ticks, scale)); };
+  const analysis::PipelineGrid& first = figures.grids().front();
+  EXPECT_EQ(fact(QStringLiteral("Step time")), time(figures.trace().iterations.front().length()));
+  EXPECT_EQ(fact(QStringLiteral("Flush")), time(first.end - first.start));
+  EXPECT_EQ(fact(QStringLiteral("Critical path")), fact(QStringLiteral("Step time")));
+  showPage(QStringLiteral("trace"));
+  const auto* ranges = window->currentPage()->findChild<pages::RangeTable*>();
+  ASSERT_NE(ranges, nullptr);
+  ASSERT_TRUE(waitFor([&] { return !ranges->ranges()->rows().empty(); }));
+  for (const analysis::RangeStatistics& row : ranges->ranges()->rows())
+    EXPECT_EQ(row.total, figures.trace().iterations.front().length()) << "the trace opens on an iteration";
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, Agreement, ::testing::ValuesIn(allSamples()),
+                         [](const auto& sample) { return sample.param.name; });
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,265 @@
+#include "views/pages/parts/charts/curve_chart.h"
+
+#include <qwt_plot_canvas.h>
+#include <qwt_plot_marker.h>
+#include <qwt_scale_draw.h>
+#include <qwt_scale_engine.h>
+#include <qwt_scale_map.h>
+#include <qwt_text.h>
+
+#include <QFontMetricsF>
+#include <QPainter>
+#include <QPainterPath>
+#include <algorithm>
+#include <cmath>
+
+#include "views/timeline/painters/shapes_painter.h"
+
+namespace pipescope::pages {
+
+using shell::Ui;
+
+namespace {
+constexpr double kCurveChartFewest = 8;  ///< samples that are visible at the deepest zoom
+constexpr double kDot = 3.5;
+
+/// Calls and iterations count from 1, so the ticks stand at round numbers of these.
+class CountEngine : public QwtLinearScaleEngine {
+ public:
+  QwtScaleDiv divideScale(double from, double to, int major, int minor, double step) const override {
+    QwtScaleDiv div = QwtLinearScaleEngine::divideScale(from + 1, to + 1, major, minor, step);
+    for (const int type : {QwtScaleDiv::MinorTick, QwtScaleDiv::MediumTick, QwtScaleDiv::MajorTick}) {
+      QList<double> ticks = div.ticks(type);
+      for (double& tick : ticks) tick -= 1;
+      div.setTicks(type, ticks);
+    }
+    div.setInterval(from, to);
+    return div;
+  }
+};
+class CountScale : public QwtScaleDraw {
+ public:
+  QwtText label(double value) const override { return QwtScaleDraw::label(value + 1); }
+};
+
+/// Fractions are shown as elsewhere.
+class PercentScale : public QwtScaleDraw {
+ public:
+  QwtText label(double value) const override { return QStringLiteral("%1 %").arg(100 * value); }
+};
+}  // namespace
+
+class CurveChart::CurveItem : public QwtPlotItem {
+ public:
+  explicit CurveItem(CurveChart& chart) : chart_(chart) { setZ(10); }
+
+  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap,
+            const QRectF& canvas) const override {
+    if (chart_.other_)
+      drawSeries(*painter, xMap, yMap, canvas, *chart_.other_, chart_.palette_.ui(shell::Ui::muted));
+    if (chart_.series_)
+      drawSeries(*painter, xMap, yMap, canvas, *chart_.series_, chart_.palette_.ui(shell::Ui::accent));
+    painter->setFont(timeline::LabelFont(chart_.font()).font());
+    for (const Name& name : namesAt(yMap, canvas)) {
+      painter->setPen(name.colour);
+      painter->drawText(name.box, Qt::AlignLeft | Qt::AlignVCenter, name.text);
+    }
+  }
+
+  struct Name {
+    QString text;
+    QColor colour;
+    QRectF box;
+  };
+
+  /// The names of two curves stand above their first points. Where both would meet, as those of equal curves
+  /// do, the second one follows the first.
+  std::vector<Name> namesAt(const QwtScaleMap& yMap, const QRectF& canvas) const {
+    constexpr double kLeft = 6, kHeight = 14, kAbove = 2, kBetween = 10;
+    std::vector<Name> names;
+    if (!chart_.other_ || !chart_.series_) return names;
+    const QFontMetricsF metrics(timeline::LabelFont(chart_.font()).font());
+    const auto add = [&](const analysis::CounterSeries& series, const QString& text, Ui colour) {
+      if (series.points.empty()) return;
+      const double above = yMap.transform(series.points.front().last) - kAbove - kHeight;
+      QRectF box(canvas.left() + kLeft, std::max(canvas.top(), above), metrics.horizontalAdvance(text) + 1,
+                 kHeight);
+      if (!names.empty() && names.front().box.intersects(box))
+        box.moveLeft(names.front().box.right() + kBetween);
+      names.push_back({text, chart_.palette_.ui(colour), box});
+    };
+    add(*chart_.other_, tr("source"), Ui::muted);
+    add(*chart_.series_, tr("target"), Ui::accent);
+    return names;
+  }
+
+ private:
+  void drawSeries(QPainter& painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas,
+                  const analysis::CounterSeries& series, const QColor& colour) const {
+    const auto& points = series.points;
+    // For each column of pixels: the last value before it, the smallest and the largest in it, and the last.
+    QPainterPath path;
+    bool begun = false;
+    const auto lineTo = [&](double x, double y) {
+      begun ? path.lineTo(x, y) : path.moveTo(x, y);
+      begun = true;
+    };
+    const auto first = std::partition_point(points.begin(), points.end(), [&](const auto& point) {
+      return static_cast<double>(point.index + point.count) < chart_.range().first;
+    });
+    int column = -1;
+    double low = 0, high = 0, last = 0;
+    const auto flush = [&] {
+      if (column < 0) return;
+      const double x = column + 0.5;
+      if (high > low) lineTo(x, yMap.transform(high)), lineTo(x, yMap.transform(low));
+      lineTo(x, yMap.transform(last));
+    };
+    for (auto point = first == points.begin() ? first : std::prev(first); point != points.end(); ++point) {
+      const double x = xMap.transform(static_cast<double>(point->index));
+      const int here = static_cast<int>(std::floor(x));
+      if (here != column) {
+        flush();
+        column = std::max(0, here);
+        low = point->smallest, high = point->largest;
+      }
+      low = std::min(low, point->smallest);
+      high = std::max(high, point->largest);
+      last = point->last;
+      if (x > canvas.right()) break;
+    }
+    flush();
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(colour, 1.6));
+    painter.drawPath(path);
+    if (points.size() == 1) {  // one point makes no line
+      painter.setBrush(colour);
+      painter.drawEllipse(
+          QPointF(xMap.transform(static_cast<double>(points[0].index)), yMap.transform(points[0].last)), kDot,
+          kDot);
+    }
+    painter.restore();
+  }
+
+  const CurveChart& chart_;
+};
+
+CurveChart::CurveChart(const shell::Palette& palette, QWidget* parent)
+    : RangePlot(palette, parent), curve_(new CurveItem(*this)), mark_(new QwtPlotMarker) {
+  static_cast<QwtPlotCanvas*>(canvas())->setPaintAttribute(QwtPlotCanvas::BackingStore, false);
+  curve_->attach(this);
+  setAxisScaleEngine(xBottom, new CountEngine);
+  setAxisScaleDraw(xBottom, new CountScale);
+  mark_->setLineStyle(QwtPlotMarker::VLine);
+  mark_->setVisible(false);
+  mark_->setZ(20);
+  mark_->attach(this);
+  setMinimumHeight(150);
+  follow();
+}
+
+CurveChart::~CurveChart() = default;
+
+void CurveChart::setLeastHeight(int pixels) {
+  leastHeight_ = pixels;
+  setFixedHeight(pixels);
+}
+
+shell::Growing::Heights CurveChart::heights() const {
+  constexpr int kShape = 2;  // a curve is twice as wide as it is high
+  if (leastHeight_ == 0) return {};
+  return {leastHeight_, std::max(leastHeight_, width() / kShape), minimumHeight()};
+}
+
+void CurveChart::growTo(int height) {
+  setFixedHeight(height);
+}
+
+void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series, const QString& indices) {
+  series_ = std::move(series);
+  const bool percent = series_ && series_->counter.unit == "fraction";
+  if (percent != percent_) {
+    percent_ = percent;
+    setAxisScaleDraw(yLeft, percent ? new PercentScale : new QwtScaleDraw);
+    follow();
+  }
+  QwtText title(indices);
+  title.setFont(timeline::LabelFont(font()).font());
+  title.setColor(palette_.ui(Ui::muted));
+  setAxisTitle(xBottom, title);
+  showAll();
+}
+
+/// Shows all values of one profile or of both.
+void CurveChart::showAll() {
+  if (!series_) return replot();
+  double low = std::min(0.0, series_->smallest), high = series_->largest;
+  std::int64_t samples = series_->samples;
+  if (other_) {
+    low = std::min(low, other_->smallest);
+    high = std::max(high, other_->largest);
+    samples = std::max(samples, other_->samples);
+  }
+  high = std::max(high, low + 1e-12);
+  setAxisScale(yLeft, low, high + (high - low) * 0.06);
+  setWhole(static_cast<double>(std::max<std::int64_t>(1, samples - 1)), kCurveChartFewest);
+  setRange(0, whole());
+}
+
+QString CurveChart::besideName() const {
+  return series_ ? QString::fromStdString(series_->counter.name) : QString();
+}
+
+void CurveChart::showBeside(const shell::Beside* source, const shell::BesideTerms&) {
+  const auto* chart = dynamic_cast<const CurveChart*>(source);
+  const auto other = chart == nullptr ? nullptr : chart->series_;
+  if (other == other_) return;
+  other_ = other;
+  showAll();
+}
+
+std::vector<QRectF> CurveChart::nameBoxes() const {
+  std::vector<QRectF> boxes;
+  for (const auto& name : curve_->namesAt(canvasMap(yLeft), canvas()->contentsRect()))
+    boxes.push_back(name.box);
+  return boxes;
+}
+
+void CurveChart::follow() {
+  RangePlot::follow();
+  mark_->setLinePen(palette_.ui(Ui::muted), 1, Qt::DashLine);
+  replot();
+}
+
+double CurveChart::tickStep(double span) const {
+  constexpr double kFewSamples = 10;  // from there on, Qwt chooses whole numbers
+  return span <= kFewSamples ? 1 : 0;
+}
+
+int CurveChart::pointNear(int x) const {
+  if (!series_ || series_->points.empty()) return -1;
+  const double index = invTransform(xBottom, x);
+  const auto after =
+      std::partition_point(series_->points.begin(), series_->points.end(),
+                           [&](const auto& point) { return static_cast<double>(point.index) <= index; });
+  return static_cast<int>(std::max<std::ptrdiff_t>(0, after - series_->points.begin() - 1));
+}
+
+void CurveChart::pointedAt(const QPoint& position) {
+  const int point = pointNear(position.x());
+  mark_->setVisible(point >= 0);
+  if (point >= 0)
+    mark_->setValue(static_cast<double>(series_->points[static_cast<std::size_t>(point)].index), 0);
+  replot();
+  Q_EMIT hovered(point);
+}
+
+void CurveChart::pointerLeft() {
+  mark_->setVisible(false);
+  replot();
+  Q_EMIT hovered(-1);
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "profiler/analysis/pipeline/counters.h"
+#include "profiler/geometry/colour_role.h"
+#include "views/pages/parts/charts/range_plot.h"
+#include "views/shell/beside.h"
+#include "views/shell/growing.h"
+
+class QwtPlotMarker;
+
+namespace pipescope::pages {
+
+/// A counter against the number of its samples, which count from 1. In each column of pixels the line covers
+/// all values from the smallest to the largest. In a comparison, a second line is the counter of the other
+/// profile.
+class CurveChart : public RangePlot, public shell::Beside, public shell::Growing {
+  Q_OBJECT
+
+ public:
+  explicit CurveChart(const shell::Palette& palette, QWidget* parent = nullptr);
+  ~CurveChart() override;
+
+  void setSeries(std::shared_ptr<const analysis::CounterSeries> series, const QString& indices);
+  const analysis::CounterSeries* series() const { return series_.get(); }
+  /// Fixes the height from which the chart grows, up to a good shape for its width.
+  void setLeastHeight(int pixels);
+  Heights heights() const override;
+  void growTo(int height) override;
+  QString besideName() const override;
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
+  const analysis::CounterSeries* other() const { return other_.get(); }
+  /// In a comparison, where the names of the two curves stand on the canvas.
+  std::vector<QRectF> nameBoxes() const;
+
+ Q_SIGNALS:
+  void hovered(int point);  ///< index of a point of the series; −1: none
+
+ protected:
+  void follow() override;
+  /// Between calls or iterations there is nothing.
+  double tickStep(double span) const override;
+  void pointedAt(const QPoint& position) override;
+  void pointerLeft() override;
+
+ private:
+  class CurveItem;
+  int pointNear(int x) const;
+  void showAll();
+
+  std::shared_ptr<const analysis::CounterSeries> series_, other_;  ///< other_: of the other profile
+  int leastHeight_ = 0;
+  bool percent_ = false;  ///< the axis shows fractions as percentages
+  CurveItem* curve_;
+  QwtPlotMarker* mark_;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,19 @@
+#pragma once
+// The legends of the timeline and of the pipeline: every colour that is drawn.
+#include <vector>
+
+#include "profiler/geometry/timeline/pipeline_scene.h"
+#include "profiler/geometry/timeline/timeline_layout.h"
+#include "views/timeline/legend.h"
+
+namespace pipescope::pages {
+
+std::vector<timeline::LegendEntry> timelineLegend(const geometry::TimelineModel& model,
+                                                  const geometry::TimelineOptions& options);
+
+/// `marks` may be null.
+std::vector<timeline::LegendEntry> pipelineLegend(const analysis::PipelineGrid& grid,
+                                                  const geometry::PipelineOptions& options,
+                                                  const geometry::PipelineMarks* marks);
+
+}  // namespace pipescope::pages

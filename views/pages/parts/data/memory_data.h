@@ -1,0 +1,58 @@
+#pragma once
+// The content of the memory page, collected on a worker: bytes of each unit, in layers.
+#include <QString>
+#include <vector>
+
+#include "profiler/geometry/colour_role.h"
+#include "profiler/sections/frame/section.h"
+
+namespace pipescope::pages {
+
+enum class MemoryBreakdown { none, category, region, liveness };
+
+/// A memory space that holds something.
+struct ShownSpace {
+  model::MemorySpaceId id;
+  model::DeviceId device;
+  QString name;
+  std::string kind;
+  std::int64_t units = 0, bytesPerUnit = 0;
+};
+
+struct MemoryLayer {
+  QString name;
+  geometry::ColourRole role;
+  std::vector<std::int64_t> values;
+};
+
+struct MemoryData {
+  std::vector<ShownSpace> spaces;   ///< the spaces that users can choose
+  std::vector<ShownSpace> shown;    ///< the spaces in the chart, one after another
+  std::vector<MemoryLayer> layers;  ///< layers with a value for each unit of the shown spaces
+  std::size_t units = 0;            ///< of all spaces that are shown
+  /// The name of a unit with its device. It is made when it is shown, because there may be very many.
+  QString nameOf(std::size_t unit) const;
+  std::vector<std::int64_t> used, spans;  ///< bytes used and address span of each unit
+  sections::SectionTable table, allSpaces;
+  std::vector<geometry::ColourRole> marks;  ///< colours of the rows of `table`
+  std::int64_t capacity = 0;                ///< bytes that a unit can hold
+  std::string unitName;
+};
+
+struct MemoryChoice {
+  model::MemorySpaceId space;  ///< none: all
+  MemoryBreakdown breakdown = MemoryBreakdown::category;
+  bool gaps = false;  ///< true: the address span instead of the bytes used
+};
+
+/// What the chosen units hold, by layer, or all units if none is chosen.
+sections::SectionTable breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
+
+base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
+
+/// Writes "tile_memory" for people.
+QString memoryWords(const std::string& kind);
+/// What a column of the chart stands for: a tile, or a device whose memory is in one piece.
+std::string memoryUnit(const std::string& unitName);
+
+}  // namespace pipescope::pages

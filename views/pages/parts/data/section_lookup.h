@@ -1,0 +1,26 @@
+#pragma once
+// Finds parts of a report section by their keys.
+#include <QString>
+#include <string_view>
+
+#include "profiler/sections/frame/section.h"
+
+namespace pipescope::pages {
+
+/// Makes the section of this name.
+base::Result<sections::Section> sectionNamed(std::string_view name, const sections::Context& context);
+/// Null: the section has no such table.
+const sections::SectionTable* tableNamed(const sections::Section& section, std::string_view key);
+/// Null: the section has no such fact.
+const sections::Fact* factNamed(const sections::Section& section, std::string_view key);
+/// The position of a column; a table without it is a fault of the program.
+std::size_t columnNamed(const sections::SectionTable& table, std::string_view key);
+
+/// The cell as a number; 0 if it has no value.
+double numberIn(const sections::Cell& cell);
+/// The value of a fact as a number; 0 if it has no value.
+double numberIn(const sections::Section& section, std::string_view fact);
+/// The cell as words; empty if it has none.
+QString wordsIn(const sections::Cell& cell);
+
+}  // namespace pipescope::pages

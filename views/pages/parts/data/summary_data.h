@@ -1,0 +1,33 @@
+#pragma once
+// What the page Summary shows. It is read from the profile on a worker.
+#include <memory>
+#include <vector>
+
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/geometry/timeline/time_axis.h"
+#include "profiler/sections/frame/reports.h"
+#include "views/pages/parts/layout/facts.h"
+
+namespace pipescope::pages {
+
+struct SummaryData {
+  sections::Section section;
+  sections::Section options, bands;
+  sections::SectionTable figures;
+  sections::SectionTable overflow, advice;  ///< without rows where the model fits
+  analysis::Memory memory;
+  analysis::Execution execution;
+  std::shared_ptr<const analysis::StagesReport> stages;
+  sections::SectionTable engines;
+  geometry::TimeScale scale;
+  bool ran = false;
+};
+
+base::Result<SummaryData> collectSummaryPage(const sections::Context& context);
+
+/// Describes the system that the profile was made for, and the profile itself.
+std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog);
+
+}  // namespace pipescope::pages

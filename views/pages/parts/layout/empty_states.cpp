@@ -1,0 +1,42 @@
+#include "views/pages/parts/layout/empty_states.h"
+
+#include <algorithm>
+
+#include "views/pages/parts/data/text.h"
+
+namespace pipescope::pages {
+
+QString whyNoMemory(const analysis::Catalog& catalog) {
+  if (catalog.measured())
+    return tr(
+        "The imported trace does not say what is in memory. The page Trace draws what it counts "
+        "over time, such as allocated memory.");
+  return catalog.memorySpaces.empty()
+             ? tr("Memory is not modelled for this system: its costs come from the configuration. Emulate an "
+                  "IPU or a Gaudi system to see memory.")
+             : tr("This profile holds no memory for the executable.");
+}
+
+QString whyNoLiveness(const analysis::Catalog& catalog) {
+  if (catalog.measured()) return tr("The imported trace does not say what is live when.");
+  return catalog.memorySpaces.empty()
+             ? tr("Liveness is not modelled for this system: its costs come from the configuration. Emulate "
+                  "an IPU or a Gaudi system to see what is live when.")
+             : tr("This profile holds no liveness for the executable.");
+}
+
+QString whyNoLoss(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  if (catalog.measured()) return tr("The imported trace records no loss.");
+  if (catalog.target.tickMeaning == model::TickMeaning::cost)
+    return tr("There is no loss, because only the costs of the stages are given and nothing is trained.");
+  const model::Executable* row = catalog.executable(executable);
+  if (row == nullptr || row->kind != model::ExecutableKind::training)
+    return tr("This executable does not train. Choose a training executable above.");
+  const auto& options = catalog.configuration;
+  const auto numerics = std::ranges::find(options, "execution.numerics", &model::ConfigurationEntry::path);
+  if (numerics != options.end() && numerics->value == "false")
+    return tr("There is no loss, because the run had no numerics (execution.numerics is false).");
+  return tr("No loss has been recorded, because no call has ended yet.");
+}
+
+}  // namespace pipescope::pages

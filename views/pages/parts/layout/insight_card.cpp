@@ -1,0 +1,248 @@
+#include "views/pages/parts/layout/insight_card.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/shell/look/icons.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Cell;
+using sections::Format;
+using shell::Ui;
+
+constexpr int kInsightIcon = 20, kGainWidth = 250, kMostGain = 480, kSentencesShare = 3;
+constexpr double kGainSize = 1.8, kUnknownGainSize = 1.2;  ///< times the usual size of texts
+constexpr int kWidestSentences =
+    1'000;  ///< a gain that is farther away is not read together with its finding
+
+/// The section "execution" has no page of its own: the trace shows what it reports.
+QString pageOf(const QString& section) {
+  return section == QLatin1String("execution") ? QStringLiteral("trace") : section;
+}
+
+QLabel* wrappedLabel(const QString& words, QWidget* parent) {
+  auto* label = new QLabel(words, parent);
+  label->setTextFormat(Qt::PlainText);
+  label->setWordWrap(true);
+  label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  return label;
+}
+
+class InsightReader {
+ public:
+  InsightReader(const sections::SectionTable& table, const analysis::Catalog& catalog)
+      : table_(table), catalog_(catalog) {}
+
+  ShownInsight read(std::size_t row) const {
+    const auto& cells = table_.rows[row];
+    const auto cell = [&](const char* key) -> const Cell& { return cells[columnNamed(table_, key)]; };
+    ShownInsight shown;
+    shown.rank = static_cast<int>(row) + 1;
+    shown.rule = wordsIn(cell("rule"));
+    shown.what = wordsIn(cell("what"));
+    shown.advice = wordsIn(cell("advice"));
+    shown.changes = wordsIn(cell("changes"));
+    shown.gainReason = wordsIn(cell("gain_reason"));
+    shown.severe = numberIn(cell("severe")) != 0 || cell("severe") == Cell(true);
+    const auto [figure, threshold] = toldApart(numberIn(cell("figure")), numberIn(cell("threshold")));
+    shown.figure = tr("%1: %2; the threshold is %3").arg(wordsIn(cell("figure_meaning")), figure, threshold);
+    shown.share = numberIn(cell("step_share"));
+    readGain(cell("gain_fraction"), shown);
+    readPlace(cell("page"), cell("stage"), cell("device"), cell("from_cycles"), shown);
+    return shown;
+  }
+
+ private:
+  static void readGain(const Cell& gain, ShownInsight& shown) {
+    constexpr double kWorthwhile = 0.01;  // analysis::kWorthwhileGain
+    if (std::holds_alternative<std::monostate>(gain)) return;
+    const double value = numberIn(gain);
+    shown.gain = (value > 0 ? QStringLiteral("+") : QString()) + text(formatCell(gain, Format::fraction));
+    shown.verdict = value >= kWorthwhile ? 1 : -1;
+  }
+
+  void readPlace(const Cell& page, const Cell& stage, const Cell& device, const Cell& from,
+                 ShownInsight& shown) const {
+    shown.place.page = pageOf(wordsIn(page));
+    QStringList parts = {shown.place.page.left(1).toUpper() + shown.place.page.mid(1)};
+    if (const auto* index = std::get_if<std::int64_t>(&stage)) {
+      shown.place.stage = static_cast<std::int32_t>(*index);
+      parts << tr("stage %1").arg(*index);
+    }
+    if (const auto* index = std::get_if<std::int64_t>(&device)) {
+      shown.place.device = model::DeviceId(*index);
+      const model::Device* known = catalog_.device(shown.place.device);
+      if (known != nullptr) parts << (shown.place.lane = text(known->name));
+    }
+    if (const auto* ticks = std::get_if<std::int64_t>(&from);
+        ticks != nullptr && shown.place.page == QLatin1String("trace"))
+      shown.place.time = base::Ticks(*ticks);
+    shown.seenIn = parts.join(QStringLiteral(", "));
+  }
+
+  const sections::SectionTable& table_;
+  const analysis::Catalog& catalog_;
+};
+
+}  // namespace
+
+std::pair<QString, QString> toldApart(double figure, double threshold) {
+  constexpr int kUsualDigits = 3, kMostDigits = 6;
+  for (int digits = kUsualDigits;; ++digits) {
+    const QString one = QString::number(figure, 'g', digits), other = QString::number(threshold, 'g', digits);
+    if (one != other || figure == threshold || digits == kMostDigits) return {one, other};
+  }
+}
+
+InsightSign ShownInsight::sign() const {
+  constexpr double kLargeShare = 0.1;
+  if (severe) return InsightSign::error;
+  return verdict > 0 || (verdict == 0 && share >= kLargeShare) ? InsightSign::warning : InsightSign::info;
+}
+
+std::vector<ShownInsight> insightsOf(const sections::Section& section, const analysis::Catalog& catalog) {
+  const sections::SectionTable& table = *tableNamed(section, "insights");
+  std::vector<ShownInsight> all;
+  for (std::size_t row = 0; row < table.rows.size(); ++row)
+    all.push_back(InsightReader(table, catalog).read(row));
+  return all;
+}
+
+QString largestGainInWords(const Cell& gain, const QString& changes) {
+  if (std::holds_alternative<std::monostate>(gain)) return {};
+  if (numberIn(gain) <= 0) return InsightCard::tr("No change whose gain is known makes the run faster.");
+  return InsightCard::tr("Of the gains that are known, the largest is %1, with %2.")
+      .arg(text(formatCell(gain, Format::fraction)), changes);
+}
+
+int InsightCard::gainWidthOf(const std::vector<ShownInsight>& insights, const QFontMetrics& metrics) {
+  constexpr int kMostGainWidth = 380, kGainMargin = 6;
+  int widest = kGainWidth;
+  for (const ShownInsight& insight : insights) {
+    for (const QString& words : {insight.changes, insight.gainReason}) {
+      for (const QString& word : words.split(QLatin1Char(' ')))
+        widest = std::max(widest, metrics.horizontalAdvance(word) + kGainMargin);
+    }
+  }
+  return std::min(widest, kMostGainWidth);
+}
+
+InsightCard::InsightCard(const shell::Palette& palette, const ShownInsight& insight, int gainWidth,
+                         QWidget* parent)
+    : Panel(palette, {}, parent), insight_(insight), usualSize_(font().pointSizeF()), gainWidth_(gainWidth) {
+  setAccessibleName(insight_.what);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(14);
+  auto* icon = new QLabel(this);
+  const auto follow = [&palette, icon, sign = insight_.sign()] {
+    const auto [name, colour] = sign == InsightSign::error     ? std::pair("error", Ui::error)
+                                : sign == InsightSign::warning ? std::pair("warning", Ui::warning)
+                                                               : std::pair("info", Ui::accent);
+    icon->setPixmap(
+        shell::iconPixmap(QLatin1String(name), palette.ui(colour), kInsightIcon, icon->devicePixelRatioF()));
+  };
+  follow();
+  connect(&palette, &shell::Palette::changed, icon, follow);
+  row->addWidget(icon, 0, Qt::AlignTop);
+  sentences_ = makeSentences(palette);
+  gainBox_ = makeGain(palette);
+  row->addWidget(sentences_, kSentencesShare);
+  row->addWidget(gainBox_, 1);
+  row->addStretch(0);
+  body()->addLayout(row);
+  setTextScale(1);
+}
+
+void InsightCard::setTextScale(double scale) {
+  // The font of this widget would not reach them: with a style sheet, Qt does not pass fonts on.
+  for (auto* part : findChildren<QWidget*>()) {
+    if (qobject_cast<QLabel*>(part) == nullptr && qobject_cast<QPushButton*>(part) == nullptr) continue;
+    const double size = part != gain_ ? 1 : insight_.gain.isEmpty() ? kUnknownGainSize : kGainSize;
+    QFont used = part->font();
+    used.setPointSizeF(usualSize_ * scale * size);
+    used.setBold(used.bold() || part == gain_);
+    part->setFont(used);
+  }
+  const auto scaled = [scale](int pixels) { return static_cast<int>(pixels * scale); };
+  sentences_->setMaximumWidth(scaled(kWidestSentences));
+  gainBox_->setMinimumWidth(scaled(gainWidth_));
+  gainBox_->setMaximumWidth(scaled(std::max(gainWidth_, kMostGain)));
+}
+
+QWidget* InsightCard::makeSentences(const shell::Palette&) {
+  auto* box = new QWidget(this);
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(5);
+  QLabel* what = wrappedLabel(QStringLiteral("%1. %2").arg(insight_.rank).arg(insight_.what), box);
+  QFont bold = font();
+  bold.setBold(true);
+  what->setFont(bold);
+  layout->addWidget(what);
+  layout->addWidget(wrappedLabel(insight_.advice, box));
+  QLabel* figure = wrappedLabel(insight_.figure, box);
+  shell::Palette::makeQuiet(*figure);
+  layout->addWidget(figure);
+  auto* links = new QHBoxLayout;
+  links->setSpacing(8);
+  seenIn_ = new QPushButton(tr("Show in %1").arg(insight_.seenIn), box);
+  seenIn_->setToolTip(tr("Show the page with the figures that this finding comes from"));
+  connect(seenIn_, &QPushButton::clicked, this, [this] { Q_EMIT wanted(insight_.place); });
+  links->addWidget(seenIn_);
+  if (!insight_.changes.isEmpty()) {
+    copy_ = new QPushButton(tr("Copy the change"), box);
+    copy_->setToolTip(insight_.changes);
+    connect(copy_, &QPushButton::clicked, this,
+            [this] { QApplication::clipboard()->setText(insight_.changes); });
+    links->addWidget(copy_);
+  }
+  links->addStretch(1);
+  layout->addLayout(links);
+  layout->addStretch(1);
+  return box;
+}
+
+QWidget* InsightCard::makeGain(const shell::Palette& palette) {
+  auto* box = new QWidget(this);
+  auto* layout = new QVBoxLayout(box);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(3);
+  const bool asked = !insight_.changes.isEmpty();
+  QLabel* caption = wrappedLabel(
+      asked ? tr("Rate with %1").arg(QString(insight_.changes).replace(QLatin1Char(' '), tr(" and ")))
+            : tr("Gain"),
+      box);
+  shell::Palette::makeQuiet(*caption);
+  layout->addWidget(caption);
+  QLabel* gain = wrappedLabel(insight_.gain.isEmpty() ? tr("not known") : insight_.gain, box);
+  gain_ = gain;
+  const auto follow = [&palette, gain, verdict = insight_.verdict] {
+    QPalette own = gain->palette();
+    own.setColor(QPalette::WindowText, palette.ui(verdict > 0   ? Ui::good
+                                                  : verdict < 0 ? Ui::text
+                                                                : Ui::muted));
+    gain->setPalette(own);
+  };
+  follow();
+  connect(&palette, &shell::Palette::changed, gain, follow);
+  layout->addWidget(gain);
+  const QString reason = !insight_.gainReason.isEmpty() ? insight_.gainReason
+                         : !asked ? tr("The rule names no key of the configuration, so nothing was tried.")
+                                  : tr("A replay of the recorded call says this.");
+  QLabel* why = wrappedLabel(reason, box);
+  shell::Palette::makeQuiet(*why);
+  layout->addWidget(why);
+  layout->addStretch(1);
+  return box;
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,299 @@
+#include "views/pages/parts/layout/panel.h"
+
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "profiler/sections/frame/column_text.h"
+#include "views/pages/parts/data/text.h"
+
+namespace pipescope::pages {
+
+using shell::Ui;
+
+namespace {
+constexpr int kWideSplit = 2200, kRadius = 6, kSpace = 12;
+constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11, kDetailLines = 3;
+}  // namespace
+
+Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* parent)
+    : QFrame(parent),
+      palette_(palette),
+      title_(new QLabel(this)),
+      basis_(new QLabel(this)),
+      body_(new QVBoxLayout) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(14, 11, 14, 13);
+  layout->setSpacing(8);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(10);
+  head->addWidget(title_);
+  head->addWidget(basis_, 1);
+  basis_->setWordWrap(true);
+  layout->addLayout(head);
+  body_->setSpacing(8);
+  layout->addLayout(body_, 1);
+  setTitle(title);
+  connect(&palette_, &shell::Palette::changed, this, &Panel::follow);
+  follow();
+}
+
+void Panel::setTitle(const QString& title, const QString& basis) {
+  title_->setText(title);
+  basis_->setText(basis);
+  title_->setVisible(!title.isEmpty());
+  basis_->setVisible(!title.isEmpty());
+  setAccessibleName(title);
+}
+
+void Panel::follow() {
+  QFont bold = font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  shell::Palette::makeQuiet(*basis_);
+  update();
+}
+
+void Panel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(palette_.ui(Ui::border));
+  painter.setBrush(palette_.ui(Ui::surface));
+  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
+}
+
+SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* parent) : QWidget(parent) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(14, 10, 14, 12);
+  layout->setSpacing(8);
+  layout->addLayout(tools);
+  splitter_ = new QSplitter(Qt::Vertical, this);
+  splitter_->setChildrenCollapsible(false);
+  picture_ = new Panel(palette, {}, splitter_);
+  auto* lower = new QWidget(splitter_);
+  auto* row = new QHBoxLayout(lower);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(kSpace);
+  beside_ = new Panel(palette, {}, lower);
+  beside_->hide();
+  auto* tables = new Panel(palette, {}, lower);
+  tabs_ = new QTabWidget(tables);
+  tabs_->setDocumentMode(true);
+  tables->body()->addWidget(tabs_);
+  row->addWidget(beside_, 1);
+  row->addWidget(tables, 3);
+  splitter_->addWidget(picture_);
+  splitter_->addWidget(lower);
+  setShares(3, 2);
+  layout->addWidget(splitter_, 1);
+}
+
+void SplitArea::setFacts(QWidget* facts, const QString& title) {
+  facts_ = facts;
+  factsTitle_ = title;
+  beside_->setTitle(title);
+  tabs_->insertTab(0, facts_, title);
+  placeFacts();
+}
+
+void SplitArea::placeFacts() {
+  if (facts_ == nullptr) return;
+  const bool wide = width() >= kWideSplit;
+  if (wide != beside_->isHidden()) return;
+  if (wide) {
+    tabs_->removeTab(tabs_->indexOf(facts_));
+    beside_->body()->addWidget(facts_, 1);
+  } else {
+    beside_->body()->removeWidget(facts_);
+    tabs_->insertTab(0, facts_, factsTitle_);
+    tabs_->setCurrentIndex(0);
+  }
+  facts_->show();
+  beside_->setVisible(wide);
+}
+
+void SplitArea::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  placeFacts();
+}
+
+void SplitArea::setShares(int picture, int tabs) {
+  splitter_->setStretchFactor(0, picture);
+  splitter_->setStretchFactor(1, tabs);
+  splitter_->setSizes({1000 * picture, 1000 * tabs});  // proportions, whatever sizes the two panels prefer
+}
+
+OneOf::OneOf(QWidget* parent) : QWidget(parent), layout_(new QVBoxLayout(this)) {
+  layout_->setContentsMargins(0, 0, 0, 0);
+}
+
+void OneOf::add(QWidget* widget) {
+  layout_->addWidget(widget);
+  widget->setVisible(widgets_.isEmpty());
+  widgets_ << widget;
+}
+
+void OneOf::showOnly(int index) {
+  if (index == current_) return;
+  // The new one comes last, so that both are never laid out beside each other.
+  widgets_[std::exchange(current_, index)]->hide();
+  widgets_[index]->show();
+}
+
+FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
+  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+QFont FigureCard::valueFont() const {
+  QFont large = font();
+  large.setPointSizeF(font().pointSizeF() * 2.1);
+  large.setBold(true);
+  return large;
+}
+
+int FigureCard::linesOf(const QString& text, int width) const {
+  const QFontMetrics metrics(font());
+  const QRect needed = metrics.boundingRect(QRect(0, 0, std::max(1, width), 10'000), Qt::TextWordWrap, text);
+  return std::max(1, (needed.height() + metrics.lineSpacing() / 2) / metrics.lineSpacing());
+}
+
+int FigureCard::detailLines(int width) const {
+  return std::min(linesOf(detail_, width), kDetailLines);
+}
+
+QString FigureCard::detailShown(int width) const {
+  if (linesOf(detail_, width) <= kDetailLines) return detail_;
+  const auto cut = [&](int characters) { return detail_.left(characters) + QStringLiteral("…"); };
+  int fits = 0, tooLong = detail_.size();
+  while (tooLong - fits > 1) {
+    const int middle = (fits + tooLong) / 2;
+    (linesOf(cut(middle), width) <= kDetailLines ? fits : tooLong) = middle;
+  }
+  return cut(fits);
+}
+
+int FigureCard::heightForWidth(int width) const {
+  const QFontMetrics metrics(font());
+  const int lines = detailLines(width - kCardLeft - kCardRight);
+  const int link = link_.isEmpty() ? 0 : metrics.height() + 10;
+  const int beside = beside_.isEmpty() ? 0 : metrics.lineSpacing();
+  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 + beside +
+         lines * metrics.lineSpacing() + link + kCardBottom;
+}
+
+void FigureCard::setFigure(const QString& caption, const QString& value, const QString& detail,
+                           const QString& link, Ui colour) {
+  caption_ = caption;
+  value_ = value;
+  detail_ = unbroken(detail);
+  link_ = link;
+  colour_ = colour;
+  amount_.reset();
+  amountText_.clear();
+  setAccessibleName(caption + QStringLiteral(": ") + value);
+  setAccessibleDescription(detail);
+  setToolTip(detail);
+  setCursor(link.isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
+  setFocusPolicy(link.isEmpty() ? Qt::NoFocus : Qt::StrongFocus);
+  updateGeometry();
+  update();
+}
+
+void FigureCard::setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown,
+                           bool growsWithWork) {
+  amount_ = amount;
+  amountText_ = shown;
+  moreIsBetter_ = moreIsBetter;
+  growsWithWork_ = growsWithWork;
+}
+
+void FigureCard::showBeside(const shell::Beside* source, const shell::BesideTerms& terms) {
+  const auto* other = dynamic_cast<const FigureCard*>(source);
+  beside_.clear();
+  besideColour_ = Ui::muted;
+  if (other != nullptr && other->value_ == value_ && other->amount_ == amount_) {
+    beside_ = tr("the same in the source");
+  } else if (other != nullptr) {
+    beside_ = tr("source %1").arg(other->amountText_.isEmpty() ? other->value_ : other->amountText_);
+    if (amount_ && other->amount_ && *other->amount_ != 0) {
+      const double change = (*amount_ - *other->amount_) / std::fabs(*other->amount_);
+      const bool better = (change > 0) == moreIsBetter_;
+      beside_ += QStringLiteral(", ") + text(sections::relativeText(change));
+      const bool judged = change != 0 && (terms.sameWork || !growsWithWork_);
+      if (judged) besideColour_ = better ? Ui::good : Ui::error;
+    }
+  }
+  setAccessibleDescription(beside_.isEmpty() ? toolTip() : beside_ + QStringLiteral("; ") + toolTip());
+  updateGeometry();
+  update();
+}
+
+void FigureCard::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const bool lit = !link_.isEmpty() && (underMouse() || hasFocus());
+  painter.setPen(lit ? palette_.ui(Ui::accent) : palette_.ui(Ui::border));
+  painter.setBrush(palette_.ui(Ui::surface));
+  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
+  const QRect inner = rect().adjusted(kCardLeft, kCardTop, -kCardRight, -kCardBottom);
+  const QFontMetrics metrics(font());
+  painter.setPen(palette_.ui(Ui::muted));
+  painter.drawText(inner, Qt::AlignLeft | Qt::AlignTop,
+                   metrics.elidedText(caption_, Qt::ElideRight, inner.width()));
+  QFont large = valueFont();
+  QRect line(inner.x(), inner.y() + metrics.height() + 3, inner.width(), QFontMetrics(large).height());
+  while (QFontMetrics(large).horizontalAdvance(value_) > line.width() &&
+         large.pointSizeF() > font().pointSizeF()) {
+    large.setPointSizeF(large.pointSizeF() - 1);
+  }
+  painter.setFont(large);
+  painter.setPen(palette_.ui(colour_));
+  painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, value_);
+  painter.setFont(font());
+  painter.setPen(palette_.ui(Ui::muted));
+  const int lines = detailLines(inner.width());
+  int below = line.bottom() + 4;
+  if (!beside_.isEmpty()) {
+    painter.setPen(palette_.ui(besideColour_));
+    painter.drawText(QRect(inner.x(), below, inner.width(), metrics.lineSpacing()),
+                     Qt::AlignLeft | Qt::AlignTop,
+                     metrics.elidedText(beside_, Qt::ElideRight, inner.width()));
+    painter.setPen(palette_.ui(Ui::muted));
+    below += metrics.lineSpacing();
+  }
+  const QRect detail(inner.x(), below, inner.width(), lines * metrics.lineSpacing());
+  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap | Qt::TextDontClip,
+                   detailShown(inner.width()));
+  if (link_.isEmpty()) return;
+  painter.setPen(palette_.ui(Ui::link));
+  painter.drawText(inner, Qt::AlignLeft | Qt::AlignBottom, link_ + QStringLiteral(" →"));
+}
+
+void FigureCard::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && !link_.isEmpty() && rect().contains(event->pos()))
+    Q_EMIT clicked();
+}
+
+void FigureCard::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Space) return Q_EMIT clicked();
+  QFrame::keyPressEvent(event);
+}
+
+void FigureCard::enterEvent(QEvent*) {
+  update();
+}
+void FigureCard::leaveEvent(QEvent*) {
+  update();
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,110 @@
+#pragma once
+// How a DataTable draws its cells and headings, and how it sorts its rows.
+#include <QApplication>
+#include <QHeaderView>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+#include <QStyledItemDelegate>
+#include <algorithm>
+
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/shell/look/palette.h"
+
+namespace pipescope::pages {
+
+inline constexpr int kDataTableRow = 25, kCellPadding = 3, kNarrowestColumn = 40;
+inline constexpr int kBarIndent = 10;  ///< between the column before and the bar of a whole
+
+/// Draws a bar behind fractions. It ends at its own figure, on the right. A bar that began on the left would
+/// begin beside the figure of the column before, and would seem to belong to that one.
+class ShareDelegate : public QStyledItemDelegate {
+ public:
+  ShareDelegate(const shell::Palette& palette, QObject* parent)
+      : QStyledItemDelegate(parent), palette_(palette) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (option.state & QStyle::State_Selected)
+      painter->fillRect(option.rect, palette_.ui(shell::Ui::selection));
+    const QVariant share = index.data(SectionTableModel::kShareRole);
+    if (share.isValid()) {
+      QRect bar = option.rect.adjusted(kBarIndent, 4, -4, -4);
+      bar.setLeft(bar.right() + 1 - static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
+      painter->fillRect(bar, palette_.dataBar());
+    }
+    QStyleOptionViewItem plain = option;
+    plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
+    plain.rect.adjust(kCellPadding, 0, -kCellPadding, 0);
+    plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > row_);
+    // Names that are alike differ at their ends. Of several figures in a cell, none loses digits in its
+    // middle.
+    const bool wraps = plain.features.testFlag(QStyleOptionViewItem::WrapText);
+    const bool several = index.data(Qt::DisplayRole).toString().contains(QStringLiteral(" · "));
+    plain.textElideMode = wraps || several ? Qt::ElideRight : Qt::ElideMiddle;
+    if (const int change = index.data(SectionTableModel::kChangeRole).toInt(); change != 0)
+      plain.palette.setColor(QPalette::Text, palette_.ui(change > 0 ? shell::Ui::error : shell::Ui::good));
+    QStyledItemDelegate::paint(painter, plain, index);
+  }
+
+  /// The height of a row with one line of text.
+  int row() const { return row_; }
+  void setRow(int height) { row_ = height; }
+
+  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+    const bool wraps = option->features.testFlag(QStyleOptionViewItem::WrapText);
+    QStyledItemDelegate::initStyleOption(option, index);
+    option->features.setFlag(QStyleOptionViewItem::WrapText, wraps);
+    if (wraps) option->text = unbroken(option->text);
+  }
+
+  /// Thousands of cells are measured while the user waits, and laying out their texts, as the style does,
+  /// takes several times longer than finding how wide they are.
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (index.data(Qt::DecorationRole).isValid())
+      return QStyledItemDelegate::sizeHint(option, index) + QSize(2 * kCellPadding, 0);
+    const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+    const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &option, option.widget) + 1;
+    return {option.fontMetrics.horizontalAdvance(index.data(Qt::DisplayRole).toString()) +
+                2 * (margin + kCellPadding),
+            row_};
+  }
+
+ private:
+  const shell::Palette& palette_;
+  int row_ = kDataTableRow;
+};
+
+/// Makes headings as wide as their names. The arrow of a sorted column is drawn above the name, not beside
+/// it.
+class TableHeader : public QHeaderView {
+ public:
+  explicit TableHeader(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) { setSectionsClickable(true); }
+
+ protected:
+  QSize sectionSizeFromContents(int section) const override {
+    constexpr int kMargins = 13, kOneLine = 25;
+    int wide = 0, lines = 0;
+    for (const QString& line :
+         model()->headerData(section, Qt::Horizontal).toString().split(QLatin1Char('\n'))) {
+      wide = std::max(wide, fontMetrics().horizontalAdvance(line));
+      ++lines;
+    }
+    const int tall = QHeaderView::sectionSizeFromContents(section).height();
+    return {wide + kMargins, std::max(tall, (lines - 1) * fontMetrics().lineSpacing() + kOneLine)};
+  }
+};
+
+/// Rows without a value come last, in whichever order the others are.
+class EmptyLast : public QSortFilterProxyModel {
+ public:
+  using QSortFilterProxyModel::QSortFilterProxyModel;
+
+ protected:
+  bool lessThan(const QModelIndex& left, const QModelIndex& right) const override {
+    const bool hasLeft = left.data(sortRole()).isValid(), hasRight = right.data(sortRole()).isValid();
+    if (hasLeft != hasRight) return (sortOrder() == Qt::AscendingOrder) == hasLeft;
+    return QSortFilterProxyModel::lessThan(left, right);
+  }
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,280 @@
+#include "views/pages/parts/tables/tree_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "profiler/base/wrapping.h"
+#include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/table_beside.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+#include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/table_menu.h"
+#include "views/shell/background.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Cell;
+using sections::Format;
+
+/// Ratios and rates of parts do not add up to those of the whole.
+bool addsUp(const sections::SectionColumn& column) {
+  switch (column.format) {
+    case Format::amount:
+      return column.key == "flops";
+    case Format::fraction:
+      return column.key == "share";
+    case Format::count:
+    case Format::ticks:
+    case Format::bytes:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void addCell(Cell& sum, const Cell& part) {
+  if (std::holds_alternative<std::monostate>(part)) return;
+  if (std::holds_alternative<std::monostate>(sum)) {
+    sum = part;
+    return;
+  }
+  auto* whole = std::get_if<std::int64_t>(&sum);
+  const auto* own = std::get_if<std::int64_t>(&part);
+  if (whole != nullptr && own != nullptr) {
+    base::addWrapped(*whole, *own);
+  } else {
+    sum = numberIn(sum) + numberIn(part);
+  }
+}
+
+class PathTree {
+ public:
+  explicit PathTree(const sections::SectionTable& table) : table_(table) {}
+
+  TreeRows make() {
+    made_.table = table_;
+    made_.table.rows.clear();
+    std::map<std::string, int> uses;  // how many rows lie at or below a path
+    for (const auto& row : table_.rows) {
+      const std::string name = wordsIn(row[0]).toStdString();
+      for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
+        ++uses[name.substr(0, end)];
+        if (end == std::string::npos) break;
+      }
+    }
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) addRow(static_cast<int>(i), uses);
+    return std::move(made_);
+  }
+
+ private:
+  void addRow(int source, const std::map<std::string, int>& uses) {
+    const auto& row = table_.rows[static_cast<std::size_t>(source)];
+    const std::string name = wordsIn(row[0]).toStdString();
+    int parent = -1;
+    std::size_t from = 0;
+    // Only paths that several rows share become nodes of their own.
+    for (std::size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+      const std::string path = name.substr(0, end);
+      if (uses.at(path) < 2) continue;
+      parent = groupAt(path, name.substr(from, end - from), parent);
+      from = end + 1;
+    }
+    std::vector<Cell> cells = row;
+    if (parent >= 0) cells[0] = name.substr(from);
+    push(std::move(cells), parent, source);
+    for (int above = parent; above >= 0; above = made_.parents[static_cast<std::size_t>(above)]) {
+      auto& sums = made_.table.rows[static_cast<std::size_t>(above)];
+      for (std::size_t c = 1; c < table_.columns.size(); ++c) {
+        if (addsUp(table_.columns[c])) addCell(sums[c], row[c]);
+      }
+    }
+  }
+
+  int groupAt(const std::string& path, const std::string& name, int parent) {
+    const auto known = groups_.find(path);
+    if (known != groups_.end()) return known->second;
+    std::vector<Cell> cells(table_.columns.size());
+    cells[0] = name;
+    push(std::move(cells), parent, -1);
+    return groups_[path] = static_cast<int>(made_.parents.size()) - 1;
+  }
+
+  void push(std::vector<Cell> cells, int parent, int source) {
+    made_.table.rows.push_back(std::move(cells));
+    made_.parents.push_back(parent);
+    made_.sources.push_back(source);
+  }
+
+  const sections::SectionTable& table_;
+  TreeRows made_;
+  std::map<std::string, int> groups_;
+};
+
+/// The table with the whole path of each row in place of its name.
+sections::SectionTable tableOfTree(const TreeRows& rows) {
+  sections::SectionTable table = rows.table;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    std::string path = wordsIn(rows.table.rows[i][0]).toStdString();
+    // A parent precedes its children, so it has its path already.
+    if (const int parent = rows.parents[i]; parent >= 0)
+      path = wordsIn(table.rows[static_cast<std::size_t>(parent)][0]).toStdString() + '\x1f' + path;
+    table.rows[i][0] = std::move(path);
+  }
+  return table;
+}
+
+}  // namespace
+
+TreeRows treeWithSource(const TreeRows& target, const TreeRows& source, double ticks) {
+  TreeRows made{sections::withSource(tableOfTree(target), tableOfTree(source), ticks), target.parents,
+                target.sources};
+  std::map<std::string, int> byPath;
+  for (std::size_t i = 0; i < made.table.rows.size(); ++i) {
+    Cell& name = made.table.rows[i][0];
+    const std::string path = wordsIn(name).toStdString();
+    const std::size_t end = path.rfind('\x1f');
+    if (i >= target.parents.size()) {
+      const auto parent = end == std::string::npos ? byPath.end() : byPath.find(path.substr(0, end));
+      made.parents.push_back(parent == byPath.end() ? -1 : parent->second);
+      made.sources.push_back(-2);
+    }
+    byPath.emplace(path, static_cast<int>(i));
+    if (end != std::string::npos) name = path.substr(end + 1);
+  }
+  return made;
+}
+
+TreeRows treeOfPaths(const sections::SectionTable& table) {
+  return PathTree(table).make();
+}
+
+std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows) {
+  auto shape = std::make_shared<TreeShape>();
+  const std::size_t count = rows.parents.size(), columns = rows.table.columns.size();
+  shape->children.resize(count);
+  shape->places.resize(count);
+  std::vector<int> depths(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int parent = rows.parents[i];
+    std::vector<int>& siblings =
+        parent < 0 ? shape->roots : shape->children[static_cast<std::size_t>(parent)];
+    shape->places[i] = static_cast<int>(siblings.size());
+    siblings.push_back(static_cast<int>(i));
+    depths[i] = parent < 0 ? 0 : depths[static_cast<std::size_t>(parent)] + 1;
+    shape->byDepth.resize(std::max(shape->byDepth.size(), static_cast<std::size_t>(depths[i]) + 1), 0);
+    ++shape->byDepth[static_cast<std::size_t>(depths[i])];
+  }
+  shape->numbers.assign(columns, false);
+  shape->used.assign(columns, false);
+  shape->largest.assign(columns, count == 0 ? -1 : 0);
+  for (std::size_t c = 0; c < columns; ++c) {
+    double largest = -1;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Cell& cell = rows.table.rows[i][c];
+      if (std::holds_alternative<std::monostate>(cell)) continue;
+      shape->used[c] = true;
+      if (std::holds_alternative<std::string>(cell)) continue;
+      if (!std::holds_alternative<bool>(cell)) shape->numbers[c] = true;
+      const double size = std::abs(numberIn(cell));
+      if (size > largest) largest = size, shape->largest[c] = static_cast<int>(i);
+    }
+  }
+  return shape;
+}
+
+std::shared_ptr<const TreeRows> withShape(TreeRows rows) {
+  if (!rows.shape) rows.shape = shapeOf(rows);
+  return std::make_shared<const TreeRows>(std::move(rows));
+}
+
+void TreeModel::setRows(std::shared_ptr<const TreeRows> rows, double ticksPerShownUnit, bool sameMarks) {
+  beginResetModel();
+  shell::dropInBackground(std::exchange(rows_, std::move(rows)));
+  ticksPerShownUnit_ = ticksPerShownUnit;
+  if (!sameMarks) marks_.reset();
+  endResetModel();
+}
+
+void TreeModel::setMarks(std::vector<QPixmap> pictures, RowMarks marks) {
+  pictures_ = std::move(pictures);
+  marks_ = std::move(marks);
+}
+
+const std::vector<int>& TreeModel::childrenOf(const QModelIndex& parent) const {
+  return parent.isValid() ? shape().children[static_cast<std::size_t>(rowOf(parent))] : shape().roots;
+}
+
+QModelIndex TreeModel::indexOf(int row, int column) const {
+  if (row < 0 || row >= static_cast<int>(shape().places.size())) return {};
+  return createIndex(shape().places[static_cast<std::size_t>(row)], column, static_cast<quintptr>(row));
+}
+
+QModelIndex TreeModel::index(int row, int column, const QModelIndex& parent) const {
+  const std::vector<int>& siblings = childrenOf(parent);
+  if (row < 0 || row >= static_cast<int>(siblings.size())) return {};
+  return createIndex(row, column, static_cast<quintptr>(siblings[static_cast<std::size_t>(row)]));
+}
+
+QModelIndex TreeModel::parent(const QModelIndex& child) const {
+  return child.isValid() ? indexOf(rows_->parents[static_cast<std::size_t>(rowOf(child))]) : QModelIndex();
+}
+
+int TreeModel::rowCount(const QModelIndex& parent) const {
+  return parent.column() > 0 ? 0 : static_cast<int>(childrenOf(parent).size());
+}
+
+int TreeModel::columnCount(const QModelIndex&) const {
+  return static_cast<int>(rows_->table.columns.size());
+}
+
+QVariant TreeModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const auto row = static_cast<std::size_t>(rowOf(index));
+  const sections::SectionColumn& column = rows_->table.columns[static_cast<std::size_t>(index.column())];
+  const Cell& cell = rows_->table.rows[row][static_cast<std::size_t>(index.column())];
+  const bool none = std::holds_alternative<std::monostate>(cell);
+  switch (role) {
+    case Qt::DisplayRole:
+      if (none && rows_->sources[row] == -1) return QString();
+      return text(sections::changeText(column.key, column.format,
+                                       formatCell(cell, column.format, ticksPerShownUnit_), cell));
+    case Qt::TextAlignmentRole:
+      return static_cast<int>(
+          (shape().numbers[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |
+          Qt::AlignVCenter);
+    case Qt::DecorationRole:
+      return index.column() == 0 && marks_ && row < marks_->size()
+                 ? QVariant(pictures_[static_cast<std::size_t>((*marks_)[row])])
+                 : QVariant();
+    case Qt::ToolTipRole:
+      return index.column() == 0 ? QVariant(text(formatCell(cell, Format::plain))) : QVariant();
+    case SectionTableModel::kSortRole:
+      if (const auto* words = std::get_if<std::string>(&cell)) return text(*words);
+      return none ? QVariant() : QVariant(numberIn(cell));
+    case SectionTableModel::kShareRole:
+      return column.format == Format::fraction && !none ? QVariant(numberIn(cell)) : QVariant();
+    case kRawRole:
+      return shape().numbers[static_cast<std::size_t>(index.column())] && !none ? QVariant(numberIn(cell))
+                                                                                : QVariant();
+    default:
+      return {};
+  }
+}
+
+QVariant TreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
+  const sections::SectionColumn& column = rows_->table.columns[static_cast<std::size_t>(section)];
+  if (role == Qt::DisplayRole) return text(column.heading);
+  if (role == Qt::ToolTipRole) return text(column.doc);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>(
+        (shape().numbers[static_cast<std::size_t>(section)] ? Qt::AlignRight : Qt::AlignLeft) |
+        Qt::AlignVCenter);
+  return {};
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,74 @@
+#pragma once
+#include <QAbstractItemModel>
+#include <QPixmap>
+#include <memory>
+#include <vector>
+
+#include "profiler/sections/frame/section.h"
+
+namespace pipescope::pages {
+
+/// What a tree needs to know of its rows. Of a long tree, a worker finds it.
+struct TreeShape {
+  std::vector<std::vector<int>> children;  ///< by row
+  std::vector<int> roots, places;          ///< places: the position of each row among its siblings
+  std::vector<int> byDepth;                ///< number of rows of each depth
+  std::vector<bool> numbers, used;         ///< by column: holds a number; holds anything
+  std::vector<int> largest;                ///< by column: the row with the largest number; −1: no rows
+};
+
+/// Rows of a table as a tree.
+struct TreeRows {
+  sections::SectionTable table;  ///< the first column has the names
+  std::vector<int>
+      parents;  ///< by row: the row above it in the tree; −1: none. A parent precedes its children
+  std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree,
+                             ///< −2: only the other profile of a comparison has it
+  std::shared_ptr<const TreeShape> shape = {};  ///< null: withShape() finds it
+};
+/// By row: the number of its picture.
+using RowMarks = std::shared_ptr<const std::vector<int>>;
+std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows);
+/// The rows with their shape.
+std::shared_ptr<const TreeRows> withShape(TreeRows rows);
+
+/// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
+/// the tree have the sums of the amounts, bytes, counts, times and shares below them.
+TreeRows treeOfPaths(const sections::SectionTable& table);
+
+/// The tree of the target with the figures of the source's (sections::withSource). Rows are matched by the
+/// path of their names; those that only the source has come last.
+TreeRows treeWithSource(const TreeRows& target, const TreeRows& source, double ticks);
+
+/// The rows as a Qt model. The roles are those of SectionTableModel.
+class TreeModel : public QAbstractItemModel {
+  Q_OBJECT
+
+ public:
+  using QAbstractItemModel::QAbstractItemModel;
+  /// The rows have their shape. `sameMarks`: they are the rows before, with others after them.
+  void setRows(std::shared_ptr<const TreeRows> rows, double ticksPerShownUnit = 1, bool sameMarks = false);
+  /// Sets the pictures, and which of them each row has. Views must be painted again.
+  void setMarks(std::vector<QPixmap> pictures, RowMarks marks);
+  const TreeRows& rows() const { return *rows_; }
+  const TreeShape& shape() const { return *rows_->shape; }
+  int rowOf(const QModelIndex& index) const { return static_cast<int>(index.internalId()); }
+  QModelIndex indexOf(int row, int column = 0) const;
+
+  QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+  QModelIndex parent(const QModelIndex& child) const override;
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  const std::vector<int>& childrenOf(const QModelIndex& parent) const;
+
+  std::shared_ptr<const TreeRows> rows_ = withShape({});
+  std::vector<QPixmap> pictures_;
+  RowMarks marks_;  ///< null: rows have no pictures
+  double ticksPerShownUnit_ = 1;
+};
+
+}  // namespace pipescope::pages

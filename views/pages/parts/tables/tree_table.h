@@ -1,0 +1,92 @@
+#pragma once
+#include <QWidget>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "views/pages/parts/tables/tree_model.h"
+#include "views/shell/beside.h"
+#include "views/shell/look/palette.h"
+
+class QLineEdit;
+class QSortFilterProxyModel;
+class QTreeView;
+
+namespace pipescope::pages {
+
+class TableHead;
+
+/// A tree with columns of figures, its title and denominator above. It filters rows with all that lies above
+/// and below them, sorts by a click on a heading, and copies rows. In a comparison it has the figures of both
+/// profiles.
+class TreeTable : public QWidget, public shell::Beside {
+  Q_OBJECT
+
+ public:
+  static constexpr int kMostOpen = 50'000;
+
+  explicit TreeTable(const shell::Palette& palette, QWidget* parent = nullptr);
+
+  void setRows(TreeRows rows, double ticksPerShownUnit = 1);
+  void setMarks(std::vector<QPixmap> pictures, RowMarks marks);
+  /// Opens the tree to this depth, or less deep if more than `most` rows would be visible; 0: only the roots
+  /// are shown. Returns the depth to which it is open; `depth` where nothing lies deeper.
+  int openTo(int depth, int most = kMostOpen);
+  void openAll();
+  /// Selects a row of the model and opens what lies above it; −1: none.
+  void markRow(int row);
+  /// The selected row of the model; −1: none.
+  int markedRow() const;
+  /// `column` is one of the rows that were set.
+  void setColumnShown(int column, bool shown);
+  QString besideName() const override { return QStringLiteral("tree"); }
+  void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
+  /// Makes the tree about as tall as this number of rows; 0: as tall as there is room.
+  void setRowsShown(int rows);
+
+  TreeModel* model() const { return model_; }
+  /// The rows that were set, without the figures of another profile.
+  const TreeRows& ownRows() const { return *own_; }
+  QSortFilterProxyModel* shown() const { return proxy_; }
+  QTreeView* view() const { return view_; }
+  QLineEdit* filter() const;
+  QString title() const;
+
+ Q_SIGNALS:
+  void rowActivated(int row);  ///< never one that only the source has
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void showRows(const std::shared_ptr<const TreeRows>& rows, bool sameMarks);
+  void merge();
+  void applyFigure();
+  void activate(int row);
+  void applyFilter(const QString& text);
+  void countRows(int rows);
+  void fitName();
+  void setCompact(bool compact);
+  int othersNeed() const;
+  int extraRoom() const;
+  int columnNeeds(int column) const;
+  void copy() const;
+
+  TreeModel* model_;
+  QSortFilterProxyModel* proxy_;
+  TableHead* head_;
+  QTreeView* view_;
+  std::shared_ptr<const TreeRows> own_ = withShape({});
+  double perUnit_ = 1, sourceTicks_ = 1;
+  std::shared_ptr<const TreeRows> source_;  ///< of the other profile
+  int merges_ = 0;                          ///< counts what outdates a match that a worker makes
+  std::int64_t revision_ = 0, sourceRevision_ = -1;
+  std::set<std::string> hidden_;  ///< keys of columns
+  int depth_ = 0, most_ = kMostOpen;
+  bool compact_ = false;           ///< in a smaller font, because there is little room
+  int extra_ = 0;                  ///< free room that each column of figures has got
+  std::vector<int> wholeColumns_;  ///< widths of the columns in the usual font
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,171 @@
+#include "views/pages/parts/trace/trace_find.h"
+
+#include "profiler/geometry/timeline/timeline_search.h"
+#include "views/pages/parts/data/text.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::TimelineItem;
+using sections::Format;
+
+/// At most this many names are listed.
+constexpr std::size_t kMostNames = 5000;
+
+sections::SectionTable nameTable(const analysis::NameUses& found, const std::string& wanted) {
+  sections::SectionTable table{"found",
+                               "Names with “" + wanted + "”",
+                               "steps in all calls of this executable; a click selects the next one",
+                               {{"path", "Name path", Format::plain, ""},
+                                {"kind", "Kind", Format::plain, ""},
+                                {"count", "Steps", Format::count, "how often a step of this name ran"},
+                                {"sum", "Sum", Format::ticks, "of the lengths of these steps"},
+                                {"min", "Shortest", Format::ticks, ""},
+                                {"mean", "Mean", Format::ticks, ""},
+                                {"max", "Longest", Format::ticks, ""},
+                                {"first", "First at", Format::ticks, "since the start of the first call"}},
+                               {}};
+  for (const analysis::NameUse& name : found.names) {
+    if (table.rows.size() == kMostNames) break;
+    table.rows.push_back({name.path, model::toString(name.kind), name.count, name.sum.count, name.min.count,
+                          static_cast<std::int64_t>(name.mean() + 0.5), name.max.count, name.first.count});
+  }
+  return table;
+}
+
+}  // namespace
+
+TraceFind::TraceFind(shell::Page& page, shell::PageContext& context, timeline::TimelineCanvas& canvas,
+                     DataTable& list)
+    : QObject(&page), page_(page), context_(context), canvas_(canvas), list_(list) {
+  connect(&list_, &DataTable::rowActivated, this, [this](int row) {
+    if (!uses_ || row >= static_cast<int>(uses_->names.size())) return;
+    const analysis::NameUse& name = uses_->names[static_cast<std::size_t>(row)];
+    pending_ = 0;
+    if (!canvas_.scene().empty()) {
+      const geometry::TimelineSearch search(canvas_.scene());
+      TimelineItem found = search.byName({name.path, true}, canvas_.selected(), 1);
+      if (!found) found = search.byName({name.path, true}, {}, 0);
+      if (found) return canvas_.select(found), canvas_.reveal(found);
+    }
+    Q_EMIT timeWanted(name.first);
+  });
+}
+
+QString TraceFind::find(const QString& wanted, int direction) {
+  if (wanted.isEmpty()) return clear(), QString();
+  if (canvas_.scene().empty()) return {};
+  const analysis::NameQuery query{wanted.toStdString()};
+  if (!(query == query_)) {
+    query_ = query;
+    uses_.reset();
+    dim();
+    read();
+  }
+  return select(query_, direction);
+}
+
+QString TraceFind::select(const analysis::NameQuery& query, int direction) {
+  const geometry::TimelineSearch search(canvas_.scene());
+  TimelineItem found = search.byName(query, canvas_.selected(), direction);
+  if (!found && direction == 0) found = search.byName(query, {}, 0);
+  if (found) {
+    pending_ = 0;
+    canvas_.select(found);
+    canvas_.reveal(found);
+  } else if (direction != 0) {
+    pending_ = direction;
+    Q_EMIT callWanted(direction);
+  }
+  return answer();
+}
+
+void TraceFind::goOn() {
+  if (pending_ == 0 || query_.empty() || canvas_.scene().empty()) return;
+  const geometry::TimelineSearch search(canvas_.scene());
+  const int direction = std::exchange(pending_, 0);
+  TimelineItem from;
+  if (direction < 0) from.start = canvas_.scene().model()->trace->end, from.kind = TimelineItem::Kind::far;
+  const TimelineItem found = search.byName(query_, from, direction < 0 ? -1 : 0);
+  if (!found) return;
+  canvas_.select(found);
+  canvas_.reveal(found);
+  Q_EMIT answered(answer());
+}
+
+void TraceFind::clear() {
+  query_ = {};
+  uses_.reset();
+  pending_ = 0;
+  if (progress_) progress_->cancel();
+  progress_.reset();
+  dim();
+}
+
+void TraceFind::dim() {
+  geometry::TimelineOptions options = canvas_.options();
+  options.find = query_;
+  canvas_.setOptions(options);
+}
+
+void TraceFind::read() {
+  const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+  if (snapshot == nullptr) return;
+  if (progress_) progress_->cancel();
+  progress_ = std::make_shared<shell::SharedProgress>();
+  page_.readInBackground(
+      this,
+      [held = *snapshot, executable = context_.session.executable(), query = query_, progress = progress_] {
+        return analysis::nameUses(*held.source, *held.catalog, executable, query, *progress);
+      },
+      [this, progress = progress_](base::Result<analysis::NameUses>&& found) {
+        if (progress != progress_) return;
+        if (!found.ok()) {
+          Q_EMIT answered(text(found.error().message));
+          return;
+        }
+        showList(*found);
+        uses_ = *std::move(found);
+        Q_EMIT answered(answer());
+        Q_EMIT listed();
+      });
+}
+
+void TraceFind::showList(const analysis::NameUses& found) {
+  list_.setTable(nameTable(found, query_.text), 1, scale_);
+}
+
+void TraceFind::readUses(const QString& path) {
+  const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+  if (oneProgress_) oneProgress_->cancel();
+  oneProgress_.reset();
+  if (snapshot == nullptr || path.isEmpty()) return;
+  oneProgress_ = std::make_shared<shell::SharedProgress>();
+  page_.readInBackground(
+      this,
+      [held = *snapshot, executable = context_.session.executable(),
+       query = analysis::NameQuery{path.toStdString(), true}, progress = oneProgress_] {
+        return analysis::nameUses(*held.source, *held.catalog, executable, query, *progress);
+      },
+      [this, progress = oneProgress_](base::Result<analysis::NameUses>&& found) {
+        if (progress != oneProgress_ || !found.ok() || found->names.empty()) return;
+        Q_EMIT usesRead(found->names.front());
+      });
+}
+
+/// For example "480 steps, 12 names · layer1/conv/Convolve".
+QString TraceFind::answer() const {
+  if (!uses_) return tr("counting…");
+  if (uses_->count == 0) return tr("nothing found in any call");
+  const QString steps = text(geometry::groupedNumber(uses_->count)),
+                names = text(geometry::groupedNumber(static_cast<std::int64_t>(uses_->names.size())));
+  QString said = uses_->names.size() == 1 ? tr("%1 steps of one name").arg(steps)
+                                          : tr("%1 steps of %2 names").arg(steps, names);
+  if (canvas_.isSelectionShown() && canvas_.selected()) {
+    const QString path = text(canvas_.scene().pathOf(canvas_.selected()));
+    if (!path.isEmpty()) said += QStringLiteral(" · ") + path;
+  }
+  return said;
+}
+
+}  // namespace pipescope::pages
