@@ -27,7 +27,7 @@ namespace {
 
 struct ExportOptions {
   std::string profile, format, output, executable, table = "placement";
-  bool steps = true, allCalls = false, overwrite = false, eventsOnly = false, csvSafe = false;
+  bool steps = true, allCalls = false, overwrite = false, csvSafe = false;
   std::optional<std::int64_t> call;
 };
 
@@ -81,7 +81,6 @@ base::Status writeText(const ExportOptions& options, const store::ProfileReader&
   PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
   if (options.format == "svg") return exporting::exportSvg(reader, *catalog, executable->id, write, progress);
   exporting::ChromeRequest request{reader, *catalog, executable->id, options.steps};
-  request.carriesRows = !options.eventsOnly;
   if (!options.allCalls) {
     PIPESCOPE_ASSIGN(request.run, chosenCall(options, *catalog, *executable));
   }
@@ -170,8 +169,7 @@ std::function<int()> setUpExport(CLI::App& command) {
           "simulators), csv, sqlite or svg. chrome and perfetto hold passes, steps, transfers, waits "
           "and counters; perfetto rounds times to nanoseconds. chakra holds passes, collectives and messages "
           "that carry a pass's result, with stage, replica, micro-batch and iteration, but no steps within "
-          "passes, no counters and no waits. All three also carry what else the profile says of the "
-          "executable, and import restores it")
+          "passes, no counters and no waits")
       ->required()
       ->check(CLI::IsMember({"chrome", "perfetto", "chakra", "csv", "sqlite", "svg"}));
   command
@@ -193,11 +191,7 @@ std::function<int()> setUpExport(CLI::App& command) {
       {command.add_option("--table", options->table, "Table to write (csv)")->capture_default_str(), {"csv"}},
       {command.add_flag("!--no-steps", options->steps,
                         "Passes only, without the steps in them (chrome, perfetto)"),
-       {"chrome", "perfetto"}},
-      {command.add_flag("--events-only", options->eventsOnly,
-                        "Without the rows from which import restores the profile, such as settings, command "
-                        "line, names of operators and memory (chrome, perfetto, chakra)"),
-       {"chrome", "perfetto", "chakra"}}};
+       {"chrome", "perfetto"}}};
   addCsvSafe(command, options->csvSafe);
   return [options, particular] {
     base::Status status = refuseOthers(particular, options->format);

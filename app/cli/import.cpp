@@ -122,9 +122,8 @@ base::Status runImport(const ImportOptions& options) {
   for (const std::string& finding : imported->findings)
     fmt::print(stderr, "note: {}\n", base::printable(finding));
   const int status = print(fmt::format(
-      "{}: {} events of {} {}, {} slices{}\n", options.output, base::groupedText(imported->events),
-      imported->files, imported->files == 1 ? "trace" : "traces", base::groupedText(imported->slices),
-      imported->restored ? "; the trace is an export of pipescope, so the profile is as it was" : ""));
+      "{}: {} events of {} {}, {} slices\n", options.output, base::groupedText(imported->events),
+      imported->files, imported->files == 1 ? "trace" : "traces", base::groupedText(imported->slices)));
   return status == kDone ? base::Status() : base::ioError("Standard output is closed.");
 }
 

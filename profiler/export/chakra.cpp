@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "chakra.pb.h"
-#include "profiler/export/carried_rows.h"
 #include "profiler/export/event_work.h"
-#include "profiler/export/gzip.h"
 #include "profiler/export/wanted_rows.h"
 
 namespace pipescope::exporting {
@@ -23,10 +21,6 @@ using base::Ticks;
 using model::Pass;
 
 __extension__ using WidePicoseconds = __int128;
-
-/// A node carries no more of the profile's rows than this or one piece, because readers hold nodes as a
-/// whole.
-constexpr std::size_t kMostCarriedByNode = 4 << 20;
 
 /// Streams of a rank besides that of its passes, because collectives and messages run beside them.
 constexpr std::int64_t kCollectives = 1, kSends = 2, kReceives = 3;
@@ -82,10 +76,9 @@ class ChakraFile {
       name.set_string_val(device.name);
     }
     PIPESCOPE_TRY(add(metadata));
-    if (request_.carriesRows) PIPESCOPE_TRY(carryRows());
-    while (nextPass_ < placements_.size()) {
+    for (std::size_t i = 0; i < placements_.size(); ++i) {
       if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
-      PIPESCOPE_TRY(pass(nextPass_++));
+      PIPESCOPE_TRY(pass(i));
     }
     PIPESCOPE_TRY(messages());
     return buffer_.empty() ? base::Status() : write_(buffer_);
@@ -97,39 +90,6 @@ class ChakraFile {
 
   static PassKey keyOf(const model::Placement& p, std::int32_t stage) {
     return {p.replica, p.iteration, p.microBatch, p.pass, stage};
-  }
-
-  /// Writes the rows of the profile as attributes of passes. Simulators pass over attributes that they do not
-  /// know, but some of them end at a METADATA_NODE (ASTRA-sim). So such nodes hold only what is too much for
-  /// the passes.
-  base::Status carryRows() {
-    WantedRows wanted(request_, progress_);
-    CarriedRows rows(request_, wanted);
-    std::size_t held = 0;
-    PIPESCOPE_TRY(rows.each([&](std::string_view piece) -> base::Status {
-      carry(piece);
-      held += carried_.back().size();
-      if (held < kMostCarriedByNode) return {};
-      held = 0;
-      return nextPass_ + 1 < placements_.size() ? pass(nextPass_++) : rowsAlone();
-    }));
-    carry(rows.end(static_cast<std::int64_t>(placements_.size() + 2 * transfers_.size())));
-    return {};
-  }
-  void carry(std::string_view piece) { carried_.push_back(compressedByZlib(std::string(piece))); }
-
-  void takeCarried(chakra_wire::Node& node) {
-    for (std::string& piece : carried_) addAttribute(node, kCarriedRows).set_bytes_val(std::move(piece));
-    carried_.clear();
-  }
-
-  base::Status rowsAlone() {
-    chakra_wire::Node node;
-    node.set_id(idOfSend(transfers_.size()) + rowNodes_++);
-    node.set_type(chakra_wire::METADATA_NODE);
-    node.set_name(kCarriedRows);
-    takeCarried(node);
-    return add(node);
   }
 
   template <class Row, class Visit>
@@ -241,7 +201,6 @@ class ChakraFile {
     }
     for (auto [input, end] = inputs_.equal_range(i); input != end; ++input)
       node.add_data_deps(idOfSend(input->second) + 1);
-    takeCarried(node);
     return add(node);
   }
 
@@ -312,9 +271,6 @@ class ChakraFile {
   const Writer& write_;
   base::Progress& progress_;
   std::string buffer_, packed_;
-  std::vector<std::string> carried_;  // compressed pieces that the next pass carries
-  std::size_t nextPass_ = 0;
-  std::uint64_t rowNodes_ = 0;
   std::vector<model::Placement> placements_;
   std::vector<model::Transfer> transfers_;
   EventWork work_;

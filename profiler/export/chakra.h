@@ -10,8 +10,7 @@ namespace pipescope::exporting {
 /// format wants; the attribute duration_ps has them exactly. Attributes state rank, stage, replica,
 /// micro-batch and iteration; of a pass also its FLOP (num_ops) and the bytes of its operands and results
 /// (tensor_size), as simulators read them; and the metadata the names of the devices. The format has no
-/// counters, no steps within a pass, and no waits; exchange that carries no pass's result is left out. The
-/// rows of the profile, which hold these too, are attributes of passes (CarriedRows, compressed by zlib).
+/// counters, no steps within a pass, and no waits; exchange that carries no pass's result is left out.
 /// Fails if the profile holds no passes.
 base::Status exportChakra(const ChromeRequest& request, const Writer& write, base::Progress& progress);
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "profiler/base/number_text.h"
-#include "profiler/export/carried_rows.h"
 #include "profiler/export/event_work.h"
 #include "profiler/export/json_text.h"
 #include "profiler/export/recorded_work.h"
@@ -49,15 +48,11 @@ class Chrome {
         jsonText(catalog_.property("times")), jsonText(catalog_.property("device_model")),
         jsonText(catalog_.property("tool_version")));
     PIPESCOPE_TRY(names());
-    CarriedRows carried(request_, rows_);
-    if (request_.carriesRows)
-      PIPESCOPE_TRY(carried.each([&](std::string_view piece) { return carry(piece); }));
     PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
     PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
-    if (request_.carriesRows) PIPESCOPE_TRY(carry(carried.end(events_)));
     buffer_ += "\n]}\n";
     return flush(0);
   }
@@ -70,14 +65,7 @@ class Chrome {
     return {};
   }
 
-  base::Status event(const std::string& text) {
-    ++events_;
-    return line(text);
-  }
-
-  base::Status carry(std::string_view piece) {
-    return line(fmt::format("{{\"ph\":\"M\",\"pid\":1,\"name\":\"{}\",\"args\":{}}}", kCarriedRows, piece));
-  }
+  base::Status event(const std::string& text) { return line(text); }
 
   /// An event, or metadata.
   base::Status line(const std::string& text) {
@@ -254,7 +242,7 @@ class Chrome {
       if (const std::int64_t number = launches_.numberOf(step.lane, start); number > 0)
         args += fmt::format(",\"correlation\":{}", number);
       const std::string category = categoryOf(catalog_, step);
-      if (!beside && statesPassOf(catalog_, category))
+      if (!beside && !catalog_.measured())
         args += fmt::format(",\"placement\":{}", row.id.value) + passOf(row);
       if (step.bytesIn.count > 0) args += fmt::format(",\"bytes_in\":{}", step.bytesIn.count);
       if (step.bytesOut.count > 0) args += fmt::format(",\"bytes_out\":{}", step.bytesOut.count);
@@ -276,13 +264,6 @@ class Chrome {
     return row->name == "passes" ? "recorded passes" : row->name;
   }
 
-  /// Beside the cycle, the importer needs to know that the passes wait for it.
-  std::string scheduleOf(const model::Placement& row) const {
-    const model::ScheduleKind kind = scheduleKindOf(catalog_, request_.executable);
-    return kind == model::ScheduleKind::dependency
-               ? cycleOf(row.slot)
-               : cycleOf(row.slot) + fmt::format(",\"schedule_kind\":\"{}\"", model::toString(kind));
-  }
   static std::string cycleOf(std::int32_t slot) {
     return slot < 0 ? "" : fmt::format(",\"pipeline_cycle\":{}", slot);
   }
@@ -307,12 +288,13 @@ class Chrome {
                      freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
                                 picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
     return complete(
-        pid(row.device), passes, name, "pass", row.start, row.end, row.device,
+        pid(row.device), passes, name, catalog_.measured() ? "recorded pass" : "pass", row.start, row.end,
+        row.device,
         fmt::format(
             "\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{},\"replica\":{},\"placement\":{}",
             row.stage, row.microBatch, rows_.iterationOf(row), row.run.value, row.replica, row.id.value) +
             fmt::format(",\"pass\":\"{}\"", model::toString(row.pass)) + textOf(work_.ofPass(segment)) +
-            scheduleOf(row));
+            cycleOf(row.slot));
   }
 
   base::Status wait(const model::Wait& row) {
@@ -353,8 +335,9 @@ class Chrome {
       if (!ends[side].valid()) continue;
       const std::string thread = (side == 0 ? "to " : "from ") + nameOfDevice(ends[1 - side]);
       PIPESCOPE_ASSIGN(threads[side], freeThread(pid(ends[side]), thread, 2 + side, start, end));
-      PIPESCOPE_TRY(
-          complete(pid(ends[side]), threads[side], name, "transfer", row.start, row.end, clock, args));
+      PIPESCOPE_TRY(complete(pid(ends[side]), threads[side], name,
+                             catalog_.measured() ? "recorded transfer" : "transfer", row.start, row.end,
+                             clock, args));
     }
     if (!ends[0].valid() || !ends[1].valid() || row.end == row.start) return {};
     const Ticks middle = row.start + Ticks((row.end - row.start).count / 2);
@@ -393,7 +376,6 @@ class Chrome {
   EventWork work_;
   std::string buffer_;
   bool first_ = true;
-  std::int64_t events_ = 0;  // without metadata
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::vector<model::Transfer> transfers_;
   RecordedLaunches launches_;

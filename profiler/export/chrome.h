@@ -14,7 +14,6 @@ struct ChromeRequest {
   model::ExecutableId executable;
   bool steps = true;                     ///< the steps of segments, not only placements
   std::optional<model::RunId> run = {};  ///< only this call
-  bool carriesRows = true;               ///< what restores the profile beside the events
 };
 
 /// A trace with more events is refused with a sentence, because a run of 10⁹ steps would make a file of 100
@@ -27,8 +26,7 @@ inline constexpr std::int64_t kMostChromeEvents = 50'000'000;
 /// Steps of a recorded run keep their categories and the numbers of their launches; the threads of a host
 /// with an accelerator are a process of their own. Spans of the host's threads are complete events, too,
 /// aligned with the calls (analysis::HostAlignment). Times are in microseconds. otherData says that times are
-/// emulated and names the device model. The rows of the profile are metadata (CarriedRows). Streams:
-/// memory does not grow with the number of placements.
+/// emulated and names the device model. Streams: memory does not grow with the number of placements.
 base::Status exportChrome(const ChromeRequest& request, const Writer& write, base::Progress& progress);
 
 }  // namespace pipescope::exporting

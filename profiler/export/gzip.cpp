@@ -65,14 +65,4 @@ base::Status GzipWriter::pump(int flush) {
   return {};
 }
 
-std::string compressedByZlib(const std::string& bytes) {
-  auto size = compressBound(static_cast<uLong>(bytes.size()));
-  std::string packed(size, '\0');
-  const int done = compress(reinterpret_cast<Bytef*>(packed.data()), &size,
-                            reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()));
-  PIPESCOPE_CHECK(done == Z_OK, "zlib has no memory");
-  packed.resize(size);
-  return packed;
-}
-
 }  // namespace pipescope::exporting

@@ -25,7 +25,4 @@ class GzipWriter {
   std::unique_ptr<State> state_;
 };
 
-/// The bytes in zlib's format (RFC 1950).
-std::string compressedByZlib(const std::string& bytes);
-
 }  // namespace pipescope::exporting

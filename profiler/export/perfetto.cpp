@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "perfetto.pb.h"
-#include "profiler/export/carried_rows.h"
 #include "profiler/export/event_work.h"
 #include "profiler/export/gzip.h"
 #include "profiler/export/recorded_work.h"
@@ -38,8 +37,6 @@ class PerfettoFile {
   base::Status run() {
     PIPESCOPE_ASSIGN(const WantedRows::Host host, rows_.host());
     PIPESCOPE_TRY(begin(host.size() > 0));
-    CarriedRows carried(request_, rows_);
-    if (request_.carriesRows) PIPESCOPE_TRY(carryAll(carried));
     PIPESCOPE_TRY(work_.read(rows_));
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(readTransfers());
@@ -48,7 +45,6 @@ class PerfettoFile {
     PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) { return wait(row); }));
     PIPESCOPE_TRY(counters());
     PIPESCOPE_TRY(hostSpans(host));
-    if (request_.carriesRows) PIPESCOPE_TRY(carry(carried.end(events_)));
     return flush(0);
   }
 
@@ -77,22 +73,6 @@ class PerfettoFile {
       to += static_cast<char>((size & 0x7FU) | 0x80U);
     }
     to += packed_;
-  }
-
-  base::Status carryAll(CarriedRows& rows) {
-    return rows.each([&](std::string_view piece) { return carry(piece); });
-  }
-
-  /// The pieces are compressed, because they are text.
-  base::Status carry(std::string_view piece) {
-    perfetto_wire::TracePacket packet, outer;
-    perfetto_wire::ChromeMetadata& metadata = *packet.mutable_chrome_events()->add_metadata();
-    metadata.set_name(kCarriedRows);
-    metadata.set_json_value(std::string(piece));
-    std::string bytes;
-    append(packet, bytes);
-    outer.set_compressed_packets(compressedByZlib(bytes));
-    return add(outer);
   }
 
   /// The first packet begins the sequence; then come the processes.
@@ -233,7 +213,6 @@ class PerfettoFile {
         0)
       *packet.mutable_interned_data() = stated;
     PIPESCOPE_TRY(add(packet));
-    events_ += of.flow != 0 ? 3 : 2;
     perfetto_wire::TracePacket close;
     close.set_timestamp(static_cast<std::uint64_t>(std::max(of.end, std::max<std::int64_t>(of.start, 0))));
     close.mutable_track_event()->set_type(perfetto_wire::TrackEvent::SLICE_END);
@@ -287,7 +266,7 @@ class PerfettoFile {
                                    : fmt::format("{} {}", model::toString(row.pass), row.microBatch);
       Slice made{passes,
                  name,
-                 "pass",
+                 catalog_.measured() ? "recorded pass" : "pass",
                  start,
                  end,
                  {{"stage", row.stage},
@@ -296,10 +275,7 @@ class PerfettoFile {
                   {"replica", row.replica},
                   {"placement", row.id.value}}};
       addCycle(row.slot, made);
-      const model::ScheduleKind kind = scheduleKindOf(catalog_, request_.executable);
       made.texts = {{"pass", model::toString(row.pass)}};
-      if (kind != model::ScheduleKind::dependency)
-        made.texts.emplace_back("schedule_kind", model::toString(kind));
       addWork(work_.ofPass(*segment), made);
       PIPESCOPE_TRY(slice(made));
     }
@@ -316,7 +292,7 @@ class PerfettoFile {
                  nanoseconds(from, row.device), nanoseconds(from + step.ticks, row.device)};
       if (const std::int64_t number = launches_.numberOf(step.lane, from); number > 0)
         made.annotations.emplace_back("correlation", number);
-      if (!beside && statesPassOf(catalog_, made.category)) addPass(row, made);
+      if (!beside && !catalog_.measured()) addPass(row, made);
       if (step.bytesIn.count > 0) made.annotations.emplace_back("bytes_in", step.bytesIn.count);
       if (step.bytesOut.count > 0) made.annotations.emplace_back("bytes_out", step.bytesOut.count);
       const EventWork::StepWork work = work_.ofStep(*segment, i, work_.operatorOf(step.program));
@@ -391,9 +367,12 @@ class PerfettoFile {
         const std::string name =
             (sends ? "to " : "from ") + (other.valid() ? catalog_.devices[other].name : std::string("host"));
         PIPESCOPE_ASSIGN(const std::uint64_t place, freeTrack(own, name, start, end));
-        Slice made{place,      model::toString(row.kind),
-                   "transfer", start,
-                   end,        {{"bytes", row.bytes.count}, {"micro_batch", row.microBatch}}};
+        Slice made{place,
+                   model::toString(row.kind),
+                   catalog_.measured() ? "recorded transfer" : "transfer",
+                   start,
+                   end,
+                   {{"bytes", row.bytes.count}, {"micro_batch", row.microBatch}}};
         if (row.iteration >= 0) made.annotations.emplace_back("iteration", rows_.iterationOf(row));
         addCycle(row.slot, made);
         made.flow = both ? static_cast<std::uint64_t>(row.id.value) + 1 : 0;
@@ -414,7 +393,6 @@ class PerfettoFile {
       packet.mutable_track_event()->set_type(perfetto_wire::TrackEvent::COUNTER);
       packet.mutable_track_event()->set_track_uuid(own);
       packet.mutable_track_event()->set_double_counter_value(row.value);
-      ++events_;
       return add(packet);
     });
   }
@@ -440,7 +418,6 @@ class PerfettoFile {
   WantedRows rows_;
   EventWork work_;
   std::string buffer_, packed_;
-  std::int64_t events_ = 0;  // begins, ends, samples of counters and ends of arrows
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> tracks_;  // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> reached_;

@@ -31,12 +31,6 @@ class RecordedLaunches {
   std::map<std::pair<model::LaneId, base::Ticks>, std::int64_t> numbers_;
 };
 
-/// What holds the passes of an executable back.
-inline model::ScheduleKind scheduleKindOf(const analysis::Catalog& catalog, model::ExecutableId id) {
-  const model::Executable* executable = catalog.executable(id);
-  return executable == nullptr ? model::ScheduleKind::dependency : executable->scheduleKind;
-}
-
 /// True for a lane of a recorded host that shares the device of its accelerator. Other tools give the host a
 /// process of its own, which tells its threads from the accelerator's queues.
 inline bool isLaneOfHost(const analysis::Catalog& catalog, const model::Lane* lane) {
@@ -59,17 +53,6 @@ inline std::string categoryOf(const analysis::Catalog& catalog, const model::Ste
   std::string stated = catalog.programs[step.program].kind;
   const bool own = stated.empty() || stated == "pass" || stated == "transfer" || stated == "wait";
   return own ? kind : stated;
-}
-
-/// True if the export says which pass a step belongs to: in an emulated run, and in one that was exported and
-/// imported. There the category is the kind of the step. Steps of other recorded runs only lie within a pass.
-inline bool statesPassOf(const analysis::Catalog& catalog, std::string_view category) {
-  if (!catalog.measured()) return true;
-  using enum model::StepKind;
-  for (const model::StepKind kind :
-       {compute, exchange, sync, globalExchange, streamCopy, control, remoteCopy})
-    if (category == model::toString(kind)) return true;
-  return false;
 }
 
 }  // namespace pipescope::exporting

@@ -16,7 +16,6 @@
 #include "profiler/import/recognise/complete_passes.h"
 #include "profiler/import/recognise/progress_part.h"
 #include "profiler/import/write/profile_rows.h"
-#include "profiler/import/write/restored_rows.h"
 
 namespace pipescope::importing {
 namespace {
@@ -352,20 +351,6 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
   return clocks;
 }
 
-/// Restores the profile that an export of ours carries. Rules of the user ask for what the events mean.
-base::Result<bool> restore(TraceData& trace, record::Recorder& recorder, ImportSummary& summary,
-                           base::Progress& progress) {
-  PIPESCOPE_ASSIGN(const auto restored, restoreRows(trace, recorder, progress));
-  if (!restored) return false;
-  recorder.add(model::Property{"restored_from", trace.name});
-  summary.files = 1;
-  summary.slices = restored->slices;
-  summary.restored = true;
-  PIPESCOPE_TRY(recorder.finish(restored->state, restored->reason));
-  progress.report(1, "imported");
-  return true;
-}
-
 }  // namespace
 
 base::Result<ImportSummary> importTraces(const ImportRequest& request, record::Recorder& recorder,
@@ -380,16 +365,6 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   for (const auto& trace : traces) summary.events += trace->events.size();
   if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
 
-  if (traces.size() == 1 && request.rules == &Rules::builtIn()) {
-    PIPESCOPE_ASSIGN(const bool restored, restore(*traces.front(), recorder, summary, progress));
-    if (restored) return summary;
-  }
-  if (std::ranges::any_of(traces, [](const auto& trace) { return trace->carried.size() > 0; }) &&
-      (traces.size() > 1 || request.rules != &Rules::builtIn()))
-    summary.findings.push_back(
-        "A trace that pipescope exported holds a whole profile; it is restored only if it is imported alone "
-        "and "
-        "without --rules, and is made of its events here.");
   PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request, progress));
   const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.clocks.front().zero;
   ProfileRows rows(recorder, *request.rules);

@@ -32,8 +32,6 @@ struct ImportRequest {
 
 struct ImportSummary {
   std::int64_t files = 0, ranks = 0, events = 0, slices = 0;
-  /// The trace is an export of ours that holds the whole profile, which is restored as it was.
-  bool restored = false;
   /// Sentences about what was left out or changed; the profile holds them as diagnostics, too.
   std::vector<std::string> findings;
 };

@@ -54,7 +54,7 @@ bool counts(const Row&) {
 template <>
 bool counts(const Property& row) {
   return row.key != "created_utc" && row.key != "command_line" && row.key != "run_folder" &&
-         row.key != "restored_from" && !row.key.starts_with("recorder_");
+         !row.key.starts_with("recorder_");
 }
 template <>
 bool counts(const Outcome& row) {

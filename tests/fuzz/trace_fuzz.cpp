@@ -86,8 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto summary = importFile(file, &threads, profile);
   if (size % 4 == 0) compareWithOneThread(file, summary);
   if (summary.ok()) {
-    // A restored profile also has waits, which a Chakra trace has no events for.
-    require(summary->restored || summary->slices <= summary->events, "more slices than events");
+    require(summary->slices <= summary->events, "more slices than events");
     makeReports(profile);
   } else {
     require(!summary.error().message.empty(), "an error without a sentence");

@@ -65,19 +65,6 @@ std::optional<std::int64_t> wholeValue(const chakra_wire::Attribute& attribute) 
   }
 }
 
-/// The text of an attribute that our own exports compress. Nothing if it is damaged or too long for a piece.
-std::optional<std::string> inflated(const std::string& packed) {
-  TextSource source(packed);
-  InflatedSource text(source, "An attribute");
-  std::string piece;
-  for (std::array<char, 64 * 1024> part{};;) {
-    const auto count = text.read(part);
-    if (!count.ok() || piece.size() > MessageStream::kMostBytes) return std::nullopt;
-    if (*count == 0) return piece;
-    piece.append(part.data(), *count);
-  }
-}
-
 class ChakraReader {
  public:
   explicit ChakraReader(TraceData& data) : data_(data) { data_.tables.origin = 0; }
@@ -96,8 +83,6 @@ class ChakraReader {
   }
 
   base::Status take(const chakra_wire::Node& node) {
-    PIPESCOPE_ASSIGN(const bool carries, takeCarriedRows(node));
-    if (carries && node.type() == chakra_wire::METADATA_NODE) return {};
     if (node.duration_micros() > kMostNodeMicros) {
       data_.tables.findings.add("A node lasts more than 50 days and is left out.");
       return {};
@@ -157,17 +142,6 @@ class ChakraReader {
 
  private:
   /// True if the node has rows of a profile among its attributes.
-  base::Result<bool> takeCarriedRows(const chakra_wire::Node& node) {
-    bool any = false;
-    for (const chakra_wire::Attribute& attribute : node.attr()) {
-      if (attribute.name() != kCarriedRows || attribute.value_case() != chakra_wire::Attribute::kBytesVal)
-        continue;
-      any = true;
-      if (const auto piece = inflated(attribute.bytes_val())) PIPESCOPE_TRY(data_.carried.add(*piece));
-    }
-    return any;
-  }
-
   /// A node, in less room than its event takes.
   struct Held {
     std::uint64_t id = 0, start = 0;

@@ -44,7 +44,7 @@ struct ChromeEvents::Parser {
   struct Members {
     char phase = 0;
     std::string_view time, duration;  // number texts; empty: not stated
-    std::string_view name, category, metadataText, carried;
+    std::string_view name, category, metadataText;
     std::string_view process, thread, identity;
     bool hasProcess = false, hasThread = false, hasIdentity = false, any = false;
     std::vector<std::pair<std::string, double>> series;  // numbers among the arguments
@@ -169,7 +169,6 @@ struct ChromeEvents::Parser {
     if (type != od::json_type::object) return simdjson::SUCCESS;
     od::object all;
     if (const auto failed = value.get_object().get(all)) return failed;
-    if (members.phase == 'M' && members.name == kCarriedRows) return all.raw_json().get(members.carried);
     for (auto entry : all) {
       od::field field;
       if (const auto failed = std::move(entry).get(field)) return failed;
@@ -215,7 +214,6 @@ struct ChromeEvents::Parser {
   simdjson::error_code readMembers(od::object object) {
     members.phase = 0;
     members.time = members.duration = members.name = members.category = members.metadataText = {};
-    members.carried = {};
     members.hasProcess = members.hasThread = members.hasIdentity = members.any = false;
     members.series.clear();
     members.sortIndex.reset();
@@ -245,7 +243,6 @@ struct ChromeEvents::Parser {
                                                              {"process_sort_index", About::processOrder},
                                                              {"thread_name", About::threadName},
                                                              {"thread_sort_index", About::threadOrder}};
-    if (!members.carried.empty()) return window->carry(members.carried);
     TraceEvent& event = members.event;
     locate(event);
     for (const auto& [name, about] : kAbout)

@@ -69,8 +69,6 @@ class PerfettoReader {
       if (defaults.has_timestamp_clock_id()) sequence.defaultClock = defaults.timestamp_clock_id();
     }
     if (packet.has_clock_snapshot()) takeClocks(packet.clock_snapshot(), sequence);
-    for (const auto& fact : packet.chrome_events().metadata())
-      if (fact.name() == kCarriedRows) PIPESCOPE_TRY(data_.carried.add(fact.json_value()));
     if (packet.has_track_descriptor()) describe(packet.track_descriptor());
     if (packet.has_track_event()) return event(packet, sequence);
     return {};

@@ -42,7 +42,6 @@ std::optional<std::int64_t> mergedRank(std::string_view key) {
 
 TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
   if (category == "gpu_user_annotation") return CategoryKind::annotation;
-  if (category == "pass") return CategoryKind::pass;
   if (category == "cuda_sync") return CategoryKind::queueWait;
   if (category == "cuda") return CategoryKind::converted;
   if (category == "nvtx-kernel") return CategoryKind::projected;
@@ -74,9 +73,6 @@ base::Status TraceData::add(const PackedEvent& event, std::span<const ArgumentVa
              event.kind == static_cast<std::uint8_t>(EventKind::instant) ||
              event.kind == static_cast<std::uint8_t>(EventKind::asyncBegin);
   of.others = of.others || (slice && !converted && !projected);
-  if (kind == CategoryKind::pass)
-    ownExport_ = ownExport_ || (find(Argument::stage) != nullptr && find(Argument::microBatch) != nullptr &&
-                                find(Argument::step) != nullptr);
   if (kind == CategoryKind::accelerator || converted) noteWork(ThreadId(event.thread), NameId(event.name));
   if (kind == CategoryKind::annotation || kind == CategoryKind::accelerator ||
       kind == CategoryKind::queueWait || converted) {
@@ -90,7 +86,7 @@ base::Status TraceData::add(const PackedEvent& event, std::span<const ArgumentVa
 
 void TraceData::leaveOutFarEvents() {
   constexpr std::int64_t kHour = 3'600'000'000'000'000;
-  if (empty() || ownExport_) return;
+  if (empty()) return;
   const TimeSpread::Kept kept = spread_.kept();
   if (kept.apart.empty()) return;
   firstTime = kept.first;

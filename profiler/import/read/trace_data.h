@@ -8,7 +8,6 @@
 
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
-#include "profiler/import/read/carried_pieces.h"
 #include "profiler/import/read/event_sorter.h"
 #include "profiler/import/read/source/trace_files.h"
 #include "profiler/import/read/time_spread.h"
@@ -19,13 +18,12 @@ namespace pipescope::importing {
 /// One trace file after reading: its tables, and its events, which are sorted when they are visited.
 struct TraceData {
   TraceData(std::string file, const std::filesystem::path& folder)
-      : name(std::move(file)), temporaryFolder(folder), events(folder), carried(folder) {}
+      : name(std::move(file)), temporaryFolder(folder), events(folder) {}
 
   std::string name;
   std::filesystem::path temporaryFolder;
   TraceTables tables;
   EventSorter events;
-  CarriedPieces carried;
   /// Of all events, relative to the origin of the tables.
   std::int64_t firstTime = std::numeric_limits<std::int64_t>::max();
   std::int64_t lastTime = std::numeric_limits<std::int64_t>::min();
@@ -69,7 +67,6 @@ struct TraceData {
   }
   /// True for a trace that `pipescope export` has written: its passes and transfers have categories of their
   /// own, and what else it holds lies within them.
-  bool isOwnExport() const { return ownExport_; }
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json", "chakra.1.et").
   std::optional<std::int64_t> rank() const;
@@ -93,7 +90,6 @@ struct TraceData {
     accelerator,
     queueWait,
     annotation,
-    pass,
     converted,
     projected
   };
@@ -110,7 +106,7 @@ struct TraceData {
   base::IdVector<NameId, QueueKind> work_;  // what a queue does that runs work of this name
   std::set<NameId> annotations_;
   TimeSpread spread_;
-  bool correlated_ = false, ownExport_ = false, holdsAccelerators_ = false;
+  bool correlated_ = false, holdsAccelerators_ = false;
 };
 
 }  // namespace pipescope::importing

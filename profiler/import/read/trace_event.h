@@ -69,22 +69,17 @@ enum class Argument : std::uint8_t {
   groupSize,
   elements,  ///< number of elements of a message
   elementType,
-  source,         ///< rank that a message comes from
-  destination,    ///< rank that a message goes to
-  memoryBytes,    ///< of a counter or allocation
-  stage,          ///< pipeline stage
-  replica,        ///< data-parallel replica
-  placement,      ///< of a pass in our own exports: its number …
-  waitsFor,       ///< … by which a wait names it
-  waitsForPid,    ///< of a wait in our own exports: the process that it waits for
-  pipelineCycle,  ///< in our own exports: the pipeline cycle of a pass, transfer or wait
-  bytesIn,        ///< of a step in our own exports: bytes that come in …
-  bytesOut,       ///< … and go out
-  scheduleKind,   ///< of a pass in our own exports: what holds the passes back (model::ScheduleKind)
-  operations,     ///< of a pass in Chakra's traces and our own exports: its FLOP …
-  tensorBytes,    ///< … and the bytes of its operands and results
+  source,       ///< rank that a message comes from
+  destination,  ///< rank that a message goes to
+  memoryBytes,  ///< of a counter or allocation
+  stage,        ///< pipeline stage
+  replica,      ///< data-parallel replica
+  bytesIn,      ///< of a step: bytes that come in …
+  bytesOut,     ///< … and go out
+  operations,   ///< of a pass in Chakra's traces and our own exports: its FLOP …
+  tensorBytes,  ///< … and the bytes of its operands and results
 };
-constexpr std::size_t kKnownArguments = 28;
+constexpr std::size_t kKnownArguments = 23;
 /// Arguments beside these that rules may use. The i-th of them is Argument(kKnownArguments + i).
 constexpr std::size_t kMostOwnArguments = 8;
 constexpr std::size_t kArguments = kKnownArguments + kMostOwnArguments;

@@ -65,7 +65,6 @@ RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, mo
   if (trace_.isAccelerator(event.process)) pass.queue = event.thread.value;
   // The name of a message tells calls on a host from transfers.
   if (!meaning.sends || pass.queue < 0) pass.name = trace_.tables.names.text(event.name);
-  if (trace_.isOwnExport()) addOwn(event, pass);
   pass.bytes = bytesOf(event);
   if (meaning.sends) pass.peer = peerOf(event, *meaning.sends ? Argument::destination : Argument::source);
   return pass;
@@ -85,20 +84,6 @@ std::optional<model::StepKind> PassFilter::kindOf(const Meaning& meaning, const 
   if (meaning.kind || !trace_.isAccelerator(event.process)) return meaning.kind;
   return event.find(Argument::collective) == nullptr ? std::nullopt
                                                      : std::optional(model::StepKind::globalExchange);
-}
-
-/// Adds what only our own exports state.
-void PassFilter::addOwn(const TraceEvent& event, RecordedPass& pass) const {
-  pass.pipelineCycle = event.indexOf(Argument::pipelineCycle);
-  if (!isOfCategory(event, "pass")) return;
-  // Its name states the micro-batch, too, and so would the name of its kind of operation.
-  pass.name = model::toString(pass.pass);
-  pass.placement = event.numberOf(Argument::placement);
-  const ArgumentValue* stated = event.find(Argument::scheduleKind);
-  if (stated == nullptr || !stated->text) return;
-  using enum model::ScheduleKind;
-  for (const model::ScheduleKind kind : {dependency, barrier, oneAtATime})
-    if (trace_.tables.names.text(NameId(stated->value)) == model::toString(kind)) pass.scheduleKind = kind;
 }
 
 std::vector<PassFilter::Row> PassFilter::rowsOf(const Meaning& meaning, RecordedPass first) const {
@@ -162,6 +147,7 @@ void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.step = meaning.step;
   pass.replica = meaning.replica;
   pass.group = meaning.group;
+  pass.statesPosting = !meaning.marksTransfer;
 }
 
 std::int64_t EngineWork::leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const {
@@ -183,7 +169,7 @@ PassFilter::PassFilter(const TraceData& trace)
       accelerated_(trace.holdsAccelerators()) {}
 
 bool PassFilter::launches(const TraceEvent& event) {
-  if (!accelerated_ || trace_.isOwnExport() || trace_.isOnAccelerator(event)) return false;
+  if (!accelerated_ || trace_.isOnAccelerator(event)) return false;
   // The accelerator's own slice of the same name tells when the work ran. Without one, the kernels that were
   // launched within the event tell it (LaunchedPasses), if the trace relates them.
   if (trace_.runsOnAccelerator(event.name)) return true;
@@ -192,14 +178,8 @@ bool PassFilter::launches(const TraceEvent& event) {
   return true;
 }
 
-/// In a trace that pipescope export has written, names of steps may look like passes and messages, too.
-bool PassFilter::isOfCategory(const TraceEvent& event, std::string_view category) const {
-  return !trace_.isOwnExport() || trace_.tables.names.text(event.category) == category;
-}
-
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
-  const bool stated = trace_.isOwnExport() && meaning.pass && !meaning.sends;
-  if (!(isPass(meaning) || stated) || launches(event) || !isOfCategory(event, "pass")) return false;
+  if (!isPass(meaning) || launches(event)) return false;
   if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
   // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
@@ -209,8 +189,7 @@ bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int
 }
 
 bool PassFilter::takesMessage(const Meaning& meaning, const TraceEvent& event) const {
-  return meaning.sends && (!accelerated_ || trace_.isAccelerator(event.process)) &&
-         isOfCategory(event, "transfer");
+  return meaning.sends && (!accelerated_ || trace_.isAccelerator(event.process));
 }
 
 base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules, base::Progress& progress) {
@@ -220,7 +199,7 @@ base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules,
   LaunchedPasses launched(trace);
   RecordedEvents events;
   SomeCollectives collectives;
-  EngineWork engines(trace);
+  EngineWork engines;
   Findings unused;  // The visit that writes the rows finds the same.
   std::int64_t done = 0;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {

@@ -19,17 +19,14 @@ bool isPass(const Meaning& meaning);
 /// times of launches. Takes the slices of a trace, and leaves the passes of hosts out.
 class EngineWork {
  public:
-  explicit EngineWork(const TraceData& trace) : known_(!trace.isOwnExport()) {}
-
   void add(const Meaning& meaning, model::DeviceId device) {
-    if (known_ && meaning.engine && meaning.kind == model::StepKind::compute) devices_.insert(device);
+    if (meaning.engine && meaning.kind == model::StepKind::compute) devices_.insert(device);
   }
   /// Erases the computations, from the given one on, that no device with an engine makes. Returns their
   /// number.
   std::int64_t leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const;
 
  private:
-  bool known_ = false;
   std::set<model::DeviceId> devices_;
 };
 
@@ -70,10 +67,8 @@ class PassFilter {
  private:
   bool launches(const TraceEvent& event);
   base::Bytes bytesOf(const TraceEvent& event) const;
-  void addOwn(const TraceEvent& event, RecordedPass& pass) const;
   static void setMeaning(const Meaning& meaning, RecordedPass& pass);
   std::int64_t peerOf(const TraceEvent& event, Argument side) const;
-  bool isOfCategory(const TraceEvent& event, std::string_view category) const;
 
   const TraceData& trace_;
   const std::int64_t rank_;                                        // of the file; −1: not stated

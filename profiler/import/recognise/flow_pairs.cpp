@@ -62,13 +62,12 @@ bool FlowPairs::isKnown(const std::string& category) const {
 base::Status FlowPairs::addSlice(std::int64_t launch, bool onAccelerator, model::LaneId lane,
                                  base::Ticks start) {
   if (!correlated_ || launch == 0) return {};
-  return add(0, launch, !onAccelerator, {start, lane, model::TransferKind::arrow});
+  return add(0, launch, !onAccelerator, {start, lane});
 }
 
-base::Status FlowPairs::addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time,
-                                model::TransferKind kind) {
+base::Status FlowPairs::addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time) {
   return add(event.category.value + 1, event.id, event.kind == EventKind::flowStart,
-             {time, lane, kind, event.kind == EventKind::flowStep});
+             {time, lane, event.kind == EventKind::flowStep});
 }
 
 base::Status FlowPairs::add(std::int64_t kind, std::int64_t id, bool from, const End& end) {
@@ -79,7 +78,6 @@ base::Status FlowPairs::add(std::int64_t kind, std::int64_t id, bool from, const
   row.duration = from ? 1 : 0;
   row.id = end.time.count;
   row.process = ProcessId(end.lane.value);
-  row.name = NameId(static_cast<std::int64_t>(end.kind));
   row.category = NameId(end.passesOn ? 1 : 0);
   return ends_.add(row);
 }
@@ -95,7 +93,7 @@ base::Status FlowPairs::pairEnds() {
     for (std::size_t f = 0, t = 0; t < to_.size(); ++t) {
       for (; f < from_.size() && from_[f].time <= to_[t].time; ++f) last = from_[f];
       if (last) PIPESCOPE_TRY(addPair(*last, to_[t]));
-      if (last && to_[t].passesOn) last = End{to_[t].time, to_[t].lane, last->kind};
+      if (last && to_[t].passesOn) last = End{to_[t].time, to_[t].lane};
     }
   } else if (from_.size() >= to_.size()) {
     // Ids are used again, so the n-th start is that of the n-th end.
@@ -119,7 +117,6 @@ base::Status FlowPairs::addPair(const End& from, const End& to) {
   row.id = std::max(from.time, to.time).count;
   row.process = ProcessId(from.lane.value);
   row.name = NameId(to.lane.value);
-  row.category = NameId(static_cast<std::int64_t>(from.kind));
   return pairs_.add(row);
 }
 
@@ -132,8 +129,7 @@ base::Status FlowPairs::write(record::Recorder& recorder,
     current = key;
     std::vector<End>& side = row.duration > 0 ? from_ : to_;
     if (side.size() < kMostOfId)
-      side.push_back({base::Ticks(row.id), model::LaneId(row.process.value),
-                      static_cast<model::TransferKind>(row.name.value), row.category.value != 0});
+      side.push_back({base::Ticks(row.id), model::LaneId(row.process.value), row.category.value != 0});
     return {};
   };
   PIPESCOPE_TRY(ends_.visit(take));
@@ -144,7 +140,7 @@ base::Status FlowPairs::write(record::Recorder& recorder,
     model::Transfer transfer;
     transfer.fromLane = model::LaneId(row.process.value);
     transfer.toLane = model::LaneId(row.name.value);
-    transfer.kind = static_cast<model::TransferKind>(row.category.value);
+    transfer.kind = model::TransferKind::arrow;
     transfer.start = base::Ticks(row.time);
     transfer.end = base::Ticks(row.id);
     transfer.run = model::RunId(0);

@@ -46,8 +46,7 @@ class FlowPairs {
   bool isKnown(const std::string& category) const;
   /// `launch`: TraceData::launchOf() of the slice.
   base::Status addSlice(std::int64_t launch, bool onAccelerator, model::LaneId lane, base::Ticks start);
-  base::Status addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time,
-                       model::TransferKind kind = model::TransferKind::arrow);
+  base::Status addFlow(const TraceEvent& event, model::LaneId lane, base::Ticks time);
   /// Writes the transfers, by start, and counts launches that wait, for each lane of an accelerator that
   /// `deviceOf` names. Call it once, at the end.
   base::Status write(record::Recorder& recorder, const std::map<model::LaneId, model::DeviceId>& deviceOf);
@@ -56,7 +55,6 @@ class FlowPairs {
   struct End {
     base::Ticks time;
     model::LaneId lane;
-    model::TransferKind kind = model::TransferKind::arrow;
     bool passesOn = false;  ///< a step of an arrow: it ends here, and goes on
   };
   base::Status add(std::int64_t kind, std::int64_t id, bool from, const End& end);

@@ -14,7 +14,7 @@ constexpr std::size_t kMostHeldLaunches = 1 << 19;
 }  // namespace
 
 bool LaunchedPasses::holds(const TraceEvent& event) const {
-  return trace_.statesCorrelations() && !trace_.isOwnExport() && !trace_.isOnAccelerator(event);
+  return trace_.statesCorrelations() && !trace_.isOnAccelerator(event);
 }
 
 void LaunchedPasses::hold(RecordedPass pass, const TraceEvent& event) {

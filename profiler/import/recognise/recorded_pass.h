@@ -40,32 +40,7 @@ struct RecordedPass {
   std::int64_t queue = -1;  ///< of an accelerator's work: the thread of the trace; −1: a thread of the host
   std::int64_t rank = -1;   ///< of the process; −1: not stated
   std::int64_t peer = -1;   ///< of a message: rank of the other side; −1: not stated
-  // Only our own exports state these.
-  std::int64_t placement = -1;      ///< number of a pass; −1: none
-  std::int32_t pipelineCycle = -1;  ///< −1: none
-  model::ScheduleKind scheduleKind = model::ScheduleKind::dependency;
-  base::Bytes bytes;  ///< of a message
-};
-
-/// A step of a pass that our own exports state.
-struct StatedStep {
-  std::int64_t placement = -1;  ///< as RecordedPass::placement
-  base::Ticks start, ticks;
-  base::Bytes bytesIn, bytesOut;
-  model::LaneId lane;
-  model::ProgramId program;
-  model::StepKind kind = model::StepKind::compute;
-};
-
-/// A wait that our own exports state.
-struct StatedWait {
-  model::DeviceId device, waitedForDevice;
-  base::Ticks start, end;
-  model::WaitCause cause = model::WaitCause::fill;
-  std::int32_t stage = -1;
-  std::int64_t step = -1;
-  std::int32_t pipelineCycle = -1;
-  std::int64_t placement = -1;  ///< of the pass that it waits for, as RecordedPass::placement; −1: none
+  base::Bytes bytes;        ///< of a message
 };
 
 /// A training step of a process.

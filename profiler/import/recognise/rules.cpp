@@ -224,8 +224,9 @@ struct RuleParser {
     PIPESCOPE_ASSIGN(const Rules::Template value, parts(text, patterns));
     const bool constant = value.size() == 1 && value[0].source == Rules::Part::Source::none;
     if (key == "marks") {
-      if (text != "step" && text != "backward" && text != "summary")
-        return error("marks \"" + text + "\"; it can mark \"step\", \"backward\" or \"summary\"");
+      if (text != "step" && text != "backward" && text != "transfer" && text != "summary")
+        return error("marks \"" + text +
+                     "\"; it can mark \"step\", \"backward\", \"transfer\" or \"summary\"");
     } else if (constant && key == "pass" && !enumNamed<model::Pass>(text, 11)) {
       return error("states the pass \"" + text + "\", which does not exist");
     } else if (constant && key == "engine" && !enumNamed<model::LaneRole>(text, 8)) {
@@ -394,6 +395,7 @@ void RuleMatcher::add(const Rules::Rule& rule, const Match& found, std::map<std:
     if (fact == "marks")
       (parts[0].text == "step"       ? known.meaning.marksStep
        : parts[0].text == "backward" ? known.meaning.marksBackward
+       : parts[0].text == "transfer" ? known.meaning.marksTransfer
                                      : known.meaning.marksSummary) = true;
     if (fact == "marks" || stated[fact]) continue;
     // An event may lack the argument; a later rule states the fact then.

@@ -37,6 +37,7 @@ struct Meaning {
   bool marksStep = false;                 ///< spans a training step of its process
   bool marksSummary = false;              ///< repeats what other events state, and is left out
   bool marksBackward = false;             ///< an operator that only a backward pass executes
+  bool marksTransfer = false;             ///< a side of a message that lasts as long as the transfer
   bool countsMicroBatch = false;          ///< the micro-batch is the pass's number within its training step
   /// What the event is besides, such as the backward pass that a runtime starts together with a forward pass.
   std::vector<Meaning> also = {};

@@ -13,7 +13,7 @@ using model::LaneId;
 
 /// True for a computation of a stage that a thread of a host makes.
 bool isOfThread(const RecordedPass& pass) {
-  return model::isComputePass(pass.pass) && pass.stage >= 0 && pass.queue < 0 && pass.placement < 0;
+  return model::isComputePass(pass.pass) && pass.stage >= 0 && pass.queue < 0;
 }
 
 /// The workers of one process. A worker has stages of its own, and one or more lanes.

@@ -50,7 +50,6 @@ struct ProfileRows::TraceRows {
         clock(zero),
         rules(all.rules_, of.tables),
         filter(of),
-        engines(of),
         backwardKernels(of),
         launched(of),
         flows(of.temporaryFolder, of.statesCorrelations()),
@@ -312,56 +311,7 @@ struct ProfileRows::TraceRows {
     return known = recorder().add(row);
   }
 
-  /// The wait that an event of our own exports states; none: the event is something else.
-  std::optional<StatedWait> waitOf(const TraceEvent& event, Ticks from, Ticks to) {
-    using enum model::WaitCause;
-    if (!trace.isOwnExport() || text(event.category) != "wait") return std::nullopt;
-    for (const model::WaitCause cause : {fill, drain, slowerStage, exchange, collective, host, update}) {
-      if (text(event.name) != model::toString(cause)) continue;
-      StatedWait wait{deviceOf(event.process), {}, from, to, cause};
-      wait.stage = event.indexOf(Argument::stage);
-      wait.pipelineCycle = event.indexOf(Argument::pipelineCycle);
-      wait.step = event.numberOf(Argument::step);
-      wait.placement = event.numberOf(Argument::waitsFor);
-      const std::string other = std::to_string(event.numberOf(Argument::waitsForPid));
-      for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
-        if (trace.tables.processes[id].key == other) wait.waitedForDevice = deviceOf(id);
-      return wait;
-    }
-    return std::nullopt;
-  }
-
-  /// Gives the pass its step, if the event is one: our own exports state the pass that a step belongs to.
-  bool addStepOfPass(const TraceEvent& event, const Meaning& meaning, model::DeviceId device,
-                     model::LaneId lane, Ticks from, Ticks to) {
-    const std::int64_t placement = event.numberOf(Argument::placement);
-    if (placement < 0 || !trace.isOwnExport() || !meaning.kind) return false;
-    const auto bytes = [&](Argument argument) {
-      return base::Bytes(std::max<std::int64_t>(event.numberOf(argument), 0));
-    };
-    return rows.passes_.add(
-        device, {placement, from, to - from, bytes(Argument::bytesIn), bytes(Argument::bytesOut), lane,
-                 programOf(device, event, meaning), *meaning.kind});
-  }
-
-  /// A device of an emulated run may stay idle, and then only its name is in the trace.
-  void addIdleDevices() {
-    if (!trace.isOwnExport()) return;
-    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value)
-      if (trace.tables.processes[id].name.find(" (emulated") != std::string::npos) {
-        deviceOf(id);
-        rows.emulated_ = true;
-      }
-  }
-
   base::Status slice(const Slice& slice, const TraceEvent& event) {
-    if (const auto wait = waitOf(event, ticks(slice.start), ticks(slice.end))) {
-      ++rows.slices_;
-      ++rows.recognised_;
-      rows.last_ = std::max(rows.last_, wait->end);
-      rows.passes_.add(*wait);
-      return {};
-    }
     const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
     if (meaning.marksSummary) {
       trace.tables.findings.add("An event repeats what others state, as a rule says, and is left out.");
@@ -398,13 +348,11 @@ struct ProfileRows::TraceRows {
     }
     if (filter.takesMessage(meaning, event)) {
       RecordedPass side = filter.row(meaning, event, device, lane.lane, from, to);
-      side.statesPosting = !trace.isOwnExport();
       for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
         rows.passes_.addMessage(std::move(row), sends);
     }
     if (const std::string group = filter.kernelGroupOf(meaning, event); !pass && !group.empty())
       rows.passes_.addKernelCollective(group, {device, from, to});
-    if (addStepOfPass(event, meaning, device, lane.lane, from, to)) return {};
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
     step.lane = lane.lane;
@@ -424,7 +372,7 @@ struct ProfileRows::TraceRows {
     return {};
   }
 
-  /// The bytes that a step of our own exports, or a copy between host and device, states.
+  /// The bytes that a step, or a copy between host and device, states.
   static void setBytes(const TraceEvent& event, const Meaning& meaning, model::Step& step) {
     const auto stated = [&](Argument argument) {
       return base::Bytes(std::max<std::int64_t>(event.numberOf(argument), 0));
@@ -460,21 +408,8 @@ struct ProfileRows::TraceRows {
     return recorder().commitIfDue(true);
   }
 
-  /// Our own exports name an arrow by the kind of its transfer. An arrow of another tool relates two events;
-  /// it is no evidence that anything moves.
-  model::TransferKind kindOf(const TraceEvent& event) const {
-    using enum model::TransferKind;
-    if (trace.isOwnExport())
-      for (const model::TransferKind kind : {activation, gradient, hostIn, hostOut, collective, remote})
-        if (text(event.name) == model::toString(kind)) return kind;
-    return arrow;
-  }
-
   base::Status flow(const TraceEvent& event, std::size_t level) {
     if (flows.isKnown(text(event.category))) return {};
-    const model::TransferKind kind = kindOf(event);
-    // The slices at both sides are the two sides of a message.
-    if (kind == model::TransferKind::activation || kind == model::TransferKind::gradient) return {};
     TraceEvent end = event;
     end.process = ProcessId(static_cast<std::int64_t>(level));
     end.argumentCount = 0;
@@ -527,7 +462,7 @@ base::Status ProfileRows::TraceRows::pairFlows() {
     const auto lane = lanes.lower_bound({end.thread, level, model::DeviceId(), std::string()});
     if (lane == lanes.end() || std::get<0>(lane->first) != end.thread || std::get<1>(lane->first) != level)
       return {};
-    return flows.addFlow(end, lane->second.lane, ticks(end.time), kindOf(end));
+    return flows.addFlow(end, lane->second.lane, ticks(end.time));
   }));
   std::map<model::LaneId, model::DeviceId> deviceOf;
   for (const auto& [key, lane] : lanes)
@@ -543,7 +478,6 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
     ++ranks_;
     ranksOfRun_ = std::max(ranksOfRun_, *ranks);
   }
-  rows.addIdleDevices();
   const std::size_t firstPass = passes_.passes().size();
   const std::int64_t before = slices_;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
@@ -639,7 +573,6 @@ base::Status ProfileRows::end(const std::string& source, Picoseconds zero) {
   recorder_.add(model::Property{"tool_version", base::version()});
   recorder_.add(model::Property{"imported_from", source});
   recorder_.add(model::Property{"times", "recorded by another tool"});
-  if (emulated_) recorder_.add(model::Property{"iterations", "fill the call"});
   const PassCoverage& coverage = passes_.coverage();
   const std::pair<const char*, std::int64_t> counts[] = {
       {"coverage_slices", slices_},

@@ -45,7 +45,6 @@ class ProfileRows {
   std::int64_t slices_ = 0, recognised_ = 0, devices_ = 0;
   std::int64_t launchesOnly_ = 0;            // passes whose work on an accelerator is not known
   std::int64_t ranks_ = 0, ranksOfRun_ = 0;  // traces that state how many ranks ran, and how many these were
-  bool emulated_ = false;  // an exported emulated run, of which only the events are imported
   base::Ticks last_;
 };
 

@@ -63,7 +63,6 @@ void RecordedPasses::assignStages() {
   }
   stages_ = std::max(stages_, events_.stages);
   for (RecordedPass& pass : passes_) {
-    if (pass.placement >= 0) continue;  // Our own exports state that it belongs to none.
     const std::set<std::int32_t>& own = stagesOf[pass.device];
     // An update of several stages counts for the first of them.
     const bool known = own.size() == 1 || (pass.pass == Pass::update && !own.empty());
@@ -90,7 +89,6 @@ void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
     if (pass.pass == Pass::backward) executable.kind = model::ExecutableKind::training;
-    if (pass.scheduleKind != model::ScheduleKind::dependency) executable.scheduleKind = pass.scheduleKind;
     // Without steps nobody knows how many micro-batches a step has.
     if (!coverage_.stepsUnknown)
       executable.microBatches = std::max<std::int64_t>(executable.microBatches, pass.microBatch + 1);
@@ -133,47 +131,19 @@ void RecordedPasses::assignLanes() {
   }
 }
 
-bool RecordedPasses::add(model::DeviceId device, const StatedStep& step) {
-  constexpr std::size_t kMostSteps = 2'000'000;  // A trace may be larger than memory.
-  devicesWithSteps_.insert(device);
-  if (statedSteps_.size() == kMostSteps) return false;
-  statedSteps_.push_back(step);
-  return true;
-}
-
-/// Writes the steps of a pass. A pass of which the trace states no steps is written as one step.
-/// `statedSteps_` must be ordered by placement.
-void RecordedPasses::writeSteps(const RecordedPass& pass, model::SegmentId segment,
-                                record::Recorder& recorder) const {
+/// Writes a pass as one step.
+void RecordedPasses::writeStep(const RecordedPass& pass, model::SegmentId segment,
+                               record::Recorder& recorder) {
+  if (!pass.program.valid()) return;
   model::Step step;
   step.segment = segment;
   step.activeUnits = 1;
-  const auto add = [&](Ticks start, Ticks end) {
-    step.offset = start - pass.start;
-    step.ticks = step.minTicks = step.maxTicks = end - start;
-    step.meanTicks = static_cast<double>(step.ticks.count);
-    recorder.add(step);
-  };
-  if (!devicesWithSteps_.contains(pass.device)) {
-    step.lane = pass.lane;
-    step.kind = pass.kind;
-    step.program = pass.program;
-    if (pass.program.valid()) add(pass.start, pass.end);
-    return;
-  }
-  auto stated = std::partition_point(statedSteps_.begin(), statedSteps_.end(), [&](const StatedStep& other) {
-    return other.placement < pass.placement;
-  });
-  for (; stated != statedSteps_.end() && stated->placement == pass.placement; ++stated) {
-    step.lane = stated->lane;
-    step.kind = stated->kind;
-    step.program = stated->program;
-    step.bytesIn = stated->bytesIn;
-    step.bytesOut = stated->bytesOut;
-    // In a damaged trace a step may lie outside of its pass.
-    const Ticks start = std::clamp(stated->start, pass.start, pass.end);
-    add(start, std::clamp(stated->start + stated->ticks, start, pass.end));
-  }
+  step.lane = pass.lane;
+  step.kind = pass.kind;
+  step.program = pass.program;
+  step.ticks = step.minTicks = step.maxTicks = pass.end - pass.start;
+  step.meanTicks = static_cast<double>(step.ticks.count);
+  recorder.add(step);
 }
 
 base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
@@ -192,7 +162,7 @@ base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
     segment.ticks = pass.end - pass.start;
     model::Placement placement;
     placement.segment = recorder.add(segment);
-    writeSteps(pass, placement.segment, recorder);
+    writeStep(pass, placement.segment, recorder);
     placement.device = pass.device;
     placement.start = pass.start;
     placement.end = pass.end;
@@ -203,7 +173,6 @@ base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
     placement.pass = pass.pass;
     placement.microBatch = pass.microBatch;
     placement.iteration = iterations_[i];
-    placement.slot = pass.pipelineCycle;
     recorder.add(placement);
     PIPESCOPE_TRY(recorder.commitIfDue(true));
   }
@@ -242,7 +211,6 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.run = model::RunId(0);
     transfer.iteration = std::get<1>(consumer);
     transfer.microBatch = receive.microBatch;
-    transfer.slot = receive.pipelineCycle;
     transfer.bytes = std::max(send.bytes, receive.bytes);
     transfers.push_back(transfer);
   }
@@ -392,28 +360,6 @@ base::Status RecordedPasses::writeTransfers(record::Recorder& recorder) {
   return {};
 }
 
-void RecordedPasses::writeStatedWaits(record::Recorder& recorder) const {
-  std::map<std::int64_t, std::size_t> passOf;
-  for (std::size_t i = 0; i < passes_.size(); ++i)
-    if (passes_[i].placement >= 0) passOf.emplace(passes_[i].placement, i);
-  for (const StatedWait& stated : statedWaits_) {
-    model::Wait wait;
-    wait.device = stated.device;
-    wait.waitedForDevice = stated.waitedForDevice;
-    wait.start = stated.start;
-    wait.end = stated.end;
-    wait.cause = stated.cause;
-    wait.stage = stated.stage;
-    wait.slot = stated.pipelineCycle;
-    wait.run = model::RunId(0);
-    if (const auto step = iterationNumbers_.find(stated.step); step != iterationNumbers_.end())
-      wait.iteration = step->second;
-    if (const auto pass = passOf.find(stated.placement); pass != passOf.end())
-      wait.waitedFor = placementOf(pass->second);
-    recorder.add(wait);
-  }
-}
-
 /// Gives proposed passes their lanes and what they are called.
 void RecordedPasses::completeProposed(record::Recorder& recorder) {
   std::map<std::pair<model::DeviceId, Pass>, model::ProgramId> programs;
@@ -453,16 +399,9 @@ base::Status RecordedPasses::write(record::Recorder& recorder) {
   numberReplicas();
   writeExecutable(recorder);
   firstPlacement_ = recorder.added<model::Placement>();
-  std::ranges::sort(statedSteps_, [](const StatedStep& a, const StatedStep& b) {
-    return std::tie(a.placement, a.start, a.lane, a.ticks) < std::tie(b.placement, b.start, b.lane, b.ticks);
-  });
   PIPESCOPE_TRY(writePlacements(recorder));
   indexPasses();
   PIPESCOPE_TRY(writeTransfers(recorder));
-  if (!statedWaits_.empty()) {
-    writeStatedWaits(recorder);
-    return {};
-  }
   return writeRecordedWaits({passes_, events_.sends, events_.receives, iterations_, firstPlacement_,
                              takeCollectives(), passesOfInputs(), clockGroups_},
                             recorder);

@@ -59,11 +59,7 @@ class RecordedPasses {
     const auto group = clockGroups_.find(device);
     return group == clockGroups_.end() ? 0 : group->second;
   }
-  /// Adds a step of a pass. False if there are so many that the caller shall write it beside the passes.
-  bool add(model::DeviceId device, const StatedStep& step);
   void add(RecordedStep step) { events_.steps.push_back(step); }
-  /// If a trace states waits, none are inferred.
-  void add(const StatedWait& wait) { statedWaits_.push_back(wait); }
   /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
   /// the worker.
   void addMessage(RecordedPass side, bool sends) { events_.addMessage(std::move(side), sends); }
@@ -97,10 +93,9 @@ class RecordedPasses {
   void numberReplicas();
   void writeExecutable(record::Recorder& recorder) const;
   base::Status writePlacements(record::Recorder& recorder);
-  void writeSteps(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder) const;
+  static void writeStep(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder);
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunksOfStages() const;
   base::Status writeTransfers(record::Recorder& recorder);
-  void writeStatedWaits(record::Recorder& recorder) const;
   void addMessages(std::vector<model::Transfer>& transfers);
   std::vector<PassInput> passesOfInputs() const;
   void addCollectives(std::vector<model::Transfer>& transfers);
@@ -116,14 +111,11 @@ class RecordedPasses {
 
   RecordedEvents events_;
   std::vector<RecordedPass>& passes_ = events_.passes;
-  std::vector<StatedWait> statedWaits_;
   bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
   std::map<model::DeviceId, std::size_t> clockGroups_;
   NamedPlaces places_;
   KernelCollectives kernelCollectives_;
-  std::vector<StatedStep> statedSteps_;
-  std::set<model::DeviceId> devicesWithSteps_;
   PassCoverage coverage_;
   std::map<std::int64_t, std::int32_t> iterationNumbers_;  // by step
   std::map<std::string, std::int32_t> replicaNumbers_;

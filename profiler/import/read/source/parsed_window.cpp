@@ -148,7 +148,6 @@ base::Status ParsedWindow::mergeInto(TraceData& trace) {
     if (own.about == About::threadName) thread.name = own.text;
     if (own.about == About::threadOrder) thread.sortIndex = own.number;
   }
-  for (const std::string& piece : carried_) PIPESCOPE_TRY(trace.carried.add(piece));
   for (const auto& [what, count] : findings.counts()) tables.findings.add(what, count);
   if (!tables.origin) tables.origin = origin;
   std::span<ArgumentValue> arguments(arguments_);
@@ -179,7 +178,6 @@ void ParsedWindow::clear() {
   events_.clear();
   arguments_.clear();
   descriptions_.clear();
-  carried_.clear();
   origin.reset();
   findings = {};
 }

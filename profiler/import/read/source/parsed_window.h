@@ -58,8 +58,6 @@ class ParsedWindow {
   void add(const TraceEvent& event);
   /// Takes what a metadata event states about its process or thread.
   void describe(About about, ProcessId process, ThreadId thread, std::string_view text, std::int64_t number);
-  /// Takes rows of a profile that an export of ours carries.
-  void carry(std::string_view piece) { carried_.emplace_back(piece); }
 
   /// Copies all texts, because the memory in which they stand is about to be used again.
   void keepCopies();
@@ -93,7 +91,6 @@ class ParsedWindow {
   std::vector<PackedEvent> events_;
   std::vector<ArgumentValue> arguments_;  // of all events, in their order
   std::vector<Description> descriptions_;
-  std::vector<std::string> carried_;
 };
 
 /// An identity that is a text becomes a negative number, which mergeInto() translates.
