@@ -12,9 +12,9 @@
 #include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/source/trace_files.h"
 #include "profiler/import/read/trace_reader.h"
-#include "profiler/import/recognise/collect_passes.h"
 #include "profiler/import/recognise/complete_passes.h"
 #include "profiler/import/recognise/progress_part.h"
+#include "profiler/import/recognise/recogniser.h"
 #include "profiler/import/write/profile_rows.h"
 
 namespace pipescope::importing {
@@ -189,7 +189,7 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
     const double share = kRecognisingShare / static_cast<double>(traces.size());
     ProgressPart part(progress, kReadingShare + share * static_cast<double>(t),
                       kReadingShare + share * static_cast<double>(t + 1));
-    PIPESCOPE_ASSIGN(RecordedEvents events, collectPasses(*traces[t], rules, part));
+    PIPESCOPE_ASSIGN(RecordedEvents events, recognise(*traces[t], rules, part));
     const auto trace = static_cast<std::int64_t>(t);
     const std::int64_t first = traces[t]->firstTime;
     for (RecordedStep& step : events.steps)

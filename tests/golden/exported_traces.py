@@ -270,7 +270,8 @@ def compare_calls(exports):
         sums = {}
         for kind, rows in (("pass_name", exports.passes(profile)), ("kind_name", exports.table(profile, "transfer"))):
             for row in rows:
-                if last_call and (int(row["run"]) != call or kind == "kind_name" and int(row["micro_batch"]) < 0):
+                if row[kind] == "arrow" or last_call and \
+                        (int(row["run"]) != call or kind == "kind_name" and int(row["micro_batch"]) < 0):
                     continue
                 length = (int(row["end"]) - int(row["start"])) * 10**12 // rate
                 count, ticks = sums.get(row[kind], (0, 0))

@@ -464,7 +464,6 @@ class Case:
                                "--progress", "off"], capture_output=True, text=True, check=True)
         self.expect(name, "contradictions", "arrives before it was sent" in done.stderr, False)
         self.figures(name, pipe, profile, 1, inferred)
-        self.again(name, pipe, profile)
         rows = self.report(profile, "stages")["stages"]
         self.expect(name, "devices", len({row["device_name"] for row in rows}), pipe.ranks)
         self.expect(name, "stages of the first device",
@@ -527,7 +526,7 @@ class Case:
         """The events that the profile exports can be imported with the same figures."""
         for form in ("chrome", "perfetto"):
             trace, copy = f"{profile}.{form}", f"{profile}.{form}.pop"
-            for command in (["export", profile, "--to", form, "--events-only", "-o", trace],
+            for command in (["export", profile, "--to", form, "-o", trace],
                             ["import", trace, "-o", copy, "--progress", "off"]):
                 subprocess.run([self.program, *command], capture_output=True, text=True, check=True)
             self.figures(f"{name}, {form}", pipe, copy, 1, False)

@@ -2,10 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "profiler/import/recognise/recorded_pass.h"
@@ -60,24 +56,6 @@ enum class ClockFacts {
 ///
 /// The events are those of each trace, in the trace's own clock, completed by completePasses().
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts = ClockFacts::all);
-
-/// Keeps some thousands of the collectives of each group, which suffice for aligning clocks, so that memory
-/// does not grow with the length of a trace. All ranks of a group keep the same ones.
-class SomeCollectives {
- public:
-  /// Those of a thread must come in the order of time.
-  void add(RecordedPass collective);
-  std::vector<RecordedPass> take();
-
- private:
-  struct Alike {
-    std::vector<std::pair<std::uint64_t, RecordedPass>> kept;  // with their numbers
-    std::uint64_t count = 0;
-    int halvings = 0;     // of 2 to that power, one is kept
-    bool ordered = true;  // all are of one thread
-  };
-  std::map<std::string, std::map<std::string, Alike, std::less<>>, std::less<>> groups_;  // by group and name
-};
 
 /// Number of these facts that would be used before they were made if these offsets were added.
 std::int64_t contradictionsOf(const std::vector<RecordedEvents>& traces,

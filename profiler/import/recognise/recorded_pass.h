@@ -64,6 +64,19 @@ struct RecordedEvents {
   std::vector<RecordedStep> steps;
   /// Operators that belong to a backward pass, as long as no pass is recognised.
   std::vector<RecordedStretch> backwardOperators;
+  void addPass(RecordedPass pass) {
+    if (model::isComputePass(pass.pass)) {
+      computes_ = true;
+      backwardOperators = {};
+    }
+    passes.push_back(std::move(pass));
+  }
+  /// True if any computation of a stage was added.
+  bool recognised() const { return computes_; }
+  /// Passes are proposed from these if none is recognised.
+  void addBackwardOperator(const RecordedStretch& stretch) {
+    if (!computes_) backwardOperators.push_back(stretch);
+  }
   static constexpr std::int64_t kMostMessages = 400'000;  ///< sides
   /// Adds one side of a message. A trace may be larger than memory: if there are very many, none are kept,
   /// because some of them would tell of wrong passes.
@@ -79,6 +92,9 @@ struct RecordedEvents {
   bool leavesOutMessages() const { return messages > 0 && sends.empty() && receives.empty(); }
   /// Messages to ranks whose traces are missing tell that there are at least so many stages.
   std::int32_t stages = 0;
+
+ private:
+  bool computes_ = false;
 };
 
 }  // namespace pipescope::importing

@@ -9,12 +9,12 @@
 
 #include "profiler/base/version.h"
 #include "profiler/import/recognise/backward_kernels.h"
-#include "profiler/import/recognise/collect_passes.h"
 #include "profiler/import/recognise/complete_passes.h"
 #include "profiler/import/recognise/flow_pairs.h"
 #include "profiler/import/recognise/launched_passes.h"
 #include "profiler/import/recognise/progress_part.h"
-#include "profiler/import/write/slice_lanes.h"
+#include "profiler/import/recognise/recogniser.h"
+#include "profiler/import/recognise/slice_lanes.h"
 
 namespace pipescope::importing {
 namespace {
@@ -48,10 +48,7 @@ struct ProfileRows::TraceRows {
         trace(of),
         prefix(std::move(devicePrefix)),
         clock(zero),
-        rules(all.rules_, of.tables),
-        filter(of),
-        backwardKernels(of),
-        launched(of),
+        recogniser(of, all.rules_, all.passes_.events()),
         flows(of.temporaryFolder, of.statesCorrelations()),
         flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {
     const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
@@ -77,7 +74,6 @@ struct ProfileRows::TraceRows {
   TraceData& trace;
   const std::string prefix;
   const TraceClock clock;
-  RuleMatcher rules;
   std::map<ProcessId, model::DeviceId> devices;
   /// By thread, level, device, and the name that a rule states.
   std::map<std::tuple<ThreadId, std::size_t, model::DeviceId, std::string>, LaneRows> lanes;
@@ -91,10 +87,7 @@ struct ProfileRows::TraceRows {
   /// The same for programs without layer and block, which most are.
   std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
-  PassFilter filter;
-  EngineWork engines;
-  BackwardKernels backwardKernels;
-  LaunchedPasses launched;
+  Recogniser recogniser;
   FlowPairs flows;
   /// Ends of arrows, with the level of their slice as the process. A slice with begin and end gets its lane
   /// only when it ends.
@@ -103,7 +96,6 @@ struct ProfileRows::TraceRows {
   std::vector<ProcessId> accelerators;
   std::optional<ProcessId> npu;
   std::vector<ProcessId> collectivesOfNpu;
-  std::vector<RecordedStep> steps;
 
   record::Recorder& recorder() { return rows.recorder_; }
   const std::string& text(NameId id) const { return trace.tables.names.text(id); }
@@ -312,7 +304,7 @@ struct ProfileRows::TraceRows {
   }
 
   base::Status slice(const Slice& slice, const TraceEvent& event) {
-    const Meaning& meaning = rules.meaningOf(event, slice.enclosing);
+    const Meaning& meaning = recogniser.meaningOf(event, slice);
     if (meaning.marksSummary) {
       trace.tables.findings.add("An event repeats what others state, as a rule says, and is left out.");
       return {};
@@ -322,36 +314,13 @@ struct ProfileRows::TraceRows {
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
     PIPESCOPE_TRY(flows.addSlice(trace.launchOf(event), trace.isAccelerator(event.process), lane.lane, from));
     ++rows.slices_;
-    engines.add(meaning, device);
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
-    if (meaning.marksStep && meaning.step) steps.push_back({device, from, to, *meaning.step});
-    if (filter.accelerated()) {
-      if (!rows.passes_.recognised()) backwardKernels.add(event, meaning, {device, from, to});
-      launched.add(event, filter.kindOf(meaning, event) == model::StepKind::globalExchange,
-                   {device, lane.lane, from, to});
-    } else if (meaning.marksBackward) {
-      rows.passes_.addBackwardOperator({device, from, to});
-    }
-    const bool pass = filter.takes(meaning, event, slice.end);
+    const model::ProgramId program = programOf(device, event, meaning);
+    const bool pass = recogniser.take(event, slice, meaning, {device, lane.lane, from, to, program});
     if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
-    if (pass) {
-      RecordedPass first = filter.row(meaning, event, device, lane.lane, from, to);
-      first.program = programOf(device, event, meaning);
-      const bool collective = *meaning.pass == model::Pass::collective;
-      first.kind =
-          meaning.kind.value_or(collective ? model::StepKind::globalExchange : model::StepKind::compute);
-      const bool held = filter.accelerated() && launched.holds(event);
-      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(first)))
-        held ? launched.hold(std::move(row), event) : rows.passes_.add(std::move(row));
-      if (!held) return {};
-    }
-    if (filter.takesMessage(meaning, event)) {
-      RecordedPass side = filter.row(meaning, event, device, lane.lane, from, to);
-      for (auto& [row, sends] : filter.rowsOf(meaning, std::move(side)))
-        rows.passes_.addMessage(std::move(row), sends);
-    }
-    if (const std::string group = filter.kernelGroupOf(meaning, event); !pass && !group.empty())
+    if (pass) return {};
+    if (const std::string group = recogniser.kernelGroupOf(meaning, event); !group.empty())
       rows.passes_.addKernelCollective(group, {device, from, to});
     if (lane.steps.empty()) lane.start = from;
     model::Step step;
@@ -360,9 +329,9 @@ struct ProfileRows::TraceRows {
     step.ticks = to - from;
     // A slice of a host thread may hold anything, also waits.
     const bool host = !trace.isAccelerator(event.process);
-    step.kind =
-        filter.kindOf(meaning, event).value_or(host ? model::StepKind::control : model::StepKind::compute);
-    step.program = programOf(device, event, meaning);
+    step.kind = recogniser.kindOf(meaning, event)
+                    .value_or(host ? model::StepKind::control : model::StepKind::compute);
+    step.program = program;
     step.activeUnits = 1;
     step.minTicks = step.maxTicks = step.ticks;
     step.meanTicks = static_cast<double>(step.ticks.count);
@@ -417,13 +386,13 @@ struct ProfileRows::TraceRows {
   }
   base::Status pairFlows();
 
-  void addSteps() {
+  void finish() {
     std::vector<model::DeviceId> own;
     for (const ProcessId accelerator : accelerators)
       if (const auto device = devices.find(accelerator); device != devices.end())
         own.push_back(device->second);
-    shareSteps(own, steps);
-    for (const RecordedStep& step : steps) rows.passes_.add(step);
+    recogniser.finish(own);
+    rows.launchesOnly_ += recogniser.launchesOnly();
   }
 
   void counter(const TraceEvent& event) {
@@ -478,7 +447,6 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
     ++ranks_;
     ranksOfRun_ = std::max(ranksOfRun_, *ranks);
   }
-  const std::size_t firstPass = passes_.passes().size();
   const std::int64_t before = slices_;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     PIPESCOPE_TRY(goesOn(progress, slices_ - before, trace.events.size(), "arranging", trace.name));
@@ -489,12 +457,7 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); },
       rules_.usesAnnotations(), executor));
   for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
-  rows.addSteps();
-  launchesOnly_ += rows.engines.leaveOutHosts(passes_.passes(), firstPass);
-  for (RecordedPass& pass : rows.launched.take(rows.steps)) passes_.add(std::move(pass));
-  launchesOnly_ += rows.filter.launchesOnly() + rows.launched.unrelated();
-  for (const RecordedStretch& stretch : rows.backwardKernels.stretches())
-    passes_.addBackwardOperator(stretch);
+  rows.finish();
   return rows.pairFlows();
 }
 

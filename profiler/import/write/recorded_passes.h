@@ -35,20 +35,8 @@ struct PassCoverage {
 /// placements, and the gaps of each device with their causes.
 class RecordedPasses {
  public:
-  void add(RecordedPass pass) {
-    if (model::isComputePass(pass.pass)) {
-      recognised_ = true;
-      events_.backwardOperators = {};
-    }
-    passes_.push_back(std::move(pass));
-  }
-  std::vector<RecordedPass>& passes() { return passes_; }
-  /// True if any computation of a stage was added.
-  bool recognised() const { return recognised_; }
-  /// Passes are proposed from these if none is recognised.
-  void addBackwardOperator(const RecordedStretch& stretch) {
-    if (!recognised_) events_.backwardOperators.push_back(stretch);
-  }
+  /// What was recognised in all traces.
+  RecordedEvents& events() { return events_; }
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
   /// What devices, and the threads of hosts that lanes belong to, are called.
@@ -59,10 +47,6 @@ class RecordedPasses {
     const auto group = clockGroups_.find(device);
     return group == clockGroups_.end() ? 0 : group->second;
   }
-  void add(RecordedStep step) { events_.steps.push_back(step); }
-  /// Adds one side of a message: pass forward for activations, backward for gradients; its stage is that of
-  /// the worker.
-  void addMessage(RecordedPass side, bool sends) { events_.addMessage(std::move(side), sends); }
   /// Adds a collective that is a kernel and no pass. Waits are for it, if it is not part of a pass.
   void addKernelCollective(const std::string& group, const CollectiveMember& member) {
     kernelCollectives_.add(group, member);
@@ -111,7 +95,6 @@ class RecordedPasses {
 
   RecordedEvents events_;
   std::vector<RecordedPass>& passes_ = events_.passes;
-  bool recognised_ = false;  // any computation
   std::map<model::DeviceId, model::LaneId> lanes_;
   std::map<model::DeviceId, std::size_t> clockGroups_;
   NamedPlaces places_;

@@ -1,4 +1,5 @@
 #include "profiler/import/align/clock_alignment.h"
+#include "profiler/import/recognise/some_collectives.h"
 
 #include <gtest/gtest.h>
 

@@ -48,7 +48,7 @@ std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(std::int64_
   for (RecordedPass row : {pass(0, 0, 10, Pass::forward, 0), pass(0, 10, 40, Pass::forward, 1),
                            pass(1, 14, 20, Pass::forward, 0), pass(1, 45, 50, Pass::forward, 1)}) {
     row.step = 0;
-    passes.add(row);
+    passes.events().addPass(row);
   }
   for (const int microBatch : {0, 1}) {
     const std::int64_t start = microBatch == 0 ? 11 : 41, end = microBatch == 0 ? 14 : 45;
@@ -57,7 +57,7 @@ std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(std::int64_
           pass(sends ? 0 : 1, sends || microBatch == 0 ? start : posted, end, Pass::forward, microBatch);
       side.step = 0;
       side.statesPosting = statesPosting;
-      passes.addMessage(side, sends);
+      passes.events().addMessage(side, sends);
     }
   }
   record::MemoryProfile profile;
@@ -89,10 +89,10 @@ TEST(RecordedPasses, WaitForMessagesOfRanksThatWereNotRecorded) {
   for (const int microBatch : {0, 1}) {
     RecordedPass row = pass(1, 10 + 40 * microBatch, 20 + 40 * microBatch, Pass::forward, microBatch);
     row.step = 0;
-    passes.add(row);
+    passes.events().addPass(row);
     row.start = Ticks(5 + 20 * microBatch);
     row.end = Ticks(10 + 35 * microBatch);
-    passes.addMessage(row, false);
+    passes.events().addMessage(row, false);
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
@@ -118,7 +118,7 @@ TEST(RecordedPasses, CompareNoClocksThatHaveNothingInCommon) {
         RecordedPass row =
             pass(device, 2000 * step + 990 * device, 2000 * step + 990 * device + 10, Pass::forward, 0);
         row.step = step;
-        passes.add(row);
+        passes.events().addPass(row);
       }
     }
     record::MemoryProfile profile;
@@ -137,19 +137,19 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
   for (const std::int64_t step : {0, 1}) {
     const std::int64_t t = step * 100;
     for (int device : {0, 1})
-      passes.add(RecordedStep{model::DeviceId(device), Ticks(t), Ticks(t + 100), 40 + step});
-    passes.add(pass(0, t + 0, t + 10, Pass::forward, 0));
-    passes.add(pass(0, t + 10, t + 20, Pass::forward, 1));
-    passes.add(pass(1, t + 12, t + 22, Pass::forward, 0));  // its input left stage 0 at 10
-    passes.add(pass(1, t + 22, t + 42, Pass::backward, 0));
-    passes.add(pass(1, t + 45, t + 55, Pass::forward, 1));  // its input left stage 0 at 20
-    passes.add(pass(1, t + 55, t + 75, Pass::backward, 1));
-    passes.add(pass(0, t + 44, t + 54, Pass::backward, 0));  // its input left stage 1 at 42
-    passes.add(pass(0, t + 77, t + 87, Pass::backward, 1));
-    passes.add(pass(0, t + 90, t + 95, Pass::update, -1));
+      passes.events().steps.push_back({model::DeviceId(device), Ticks(t), Ticks(t + 100), 40 + step});
+    passes.events().addPass(pass(0, t + 0, t + 10, Pass::forward, 0));
+    passes.events().addPass(pass(0, t + 10, t + 20, Pass::forward, 1));
+    passes.events().addPass(pass(1, t + 12, t + 22, Pass::forward, 0));  // its input left stage 0 at 10
+    passes.events().addPass(pass(1, t + 22, t + 42, Pass::backward, 0));
+    passes.events().addPass(pass(1, t + 45, t + 55, Pass::forward, 1));  // its input left stage 0 at 20
+    passes.events().addPass(pass(1, t + 55, t + 75, Pass::backward, 1));
+    passes.events().addPass(pass(0, t + 44, t + 54, Pass::backward, 0));  // its input left stage 1 at 42
+    passes.events().addPass(pass(0, t + 77, t + 87, Pass::backward, 1));
+    passes.events().addPass(pass(0, t + 90, t + 95, Pass::update, -1));
     RecordedPass sum = pass(0, t + 85, t + 89, Pass::collective, -1);  // runs beside the backward pass first
     sum.lane = model::LaneId(7);
-    passes.add(sum);
+    passes.events().addPass(sum);
   }
   record::MemoryProfile profile;
   record::Recorder recorder(profile);

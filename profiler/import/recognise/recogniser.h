@@ -6,14 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/trace_data.h"
+#include "profiler/import/recognise/backward_kernels.h"
+#include "profiler/import/recognise/launched_passes.h"
 #include "profiler/import/recognise/recorded_pass.h"
 #include "profiler/import/recognise/rules.h"
+#include "profiler/import/recognise/slice_lanes.h"
+#include "profiler/import/recognise/some_collectives.h"
 
 namespace pipescope::importing {
-
-/// True if the event is a pass of a stage, or a weight update, of which RecordedPasses writes the rows.
-bool isPass(const Meaning& meaning);
 
 /// Where rules know engines of accelerators, such as the queues of converted traces, ranges of a host are
 /// times of launches. Takes the slices of a trace, and leaves the passes of hosts out.
@@ -78,9 +80,63 @@ class PassFilter {
   std::map<ThreadId, std::int64_t> passEnd_;  // of the last pass of each thread
 };
 
+/// Recognises what the events of one trace are: training steps, passes, messages and collectives. All that
+/// asks for the meaning of events goes through this class, so that each decision is made in one place. Events
+/// must come thread by thread, in the order of time.
+class Recogniser {
+ public:
+  /// Adds what it recognises to `events`. If `collectives` is given, passes and kernels of collectives go
+  /// there instead: those that relate the clocks of several traces.
+  Recogniser(const TraceData& trace, const Rules& rules, RecordedEvents& events,
+             SomeCollectives* collectives = nullptr);
+
+  /// What an event means. It is valid until the next call.
+  const Meaning& meaningOf(const TraceEvent& event, const Slice& slice) {
+    return matcher_.meaningOf(event, slice.enclosing);
+  }
+  /// Where and when the caller shows an event, in the caller's own ids and clock.
+  struct Shown {
+    model::DeviceId device;
+    model::LaneId lane;
+    base::Ticks start, end;
+    model::ProgramId program = {};
+  };
+  /// True if the event is a pass that `events` holds; a caller shows it as that pass alone.
+  bool take(const TraceEvent& event, const Slice& slice, const Meaning& meaning, const Shown& shown);
+  /// What kind of step the event is; none: no rule says it.
+  std::optional<model::StepKind> kindOf(const Meaning& meaning, const TraceEvent& event) const {
+    return filter_.kindOf(meaning, event);
+  }
+  /// See PassFilter::kernelGroupOf().
+  std::string kernelGroupOf(const Meaning& meaning, const TraceEvent& event) const {
+    return filter_.kernelGroupOf(meaning, event);
+  }
+  /// Adds what only all events of the trace together tell. `accelerators`: the caller's ids of its devices
+  /// with an accelerator.
+  void finish(const std::vector<model::DeviceId>& accelerators);
+  /// How many passes are left out because only their launches are known. Valid after finish().
+  std::int64_t launchesOnly() const { return launchesOnly_; }
+
+ private:
+  void takeAsPass(const TraceEvent& event, const Meaning& meaning, RecordedPass first);
+  void addPass(RecordedPass pass);
+
+  const TraceData& trace_;
+  RecordedEvents& events_;
+  SomeCollectives* const collectives_;
+  const std::size_t firstPass_;
+  RuleMatcher matcher_;
+  PassFilter filter_;
+  EngineWork engines_;
+  BackwardKernels backward_;
+  LaunchedPasses launched_;
+  std::vector<RecordedStep> steps_;
+  std::int64_t launchesOnly_ = 0;
+};
+
 /// Returns what the rules recognise in a trace, in the trace's own clock. Devices and lanes are those of the
 /// trace (process and thread), not of a profile. Passes with a group, or without a stage, are collectives.
 /// Fails if the user cancels.
-base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules, base::Progress& progress);
+base::Result<RecordedEvents> recognise(TraceData& trace, const Rules& rules, base::Progress& progress);
 
 }  // namespace pipescope::importing

@@ -1,4 +1,4 @@
-#include "profiler/import/recognise/collect_passes.h"
+#include "profiler/import/recognise/recogniser.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,11 @@
 
 #include <algorithm>
 
-#include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/recognise/backward_kernels.h"
 #include "profiler/import/recognise/complete_passes.h"
 #include "profiler/import/recognise/launched_passes.h"
 #include "profiler/import/recognise/progress_part.h"
-#include "profiler/import/write/slice_lanes.h"
+#include "profiler/import/recognise/slice_lanes.h"
 
 namespace pipescope::importing {
 namespace {
@@ -44,14 +43,15 @@ std::int64_t bytesOfElement(std::string_view type) {
   return found == std::end(kTypes) ? 0 : found->second;
 }
 
-}  // namespace
-
+/// True if the event is a pass of a stage, or a weight update.
 bool isPass(const Meaning& meaning) {
   if (!meaning.pass || meaning.sends) return false;
   const bool ofMicroBatch = meaning.microBatch || meaning.countsMicroBatch;
   return meaning.stage || *meaning.pass == model::Pass::update ||
          (ofMicroBatch && model::isComputePass(*meaning.pass));
 }
+
+}  // namespace
 
 RecordedPass PassFilter::row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
                              model::LaneId lane, base::Ticks from, base::Ticks to) const {
@@ -192,70 +192,104 @@ bool PassFilter::takesMessage(const Meaning& meaning, const TraceEvent& event) c
   return meaning.sends && (!accelerated_ || trace_.isAccelerator(event.process));
 }
 
-base::Result<RecordedEvents> collectPasses(TraceData& trace, const Rules& rules, base::Progress& progress) {
-  RuleMatcher matcher(rules, trace.tables);
-  PassFilter filter(trace);
-  BackwardKernels kernels(trace);
-  LaunchedPasses launched(trace);
+Recogniser::Recogniser(const TraceData& trace, const Rules& rules, RecordedEvents& events,
+                       SomeCollectives* collectives)
+    : trace_(trace),
+      events_(events),
+      collectives_(collectives),
+      firstPass_(events.passes.size()),
+      matcher_(rules, trace.tables),
+      filter_(trace),
+      backward_(trace),
+      launched_(trace) {}
+
+bool Recogniser::take(const TraceEvent& event, const Slice& slice, const Meaning& meaning,
+                      const Shown& shown) {
+  engines_.add(meaning, shown.device);
+  if (meaning.marksStep && meaning.step)
+    steps_.push_back({shown.device, shown.start, shown.end, *meaning.step});
+  if (filter_.accelerated()) {
+    // Kernels of backward passes are of use only as long as no pass is recognised.
+    if (!events_.recognised()) backward_.add(event, meaning, {shown.device, shown.start, shown.end});
+    launched_.add(event, kindOf(meaning, event) == model::StepKind::globalExchange,
+                  {shown.device, shown.lane, shown.start, shown.end});
+  } else if (meaning.marksBackward) {
+    events_.addBackwardOperator({shown.device, shown.start, shown.end});
+  }
+  const bool pass = filter_.takes(meaning, event, slice.end), message = filter_.takesMessage(meaning, event);
+  // Only a collective that several ranks take part in relates their clocks. What a host does beside an
+  // accelerator launches it.
+  const bool collective =
+      collectives_ != nullptr && !pass && !message &&
+      kindOf(meaning, event) == model::StepKind::globalExchange && !meaning.sends &&
+      (trace_.isAccelerator(event.process) || !meaning.group.empty() || !filter_.accelerated());
+  if (!pass && !message && !collective) return false;
+  RecordedPass first = filter_.row(meaning, event, shown.device, shown.lane, shown.start, shown.end);
+  if (pass) {
+    first.program = shown.program;
+    takeAsPass(event, meaning, std::move(first));
+    return !launched_.holds(event);
+  }
+  for (auto& [row, sends] : filter_.rowsOf(meaning, std::move(first))) {
+    if (message) {
+      events_.addMessage(std::move(row), sends);
+    } else {
+      row.pass = model::Pass::collective;
+      row.processGroup = filter_.processGroupOf(event);
+      collectives_->add(std::move(row));
+    }
+  }
+  return false;
+}
+
+void Recogniser::takeAsPass(const TraceEvent& event, const Meaning& meaning, RecordedPass first) {
+  const bool collective = *meaning.pass == model::Pass::collective;
+  first.kind = meaning.kind.value_or(collective ? model::StepKind::globalExchange : model::StepKind::compute);
+  const bool held = launched_.holds(event);
+  for (auto& [row, sends] : filter_.rowsOf(meaning, std::move(first)))
+    held ? launched_.hold(std::move(row), event) : addPass(std::move(row));
+}
+
+void Recogniser::addPass(RecordedPass pass) {
+  if (collectives_ != nullptr && pass.pass == model::Pass::collective) {
+    collectives_->add(std::move(pass));
+  } else {
+    events_.addPass(std::move(pass));
+  }
+}
+
+void Recogniser::finish(const std::vector<model::DeviceId>& accelerators) {
+  shareSteps(accelerators, steps_);
+  launchesOnly_ = engines_.leaveOutHosts(events_.passes, firstPass_);
+  for (RecordedPass& pass : launched_.take(steps_)) addPass(std::move(pass));
+  launchesOnly_ += filter_.launchesOnly() + launched_.unrelated();
+  events_.steps.insert(events_.steps.end(), steps_.begin(), steps_.end());
+  for (const RecordedStretch& stretch : backward_.stretches()) events_.addBackwardOperator(stretch);
+}
+
+base::Result<RecordedEvents> recognise(TraceData& trace, const Rules& rules, base::Progress& progress) {
   RecordedEvents events;
   SomeCollectives collectives;
-  EngineWork engines;
+  Recogniser recogniser(trace, rules, events, &collectives);
   Findings unused;  // The visit that writes the rows finds the same.
   std::int64_t done = 0;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     PIPESCOPE_TRY(goesOn(progress, done++, trace.events.size(), "recognising passes of", trace.name));
-    const Meaning& meaning = matcher.meaningOf(event, slice.enclosing);
-    if (meaning.marksSummary) return {};
-    const model::DeviceId process(event.process.value);
-    const base::Ticks start(slice.start), end(slice.end);
-    engines.add(meaning, process);
-    if (meaning.marksStep && meaning.step) events.steps.push_back({process, start, end, *meaning.step});
-    if (filter.accelerated()) {
-      kernels.add(event, meaning, {process, start, end});
-      launched.add(event, filter.kindOf(meaning, event) == model::StepKind::globalExchange,
-                   {process, model::LaneId(event.thread.value), start, end});
-    } else if (meaning.marksBackward) {
-      events.backwardOperators.push_back({process, start, end});
-    }
-    const bool pass = filter.takes(meaning, event, slice.end), message = filter.takesMessage(meaning, event);
-    // Only a collective that several ranks take part in relates their clocks. What a host does beside an
-    // accelerator launches it.
-    const bool collective =
-        filter.kindOf(meaning, event) == model::StepKind::globalExchange && !meaning.sends &&
-        (trace.isAccelerator(event.process) || !meaning.group.empty() || !filter.accelerated());
-    if (!pass && !message && !collective) return {};
-    const model::LaneId thread(event.thread.value);
-    for (auto& [row, sends] :
-         filter.rowsOf(meaning, filter.row(meaning, event, process, thread, start, end))) {
-      if (pass && !message && filter.accelerated() && launched.holds(event)) {
-        launched.hold(std::move(row), event);
-        continue;
-      }
-      if (!message && !pass) {
-        row.pass = model::Pass::collective;
-        row.processGroup = filter.processGroupOf(event);
-      }
-      if (!message && row.pass == model::Pass::collective) {
-        collectives.add(std::move(row));
-      } else if (!message) {
-        events.passes.push_back(std::move(row));
-      } else {
-        events.addMessage(std::move(row), sends);
-      }
-    }
+    const Meaning& meaning = recogniser.meaningOf(event, slice);
+    if (!meaning.marksSummary)
+      recogniser.take(event, slice, meaning,
+                      {model::DeviceId(event.process.value), model::LaneId(event.thread.value),
+                       base::Ticks(slice.start), base::Ticks(slice.end)});
     return {};
   };
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
-  if (filter.accelerated()) events.backwardOperators = kernels.stretches();
-  engines.leaveOutHosts(events.passes, 0);
-  for (RecordedPass& pass : launched.take(events.steps)) events.passes.push_back(std::move(pass));
-  for (RecordedPass& collective : collectives.take()) events.passes.push_back(std::move(collective));
   std::vector<model::DeviceId> accelerators;
   const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
   for (ProcessId id(0); id.value < count; ++id.value)
     if (trace.isAccelerator(id)) accelerators.emplace_back(id.value);
-  shareSteps(accelerators, events.steps);
+  recogniser.finish(accelerators);
+  for (RecordedPass& collective : collectives.take()) events.passes.push_back(std::move(collective));
   return events;
 }
 

@@ -1,4 +1,4 @@
-#include "profiler/import/write/slice_lanes.h"
+#include "profiler/import/recognise/slice_lanes.h"
 
 #include <algorithm>
 #include <limits>
