@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <set>
@@ -29,7 +30,10 @@ struct Change {
 };
 
 /// Each change that is tried costs a compilation.
-constexpr std::size_t kMostTried = 6;
+constexpr std::size_t kMostTried = 4;
+
+/// A change that could save less than this share of what is missing is not worth a compilation.
+constexpr double kLeastShare = 0.05;
 
 /// The name with a "*" in the place of each number.
 std::string withoutNumbers(const std::string& name) {
@@ -140,7 +144,30 @@ void addTraining(const Configuration& c, const compile::CompiledExecutable& trai
   changes.push_back({"execution.shard_optimizer", "true", savings.of({"optimizer_state"}, 1 - 1 / replicas)});
 }
 
-/// Stages that Pipescope divides itself can be more: twice, four or eight times as many.
+/// How often the memories that lack room would have to be there for what they must hold.
+double crowdingOf(const compile::Compilation& compilation) {
+  double crowding = 1;
+  for (const compile::CompiledExecutable& executable : compilation.executables) {
+    for (const devices::LoweredDevice& device : executable.lowered) {
+      const devices::DeviceInfo& info =
+          compilation.system->devices()[static_cast<std::size_t>(device.device)];
+      for (const devices::LoweredMemory& memory : device.memory) {
+        if (memory.overflow.empty()) continue;
+        double held = 0;
+        for (const devices::UnitBytesRun& run : memory.units)
+          held += static_cast<double>(run.unitCount) * static_cast<double>(run.bytes.count);
+        const devices::MemorySpaceInfo& space = info.memory.at(static_cast<std::size_t>(memory.space));
+        const double room = static_cast<double>(std::max<std::int64_t>(space.units, 1)) *
+                            static_cast<double>(space.bytesPerUnit.count);
+        if (room > 0) crowding = std::max(crowding, held / room);
+      }
+    }
+  }
+  return crowding;
+}
+
+/// Stages that Pipescope divides itself can be more: as many as hold the model if it divides evenly, with a
+/// reserve, or as many as there are devices.
 void addStages(const Configuration& c, const compile::Compilation& compilation, const Savings& savings,
                std::vector<Change>& changes) {
   // A model of [[model.layers]] that states no number of stages has a stage for each block.
@@ -150,15 +177,18 @@ void addStages(const Configuration& c, const compile::Compilation& compilation, 
   if (!divides) return;
   const std::int64_t now = std::max<std::int64_t>(1, c.integer("execution.stages"));
   const auto devices = static_cast<std::int64_t>(compilation.system->devices().size());
-  for (const std::int64_t times : {2, 4, 8}) {
-    if (now * times <= devices)
-      changes.push_back({"execution.stages", std::to_string(now * times),
-                         savings.ofAll(1 - 1 / static_cast<double>(times))});
-  }
+  constexpr double kReserve = 1.15;
+  const auto wanted = static_cast<std::int64_t>(
+      std::ceil(std::min(static_cast<double>(now) * crowdingOf(compilation) * kReserve, 1e9)));
+  const std::int64_t stages = std::min(std::max(wanted, 2 * now), devices);
+  if (stages > now)
+    changes.push_back({"execution.stages", std::to_string(stages),
+                       savings.ofAll(1 - static_cast<double>(now) / static_cast<double>(stages))});
 }
 
 /// The changes with which this configuration could save most memory, the most promising first.
-std::vector<Change> changesOf(const Configuration& c, const compile::Compilation& compilation) {
+std::vector<Change> changesOf(const Configuration& c, const compile::Compilation& compilation,
+                              Bytes missing) {
   const Savings savings(compilation);
   std::vector<Change> changes;
   addStages(c, compilation, savings, changes);
@@ -188,7 +218,8 @@ std::vector<Change> changesOf(const Configuration& c, const compile::Compilation
     changes.push_back({"execution.precision", "float8", savings.of({"weight"}, 0.5)});
   }
   for (std::size_t i = 0; i < changes.size(); ++i) changes[i].order = i;
-  std::erase_if(changes, [](const Change& change) { return change.saving <= 0; });
+  const double least = std::max(1.0, kLeastShare * static_cast<double>(missing.count));
+  std::erase_if(changes, [&](const Change& change) { return change.saving < least; });
   std::ranges::stable_sort(changes, std::greater(), &Change::saving);
   return changes;
 }
@@ -253,7 +284,10 @@ std::string FitProposal::text(Bytes before) const {
           ? "everything fits"
           : fmt::format("saves {}, so that {} of {} are still missing", base::byteText((before - now).count),
                         base::byteText(now.count), base::byteText(before.count));
-  return fmt::format("{} = {}: {}.", key, shown(value), effect);
+  std::string text;
+  for (const auto& [key, value] : settings)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, shown(value));
+  return fmt::format("{}: {}.", text, effect);
 }
 
 MissingBytes bytesMissing(const compile::Compilation& compilation) {
@@ -274,7 +308,7 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
       0, fmt::format("{} of memory are missing: looking for what would help", base::byteText(before.count)));
   // A change that the configuration refuses is refused before anything is compiled, and the next one is tried
   // in its place.
-  const std::vector<Change> changes = changesOf(configuration, compilation);
+  const std::vector<Change> changes = changesOf(configuration, compilation, before);
   std::vector<std::optional<MissingBytes>> after(changes.size());
   std::size_t tried = 0;
   for (std::size_t first = 0; first < changes.size() && tried < kMostTried && !progress.cancelled();) {
@@ -296,14 +330,28 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
   std::map<std::size_t, FitProposal> helping;  // by Change::order
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (after[i] && sumOf(*after[i]) < before)
-      helping[changes[i].order] = {changes[i].key, changes[i].value, *after[i]};
+      helping[changes[i].order] = {{{changes[i].key, changes[i].value}}, *after[i]};
   }
   std::vector<FitProposal> proposals;
   for (auto& [order, proposal] : helping) proposals.push_back(std::move(proposal));
   std::ranges::stable_sort(proposals, {}, &FitProposal::all);
   // Of several values of one key only the best is left.
   std::set<std::string> keys;
-  std::erase_if(proposals, [&](const FitProposal& proposal) { return !keys.insert(proposal.key).second; });
+  std::erase_if(proposals, [&](const FitProposal& proposal) {
+    return !keys.insert(proposal.settings.front().first).second;
+  });
+  if (proposals.size() < 2 || proposals.front().all().count == 0 || progress.cancelled()) return proposals;
+  // Where no change is enough, all that help together may be.
+  FitProposal together;
+  Configuration changed = configuration;
+  for (const FitProposal& proposal : proposals) {
+    const auto& [key, value] = proposal.settings.front();
+    if (changed.setText(key, value, config::Origin::flag).ok()) together.settings.emplace_back(key, value);
+  }
+  const auto compiled = compileRun(changed);
+  if (!compiled.ok()) return proposals;
+  together.missing = bytesMissing(*compiled);
+  if (together.all() < proposals.front().all()) proposals.insert(proposals.begin(), std::move(together));
   return proposals;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/compiler/compilation.h"
@@ -16,11 +17,11 @@ namespace pipescope::app {
 /// index of the device and memory space. 0: it fits.
 using MissingBytes = std::map<std::array<int, 3>, base::Bytes>;
 
-/// A change of the configuration that was tried.
+/// A change of the configuration that was tried, or several changes together.
 struct FitProposal {
-  std::string key, value;   ///< as in a configuration file
-  MissingBytes missing;     ///< with the change
-  base::Bytes all() const;  ///< of all memories together
+  std::vector<std::pair<std::string, std::string>> settings;  ///< keys and values, as in a configuration file
+  MissingBytes missing;                                       ///< with the change
+  base::Bytes all() const;                                    ///< of all memories together
   /// What is said of it: "training.micro_batch_size = 10: everything fits."
   std::string text(base::Bytes before) const;
 };
@@ -28,9 +29,10 @@ struct FitProposal {
 MissingBytes bytesMissing(const compile::Compilation& compilation);
 
 /// Compiles the model with each of the changes that could save most memory, and returns those that do,
-/// largest effect first and one for each key. At most six changes are compiled, so the search is bounded
-/// whatever the model. A change that the configuration refuses is left out. None if the model fits. A search
-/// that the user stops gives what it has found.
+/// largest effect first and one for each key. Where no change is enough, all that help are tried together. At
+/// most five models are compiled, so the search is bounded whatever the model. A change that the
+/// configuration refuses is left out. None if the model fits. A search that the user stops gives what it has
+/// found.
 std::vector<FitProposal> proposeChanges(const config::Configuration& configuration,
                                         const compile::Compilation& compilation, base::Executor& executor,
                                         base::Progress& progress);

@@ -72,6 +72,13 @@ std::int64_t pastTheEnds(const compile::Compilation& compilation) {
   return sum;
 }
 
+/// The proposal that changes this key alone.
+auto proposalOf(const std::string& key, const std::vector<FitProposal>& proposals) {
+  return std::ranges::find_if(proposals, [&](const FitProposal& proposal) {
+    return proposal.settings.size() == 1 && proposal.settings.front().first == key;
+  });
+}
+
 /// Weights of 131 GB in bfloat16 are 66 GB in float8, which Gaudi2 holds and multiplies. Gaudi does not.
 TEST(FitAdvice, ProposesFloat8WhereDevicesMultiplyIt) {
   for (const auto& [system, helps] : {std::pair("gaudi2", true), {"gaudi", false}}) {
@@ -85,10 +92,11 @@ TEST(FitAdvice, ProposesFloat8WhereDevicesMultiplyIt) {
     ASSERT_TRUE(compiled.ok()) << compiled.error().message;
     base::SerialExecutor serial;
     const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial, quiet);
-    const auto found = std::ranges::find(proposals, "float8", &FitProposal::value);
+    const auto found = std::ranges::find_if(
+        proposals, [](const FitProposal& proposal) { return proposal.settings.front().second == "float8"; });
     ASSERT_EQ(found != proposals.end(), helps) << system;
     if (!helps) continue;
-    EXPECT_EQ(found->key, "execution.precision");
+    EXPECT_EQ(found->settings.front().first, "execution.precision");
     EXPECT_EQ(found->all().count, 0);
   }
 }
@@ -107,14 +115,15 @@ TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   std::int64_t last = 0;
   for (const FitProposal& proposal : proposals) {
     config::Configuration changed = configuration;
-    ASSERT_TRUE(changed.setText(proposal.key, proposal.value, config::Origin::flag).ok());
+    for (const auto& [key, value] : proposal.settings)
+      ASSERT_TRUE(changed.setText(key, value, config::Origin::flag).ok());
     const auto again = compileRun(changed);
     ASSERT_TRUE(again.ok()) << again.error().message;
-    EXPECT_EQ(pastTheEnds(*again), proposal.all().count) << proposal.key;
-    EXPECT_LT(proposal.all().count, before) << proposal.key;
+    EXPECT_EQ(pastTheEnds(*again), proposal.all().count) << proposal.text(base::Bytes(before));
+    EXPECT_LT(proposal.all().count, before) << proposal.text(base::Bytes(before));
     EXPECT_GE(proposal.all().count, last) << "the largest effect comes first";
     last = proposal.all().count;
-    keys.insert(proposal.key);
+    for (const auto& [key, value] : proposal.settings) keys.insert(key);
   }
   // Adam's two moments take 512 MiB. A single stage has nothing to recompute, and one replica no shares.
   EXPECT_TRUE(keys.contains("execution.offload_optimizer"));
@@ -124,7 +133,7 @@ TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   addFitAdvice(configuration, advised, serial, quiet);
   const std::string text = advised.overflow().front();
   EXPECT_THAT(text, ::testing::StartsWith(compiled->overflow().front() + "\n"));
-  EXPECT_THAT(text, HasSubstr("\n" + proposals.front().key + " = "));
+  EXPECT_THAT(text, HasSubstr("\n" + proposals.front().settings.front().first + " = "));
   EXPECT_EQ(std::ranges::count(text, '\n'),
             static_cast<std::int64_t>(std::min<std::size_t>(5, proposals.size())));
 }
@@ -151,10 +160,12 @@ name = "pod4"
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   base::SerialExecutor serial;
   const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial, quiet);
-  const auto found = std::ranges::find(proposals, "execution.stages", &FitProposal::key);
+  const auto found = proposalOf("execution.stages", proposals);
   ASSERT_NE(found, proposals.end());
   config::Configuration changed = *parsed;
-  ASSERT_TRUE(changed.setText(found->key, found->value, config::Origin::flag).ok());
+  ASSERT_TRUE(
+      changed.setText(found->settings.front().first, found->settings.front().second, config::Origin::flag)
+          .ok());
   const auto again = compileRun(changed);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(pastTheEnds(*again), found->all().count);
@@ -185,7 +196,7 @@ name = "gaudi"
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   base::SerialExecutor serial;
   const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial, quiet);
-  const auto found = std::ranges::find(proposals, "execution.checkpoints", &FitProposal::key);
+  const auto found = proposalOf("execution.checkpoints", proposals);
   ASSERT_NE(found, proposals.end());
   EXPECT_THAT(found->text(base::Bytes(1)),
               ::testing::StartsWith("execution.checkpoints = [\"embeddings/norm\", "
