@@ -1,6 +1,6 @@
 #pragma once
 // The graph: tensors and nodes in topological order. Operator types, attribute names and their meanings are
-// those of ONNX. Operators that only gradients need are called Grad… (engine/ops/README.md).
+// those of ONNX. Operators that only gradients need are called Grad… (engine/ops/conventions.md).
 #include <cstddef>
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-"""Reads a profile by what profiler/store/README.md says alone (SQLite and zstd, nothing of ours) and finds what the module finds."""
+"""Reads a profile by what profiler/store/FORMAT.md says alone (SQLite and zstd, nothing of ours) and finds what the module finds."""
 
 import ctypes
 import ctypes.util

@@ -1,4 +1,4 @@
-// Tests that profiler/store/tables.md and README.md agree with the code.
+// Tests that profiler/store/tables.md and FORMAT.md agree with the code.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -42,7 +42,7 @@ std::string tablesDocument() {
       "# Tables of a profile, format {}\n\nMade from profiler/model/rows.h by "
       "tests/unit/store/document_test.cpp; do not edit. "
       "*Plain* tables are SQL tables with\nthese columns; *blocks* lie column by column in `store_payload` "
-      "(README.md). A "
+      "(FORMAT.md). A "
       "table's number is its `table_number`.\n",
       formatName(kUserVersion));
   for (std::size_t i = 0; i < model::kTableCount; ++i) {
@@ -78,8 +78,8 @@ TEST(Document, TablesAreThoseOfTheRows) {
          "profiler/store/tables.md; raise kFormatMinor if files change";
 }
 
-TEST(Document, TheReadmeNamesTheFormatAndTheStoresOwnColumns) {
-  const std::string text = textOf(kFolder / "README.md");
+TEST(Document, TheFormatNamesTheFormatAndTheStoresOwnColumns) {
+  const std::string text = textOf(kFolder / "FORMAT.md");
   EXPECT_NE(text.find("## Layout of format " + formatName(kUserVersion)), std::string::npos);
   EXPECT_NE(text.find(fmt::format("0x{:08x}", kApplicationId)), std::string::npos);
   static_assert(kMostRowsPerBlock == 16'384 && kShortBlock == 4096 && kMostRowsPerPayload == 65'536 &&
@@ -103,8 +103,8 @@ TEST(Document, TheReadmeNamesTheFormatAndTheStoresOwnColumns) {
   }
 }
 
-TEST(Document, TheReadmeNamesEveryCoding) {
-  const std::string text = textOf(kFolder / "README.md");
+TEST(Document, TheFormatNamesEveryCoding) {
+  const std::string text = textOf(kFolder / "FORMAT.md");
   const auto row = [&](const std::string& type) {
     const std::size_t start = text.find("\n| " + type + " |");
     const std::size_t next = text.find("\n| real |", start + 1);
