@@ -25,7 +25,6 @@ class Fabric {
   bool mesh() const { return peer_ > 0; }
   /// Bytes per second between two cards of a box in one direction; 0: they talk through switches.
   double peerBytesPerSecond() const { return peer_; }
-  double scaleOutBytesPerSecond() const { return out_; }
 
   /// Seconds of each of several flows that start together. A flow takes as long as its most loaded link.
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;

@@ -38,7 +38,6 @@ struct Chip {
   std::int64_t stackBytes = 0;
   bool compilesCode = true;  ///< false for an IPU Model that leaves vertex and control code out of its memory
 
-  std::int64_t halfWidth() const { return vectorBytes / 2; }
   /// Elements of a type per vector. Whole numbers of 4 bytes and more count as 4 bytes.
   std::int64_t vectorWidth(ElementType type) const;
   base::Timebase timebase() const { return {clockHz}; }

@@ -40,13 +40,6 @@ Result<StepAttribution> attribute(const model::ProfileSource& source, const Cata
 
 }  // namespace
 
-Result<StepAttribution> attributeStep(const model::ProfileSource& source, const Catalog& catalog,
-                                      model::ExecutableId executable, model::MemorySpaceId space,
-                                      std::int32_t step) {
-  PIPESCOPE_ASSIGN(const Origins origins, Origins::read(source, catalog, executable));
-  return attribute(source, catalog, executable, space, step, origins);
-}
-
 Result<std::vector<PeakAttribution>> attributePeaks(const model::ProfileSource& source,
                                                     const Catalog& catalog, model::ExecutableId executable) {
   PIPESCOPE_ASSIGN(const Origins origins, Origins::read(source, catalog, executable));

@@ -16,17 +16,13 @@ struct CategoryBytes {
   bool alwaysLive = false;
   Bytes bytes;
 };
+/// Sums over the variables that are live during a program step, over all units of a memory space.
 struct StepAttribution {
   std::vector<LayerBytes> layers;         ///< largest first
   std::vector<CategoryBytes> categories;  ///< largest first
   Bytes alwaysLive, notAlwaysLive;
   std::int64_t variables = 0;  ///< live during the step
 };
-
-/// Sums over the variables that are live during `step` of a memory space, over all units.
-Result<StepAttribution> attributeStep(const model::ProfileSource& source, const Catalog& catalog,
-                                      model::ExecutableId executable, model::MemorySpaceId space,
-                                      std::int32_t step);
 
 struct PeakAttribution {
   model::DeviceId device;

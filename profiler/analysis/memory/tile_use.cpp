@@ -63,35 +63,6 @@ Result<std::vector<TileUse>> tileUse(const model::ProfileSource& source, model::
   return use;
 }
 
-Result<SpaceVariables> spaceVariables(const model::ProfileSource& source, const Catalog& catalog,
-                                      model::ExecutableId executable, model::MemorySpaceId space,
-                                      std::size_t most, base::Progress& progress) {
-  SpaceVariables found;
-  std::vector<model::Variable> rows;
-  const auto larger = [](const model::Variable& a, const model::Variable& b) { return a.bytes > b.bytes; };
-  const auto shorten = [&] {
-    std::stable_sort(rows.begin(), rows.end(), larger);
-    if (rows.size() > most) rows.resize(most);
-  };
-  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Variable>());
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (progress.cancelled()) return base::cancelled("Reading the variables was stopped.");
-    PIPESCOPE_ASSIGN(const model::Rows<model::Variable> block, source.block<model::Variable>(i));
-    for (const model::Variable& row : *block) {
-      if (row.executable != executable || (space.valid() && row.space != space)) continue;
-      ++found.all;
-      rows.push_back(row);
-    }
-    if (rows.size() > 4 * most) shorten();
-  }
-  shorten();
-  for (const model::Variable& row : rows) {
-    found.variables.push_back({row.id, catalog.namePath(row.debugContext), row.category, row.shape, row.bytes,
-                               row.maxUnitBytes, row.alwaysLive});
-  }
-  return found;
-}
-
 Result<ProgramPlace> programPlace(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable, model::ProgramId program,
                                   base::Progress& progress) {

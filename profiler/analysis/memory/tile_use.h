@@ -26,21 +26,6 @@ struct TileUse {
 Result<std::vector<TileUse>> tileUse(const model::ProfileSource& source, model::ExecutableId executable,
                                      model::MemorySpaceId space, const std::vector<std::int64_t>& units);
 
-struct SpaceVariable {
-  model::VariableId id;
-  std::string name, category, shape;
-  Bytes bytes, maxUnitBytes;
-  bool alwaysLive = false;
-};
-struct SpaceVariables {
-  std::vector<SpaceVariable> variables;  ///< largest first
-  std::int64_t all = 0;                  ///< how many variables the space holds; the smallest may be left out
-};
-/// At most `most` variables of a space, or of all spaces if none is given.
-Result<SpaceVariables> spaceVariables(const model::ProfileSource& source, const Catalog& catalog,
-                                      model::ExecutableId executable, model::MemorySpaceId space,
-                                      std::size_t most, base::Progress& progress);
-
 /// The step of a program, and the step's first placement in the executable's last run.
 struct ProgramPlace {
   bool found = false, ran = false;

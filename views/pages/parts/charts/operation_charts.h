@@ -23,7 +23,6 @@ class OperationCharts : public QWidget {
                 const sections::ShownTime& time);
   void setKind(Kind kind);
   void mark(int row);
-  PartsChart* barChart() const { return bars_; }
   QWidget* current() const;
 
  Q_SIGNALS:

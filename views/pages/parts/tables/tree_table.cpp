@@ -258,10 +258,6 @@ int TreeTable::openTo(int depth, int most) {
   return rows > most ? possible : depth;
 }
 
-void TreeTable::openAll() {
-  openTo(kDeepestTree);
-}
-
 void TreeTable::markRow(int row) {
   const QModelIndex shown = proxy_->mapFromSource(model_->indexOf(row));
   if (row < 0 || !shown.isValid()) return view_->clearSelection();

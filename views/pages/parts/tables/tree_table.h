@@ -33,7 +33,6 @@ class TreeTable : public QWidget, public shell::Beside {
   /// Opens the tree to this depth, or less deep if more than `most` rows would be visible; 0: only the roots
   /// are shown. Returns the depth to which it is open; `depth` where nothing lies deeper.
   int openTo(int depth, int most = kMostOpen);
-  void openAll();
   /// Selects a row of the model and opens what lies above it; −1: none.
   void markRow(int row);
   /// The selected row of the model; −1: none.
