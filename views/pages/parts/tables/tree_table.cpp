@@ -25,7 +25,6 @@ namespace {
 
 constexpr int kTreeRow = 23, kTreeNameWidth = 300, kWidestTreeColumn = 200, kTreeColumnRoom = 14,
               kLeastTreeName = 240;
-constexpr int kDeepestTree = 1'000;
 constexpr double kSmallerTree = 8.0 / 9;
 
 }  // namespace
