@@ -1,0 +1,84 @@
+#pragma once
+// Rules that say how an operator works on parts of its tensors. One file holds the rules of a group of
+// operators: PIPESCOPE_REGISTER_DIVISION(file_name) { rules.add({...}); }; the build finds it.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/graph/graph.h"
+
+namespace pipescope::compile {
+
+/// The axis along which a tensor is divided over the ranks; kWhole: each rank holds all of it.
+using DividedAxis = std::int64_t;
+inline constexpr DividedAxis kWhole = -1;
+
+/// A node with the division of its inputs.
+struct DivisionCall {
+  const graph::Graph& graph;  ///< undivided
+  const graph::Node& node;
+  std::vector<DividedAxis> inputs;  ///< how the inputs are divided now
+  std::int64_t ranks = 1;
+
+  bool has(std::size_t input) const { return input < node.inputs.size() && node.inputs[input].valid(); }
+  const graph::Shape& shape(std::size_t input) const { return graph.tensor(node.inputs[input]).type.shape; }
+  const graph::Shape& outputShape(std::size_t output = 0) const {
+    return graph.tensor(node.outputs[output]).type.shape;
+  }
+  /// True if the ranks can take equal parts along the axis.
+  bool divides(const graph::Shape& shape, DividedAxis axis) const;
+  /// The value of an input that is a constant of whole numbers. Nothing: it is none.
+  std::optional<std::vector<std::int64_t>> numbers(std::size_t input) const;
+};
+
+/// How the ranks share a node.
+struct NodeDivision {
+  std::vector<DividedAxis> inputs;   ///< how each input must be divided
+  std::vector<DividedAxis> outputs;  ///< how each output is divided then
+  /// Each rank has one summand of every output.
+  bool sums = false;
+  /// The sum over the ranks is divided by their number: outputs are means.
+  bool means = false;
+  /// An input that is added once, after the sum, because it is no part of it; −1: none.
+  int addedAfterSum = -1;
+  graph::Attributes attributes = {};  ///< that differ from those of the node
+  /// Inputs that are constants and differ: the extents of a part, for example.
+  std::map<std::size_t, std::vector<std::int64_t>> numbers = {};
+  /// Several nodes stand for the node, because ranks need each other's results within it (rank_nodes.h).
+  enum class Special : std::uint8_t { none, embedding, crossEntropy } special = Special::none;
+
+  /// True if the ranks share the work, instead of doing all of it each.
+  bool shares() const;
+};
+
+/// Nothing: the operator cannot work on these parts.
+using DivisionRule = std::optional<NodeDivision> (*)(const DivisionCall&);
+
+class DivisionRules {
+ public:
+  void add(const std::string& op, DivisionRule rule) { rules_[op] = rule; }
+  DivisionRule find(const std::string& op) const;
+
+ private:
+  std::map<std::string, DivisionRule> rules_;
+};
+
+/// Registers the rules of all groups of operators. The build generates this function.
+void registerDivisionRules(DivisionRules& rules);
+const DivisionRules& divisionRules();
+
+/// A node whose input 1 is a weight in a product with input 0: its axes as they are stored.
+struct ProductAxes {
+  DividedAxis sumLeft, sumRight;  ///< of inputs 0 and 1: what is summed over
+  DividedAxis right;              ///< of input 1: what becomes the last axis of the output
+};
+/// Nothing: the node is no product of two tensors, or one with groups.
+std::optional<ProductAxes> productAxes(const DivisionCall& call);
+
+}  // namespace pipescope::compile
+
+#define PIPESCOPE_REGISTER_DIVISION(name)        \
+  void register_##name(DivisionRules& registry); \
+  void register_##name(DivisionRules& registry)

@@ -1,0 +1,184 @@
+#include "engine/compile/sharding/graph_division.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace pipescope::compile {
+namespace {
+
+using graph::Node;
+using graph::NodeId;
+using graph::Tensor;
+using graph::TensorId;
+
+/// A larger tensor is not put together on every rank for a node that cannot work on parts of it.
+constexpr std::int64_t kMostGathered = std::int64_t{1} << 28;
+
+std::size_t at(TensorId id) {
+  return static_cast<std::size_t>(id.value);
+}
+
+class Divider {
+ public:
+  Divider(const graph::Graph& forward, const DivisionOptions& options) : graph_(forward), options_(options) {
+    result_.options = options;
+    result_.tensors.assign(forward.tensors().size(), kWhole);
+    readers_.resize(forward.tensors().size());
+    for (const Node& node : forward.nodes())
+      for (const TensorId input : node.inputs)
+        if (input.valid()) readers_[at(input)].push_back(node.id);
+    isOutput_.assign(forward.tensors().size(), false);
+    for (const TensorId id : forward.outputs) isOutput_[at(id)] = true;
+  }
+
+  base::Result<GraphDivision> run() {
+    for (const Node& node : graph_.nodes()) {
+      divideWeights(node);
+      PIPESCOPE_TRY(divide(node));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// Divisions that are tried out.
+  using Tried = std::map<TensorId, DividedAxis>;
+
+  DividedAxis partOf(TensorId id, const Tried& tried) const {
+    const auto found = tried.find(id);
+    return found != tried.end() ? found->second : result_.tensors[at(id)];
+  }
+
+  DivisionCall callOf(const Node& node, const Tried& tried) const {
+    DivisionCall call{graph_, node, {}, options_.ranks};
+    for (const TensorId input : node.inputs)
+      call.inputs.push_back(input.valid() ? partOf(input, tried) : kWhole);
+    return call;
+  }
+
+  std::optional<NodeDivision> divisionOf(const DivisionCall& call) const {
+    const DivisionRule rule = divisionRules().find(call.node.op);
+    if (rule == nullptr) return std::nullopt;
+    std::optional<NodeDivision> division = rule(call);
+    if (division) division->outputs.resize(call.node.outputs.size(), kWhole);
+    return division;
+  }
+
+  bool isWeight(TensorId id) const {
+    return id.valid() && graph_.tensor(id).role == graph::TensorRole::parameter;
+  }
+
+  /// The axes of a product whose weight is its second factor.
+  std::optional<ProductAxes> axesOfWeight(const DivisionCall& call) const {
+    const Node& node = call.node;
+    if (node.inputs.size() < 2 || !isWeight(node.inputs[1])) return std::nullopt;
+    if (node.op != "MatMul" && node.op != "Gemm") return std::nullopt;
+    return productAxes(call);
+  }
+
+  void divideWeights(const Node& node) {
+    const DivisionCall call = callOf(node, {});
+    if (node.op == "Gather" && isWeight(node.inputs[0]) && call.inputs[0] == kWhole &&
+        graph::intAttribute(node, "axis", 0) == 0) {
+      const graph::Shape& table = call.shape(0);
+      if (table.front() >= options_.leastTableRows && call.divides(table, 0)) setPart(node.inputs[0], 0);
+      return;
+    }
+    const std::optional<ProductAxes> axes = axesOfWeight(call);
+    if (!axes || call.inputs[1] != kWhole) return;
+    if (call.inputs[0] == axes->sumLeft) {
+      if (call.divides(call.shape(1), axes->sumRight)) setPart(node.inputs[1], axes->sumRight);
+      return;
+    }
+    // Rows that are divided for the work between products are put together before a product.
+    const bool rows = options_.sequence && call.inputs[0] == 0;
+    if ((call.inputs[0] != kWhole && !rows) || !call.divides(call.shape(1), axes->right)) return;
+    if (endsWell(node, *axes)) setPart(node.inputs[1], axes->right);
+  }
+
+  /// True if a weight that is divided by columns finds partners: everything that reads the parts of the
+  /// result works on parts, until each of them has become a sum, a loss or an output of the model.
+  bool endsWell(const Node& product, const ProductAxes& axes) const {
+    Tried tried{{product.inputs[1], axes.right}, {product.inputs[0], kWhole}};
+    std::set<NodeId> open{product.id};
+    while (!open.empty()) {
+      const Node& node = graph_.node(*open.begin());
+      open.erase(open.begin());
+      DivisionCall call = callOf(node, tried);
+      if (const auto own = axesOfWeight(call);
+          own && call.inputs[1] == kWhole && call.inputs[0] == own->sumLeft && call.inputs[0] != kWhole)
+        call.inputs[1] = own->sumRight;
+      const std::optional<NodeDivision> division = divisionOf(call);
+      if (!division) return false;
+      for (std::size_t i = 0; i < call.inputs.size(); ++i)
+        if (call.inputs[i] != kWhole && division->inputs[i] != call.inputs[i]) return false;
+      if (division->sums || division->special != NodeDivision::Special::none) continue;
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        if (!node.outputs[o].valid() || division->outputs[o] == kWhole) continue;
+        tried[node.outputs[o]] = division->outputs[o];
+        for (const NodeId reader : readers_[at(node.outputs[o])]) open.insert(reader);
+      }
+    }
+    return true;
+  }
+
+  void setPart(TensorId id, DividedAxis axis) { result_.tensors[at(id)] = axis; }
+
+  /// The axis of rows along which a sum is divided; kWhole: it is whole.
+  DividedAxis rowsOf(const graph::Shape& shape) const {
+    if (!options_.sequence || shape.size() < 2) return kWhole;
+    if (shape[0] % options_.ranks == 0) return 0;
+    return shape.size() > 2 && shape[1] % options_.ranks == 0 ? 1 : kWhole;
+  }
+
+  base::Status divide(const Node& node) {
+    const DivisionCall call = callOf(node, {});
+    std::optional<NodeDivision> division = divisionOf(call);
+    if (!division) {
+      division.emplace();
+      division->inputs.assign(node.inputs.size(), kWhole);
+      division->outputs.assign(node.outputs.size(), kWhole);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (call.inputs[i] == kWhole) continue;
+        if (graph_.tensor(node.inputs[i]).type.elements() > kMostGathered)
+          return base::badInput(fmt::format(
+              "{} {} cannot work on a part of {}, which {} ranks share, and it is too large to be held whole "
+              "by each of them: leave tensor parallelism out, or divide the model so that it is whole there.",
+              node.op, node.name, graph_.tensor(node.inputs[i]).name, options_.ranks));
+      }
+      if (std::ranges::any_of(call.inputs, [](DividedAxis axis) { return axis != kWhole; }))
+        result_.gathering.push_back(node.id);
+    }
+    // A weight that only this node reads is stored as the node needs it.
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (division->inputs[i] != kWhole && call.inputs[i] == kWhole && isWeight(node.inputs[i]) &&
+          readers_[at(node.inputs[i])].size() == 1 && !isOutput_[at(node.inputs[i])])
+        setPart(node.inputs[i], division->inputs[i]);
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      if (!node.outputs[o].valid()) continue;
+      if (division->sums || division->special == NodeDivision::Special::embedding)
+        division->outputs[o] = rowsOf(call.outputShape(o));
+      setPart(node.outputs[o], division->outputs[o]);
+    }
+    result_.nodes.push_back(std::move(*division));
+    return {};
+  }
+
+  const graph::Graph& graph_;
+  const DivisionOptions& options_;
+  GraphDivision result_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<bool> isOutput_;
+};
+
+}  // namespace
+
+base::Result<GraphDivision> divideGraph(const graph::Graph& forward, const DivisionOptions& options) {
+  if (options.ranks < 1)
+    return base::badInput(fmt::format("A model over {} ranks; give at least 1.", options.ranks));
+  return Divider(forward, options).run();
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,287 @@
+// Tests that the ranks of a divided model compute together what the undivided model computes: losses, outputs
+// and the gradient of every weight. The graphs of all ranks run with their collectives in one process.
+#include "engine/compile/sharding/rank_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "engine/builders/builder.h"
+#include "engine/compile/gradients.h"
+#include "engine/compile/graph_rewriter.h"
+#include "tests/unit/sharding/rank_machine.h"
+
+namespace pipescope::compile {
+namespace {
+
+using sharding_test::Bytes;
+using sharding_test::bytesOf;
+using sharding_test::numbersOf;
+using sharding_test::RankMachine;
+
+using Settings = std::map<std::string, builders::Setting>;
+
+/// The graph with float64 in the place of float32.
+class Widened : public GraphRewriter {
+ public:
+  using GraphRewriter::GraphRewriter;
+
+ protected:
+  base::Result<graph::TensorId> copyRoot(const graph::Tensor& tensor) override {
+    if (tensor.type.element != graph::ElementType::float32) return GraphRewriter::copyRoot(tensor);
+    const graph::TensorType type{graph::ElementType::float64, tensor.type.shape};
+    if (tensor.role == graph::TensorRole::parameter) return result_.addParameter(tensor.name, type, {});
+    const graph::Constant* constant = source_.constant(tensor.id);
+    if (constant == nullptr) return result_.addTensor(tensor.name, type, tensor.role);
+    std::vector<float> narrow(constant->bytes().size() / sizeof(float));
+    std::memcpy(narrow.data(), constant->bytes().data(), constant->bytes().size());
+    return result_.addConstant(tensor.name, type, bytesOf(std::vector<double>(narrow.begin(), narrow.end())));
+  }
+};
+
+graph::Graph modelOf(const std::string& builder, const Settings& settings, std::int64_t batch,
+                     bool training = true) {
+  auto graph = builders::buildModel({builder, settings, batch, training}, ops::standardOperators());
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  if (!graph.ok()) return {};
+  auto wide = Widened(*graph, ops::standardOperators()).run();
+  EXPECT_TRUE(wide.ok()) << wide.error().message;
+  return wide.ok() ? std::move(*wide) : graph::Graph();
+}
+
+/// A value for every input and weight, the same for the same seed.
+std::map<std::string, Bytes> valuesOf(const graph::Graph& graph, unsigned seed, std::int64_t most) {
+  std::map<std::string, Bytes> values;
+  std::mt19937 random(seed);
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    const bool weight = tensor.role == graph::TensorRole::parameter;
+    if (tensor.producer.valid() || (!weight && tensor.role != graph::TensorRole::input)) continue;
+    const auto count = static_cast<std::size_t>(tensor.type.elements());
+    if (tensor.type.element == graph::ElementType::int32) {
+      std::vector<std::int32_t> numbers(count);
+      for (auto& number : numbers) number = static_cast<std::int32_t>(random() % static_cast<unsigned>(most));
+      values[tensor.name] = bytesOf(numbers);
+    } else {
+      std::vector<double> numbers(count);
+      for (auto& number : numbers) number = static_cast<double>(random() % 2001) / 1000.0 - 1.0;
+      values[tensor.name] = bytesOf(numbers);
+    }
+  }
+  return values;
+}
+
+const graph::Tensor* tensorNamed(const graph::Graph& graph, const std::string& name) {
+  for (const graph::Tensor& tensor : graph.tensors())
+    if (tensor.name == name) return &tensor;
+  return nullptr;
+}
+
+void expectNear(const std::vector<double>& one, const std::vector<double>& other, const std::string& what) {
+  ASSERT_EQ(one.size(), other.size()) << what;
+  double largest = 0;
+  for (const double value : one) largest = std::max(largest, std::abs(value));
+  for (std::size_t i = 0; i < one.size(); ++i)
+    ASSERT_NEAR(one[i], other[i], 1e-10 * std::max(largest, 1e-3)) << what << ", element " << i;
+}
+
+struct Proof {
+  std::int64_t divided = 0;  ///< weights of which each rank has a part
+  std::map<std::string, std::int64_t> exchanged;
+};
+
+/// Runs the model undivided and by its ranks, and compares.
+Proof prove(const graph::Graph& forward, const DivisionOptions& options, unsigned seed,
+            std::int64_t vocabulary, const std::string& what) {
+  Proof proof;
+  const ops::OperatorRegistry& operators = ops::standardOperators();
+  const auto division = divideGraph(forward, options);
+  EXPECT_TRUE(division.ok()) << what << ": " << division.error().message;
+  if (!division.ok()) return proof;
+  const auto ofRank = graphOfRank(forward, *division, operators);
+  EXPECT_TRUE(ofRank.ok()) << what << ": " << ofRank.error().message;
+  if (!ofRank.ok()) return proof;
+  const base::Status valid = ops::checkShapes(*ofRank, operators);
+  EXPECT_TRUE(valid.ok()) << what << ": " << valid.error().message;
+  graph::Graph whole = forward, rank = *ofRank;
+  if (forward.loss) {
+    auto one = addGradients(forward, operators), other = addGradients(*ofRank, operators);
+    EXPECT_TRUE(one.ok() && other.ok()) << what << (other.ok() ? "" : ": " + other.error().message);
+    if (!one.ok() || !other.ok()) return proof;
+    whole = std::move(*one);
+    rank = std::move(*other);
+  }
+  RankMachine alone(whole, 1), together(rank, options.ranks);
+  const auto values = valuesOf(forward, seed, vocabulary);
+  for (const auto& [name, bytes] : values) {
+    const graph::Tensor &one = *tensorNamed(whole, name), &other = *tensorNamed(rank, name);
+    alone.set(one.id, {bytes});
+    const DividedAxis axis = division->of(tensorNamed(forward, name)->id);
+    std::vector<Bytes> parts;
+    for (std::int64_t r = 0; r < options.ranks; ++r)
+      parts.push_back(
+          axis == kWhole ? bytes : sharding_test::partOf(bytes, one.type.shape, 8, axis, options.ranks, r));
+    together.set(other.id, std::move(parts));
+    proof.divided += axis == kWhole ? 0 : 1;
+  }
+  alone.run();
+  together.run();
+  if (::testing::Test::HasFatalFailure()) return proof;
+  proof.exchanged = together.exchanged();
+  for (std::size_t i = 0; i < whole.outputs.size(); ++i)
+    for (std::int64_t r = 0; r < options.ranks; ++r)
+      expectNear(numbersOf(alone.of(whole.outputs[i])), numbersOf(together.of(rank.outputs[i], r)),
+                 what + ", output");
+  if (!forward.loss) return proof;
+  for (std::int64_t r = 0; r < options.ranks; ++r)
+    expectNear(numbersOf(alone.of(*whole.loss)), numbersOf(together.of(*rank.loss, r)), what + ", loss");
+  EXPECT_EQ(whole.parameterGradients.size(), rank.parameterGradients.size()) << what;
+  for (const auto& [parameter, gradient] : whole.parameterGradients) {
+    const std::string& name = whole.tensor(parameter).name;
+    const graph::Tensor& other = *tensorNamed(rank, name);
+    const DividedAxis axis = division->of(tensorNamed(forward, name)->id);
+    const auto found = rank.parameterGradients.find(other.id);
+    EXPECT_NE(found, rank.parameterGradients.end()) << what << ", " << name;
+    if (found == rank.parameterGradients.end()) continue;
+    for (std::int64_t r = 0; r < options.ranks; ++r) {
+      const Bytes& all = alone.of(gradient);
+      const Bytes wanted = axis == kWhole ? all
+                                          : sharding_test::partOf(all, whole.tensor(parameter).type.shape, 8,
+                                                                  axis, options.ranks, r);
+      expectNear(numbersOf(wanted), numbersOf(together.of(found->second, r)), what + ", gradient of " + name);
+      if (::testing::Test::HasFatalFailure()) return proof;
+    }
+  }
+  return proof;
+}
+
+/// A plain layer of Megatron-LM exchanges two sums of b·s·h forward and two backward (parallelism, §1); with
+/// sequence parallelism as many bytes as gathers and scatters, and two gathers more backward.
+TEST(RankGraph, ExchangesWhatMegatronDoes) {
+  constexpr std::int64_t kBatch = 4, kTokens = 4, kWidth = 16, kLayers = 2, kVocabulary = 24;
+  const Settings settings{{"layers", kLayers},
+                          {"hidden", kWidth},
+                          {"heads", std::int64_t{4}},
+                          {"feed_forward", std::int64_t{32}},
+                          {"sequence", kTokens},
+                          {"vocabulary", kVocabulary},
+                          {"position", std::string("none")}};
+  const graph::Graph model = modelOf("decoder", settings, kBatch);
+  constexpr std::int64_t kTensor = kBatch * kTokens * kWidth * 8, kRows = kBatch * kTokens * 8;
+  const Proof plain = prove(model, {.ranks = 4, .leastTableRows = 1}, 1, kVocabulary, "plain");
+  // Embedding and head: one sum each of b·s·h; the loss: two sums and a largest value of b·s.
+  EXPECT_EQ(plain.exchanged.at("RankSum"), (4 * kLayers + 2) * kTensor + 2 * kRows);
+  EXPECT_EQ(plain.exchanged.at("RankMax"), kRows);
+  EXPECT_FALSE(plain.exchanged.contains("RankGather"));
+  const Proof sequence =
+      prove(model, {.ranks = 4, .sequence = true, .leastTableRows = 1}, 1, kVocabulary, "sequence");
+  EXPECT_EQ(sequence.exchanged.at("RankScatterSum"), (4 * kLayers + 2) * kTensor);
+  // The gathers before the products; their inputs are kept whole here, so none is repeated backward.
+  EXPECT_EQ(sequence.exchanged.at("RankGather"), (4 * kLayers + 2) * kTensor);
+}
+
+/// Weights of products lie in pairs, by columns and by rows; embedding and head by vocabulary.
+TEST(RankGraph, DividesTheWeightsOfADecoder) {
+  const graph::Graph model = modelOf("decoder",
+                                     {{"layers", std::int64_t{1}},
+                                      {"hidden", std::int64_t{16}},
+                                      {"heads", std::int64_t{4}},
+                                      {"key_heads", std::int64_t{2}},
+                                      {"feed_forward", std::int64_t{32}},
+                                      {"gated", true},
+                                      {"norm", std::string("rms")},
+                                      {"activation", std::string("silu")},
+                                      {"sequence", std::int64_t{4}},
+                                      {"vocabulary", std::int64_t{24}}},
+                                     2);
+  const auto division = divideGraph(model, {.ranks = 2, .leastTableRows = 1});
+  ASSERT_TRUE(division.ok());
+  std::map<std::string, DividedAxis> found;
+  for (const graph::Tensor& tensor : model.tensors())
+    if (tensor.role == graph::TensorRole::parameter) found[tensor.name] = division->of(tensor.id);
+  for (const auto& [name, axis] : found) {
+    const auto is = [&](const char* part) { return name.find(part) != std::string::npos; };
+    // Stored as outputs × inputs, so axis 0 is columns of the product and axis 1 rows.
+    const DividedAxis wanted = is("norm") || is("positions")                                     ? kWhole
+                               : is("attention/output/weight") || is("feed_forward/down/weight") ? 1
+                               : is("attention/output/bias") || is("feed_forward/down/bias")     ? kWhole
+                                                                                                 : 0;
+    EXPECT_EQ(axis, wanted) << name;
+  }
+  EXPECT_TRUE(division->gathering.empty());
+}
+
+/// What does not divide stays whole, and is right.
+TEST(RankGraph, LeavesWholeWhatDoesNotDivide) {
+  const graph::Graph model = modelOf("decoder",
+                                     {{"layers", std::int64_t{1}},
+                                      {"hidden", std::int64_t{12}},
+                                      {"heads", std::int64_t{3}},
+                                      {"feed_forward", std::int64_t{16}},
+                                      {"sequence", std::int64_t{3}},
+                                      {"vocabulary", std::int64_t{25}}},
+                                     1);
+  const Proof proof = prove(model, {.ranks = 4, .leastTableRows = 1}, 3, 25, "three heads on four ranks");
+  EXPECT_EQ(proof.divided, 2) << "the two weights of the feed-forward part";
+}
+
+TEST(RankGraph, OneRankIsTheModelItself) {
+  const graph::Graph model = modelOf("bert",
+                                     {{"layers", std::int64_t{1}},
+                                      {"hidden", std::int64_t{8}},
+                                      {"heads", std::int64_t{2}},
+                                      {"feed_forward", std::int64_t{8}},
+                                      {"sequence", std::int64_t{4}},
+                                      {"vocabulary", std::int64_t{16}}},
+                                     1);
+  const auto division = divideGraph(model, {.ranks = 1});
+  ASSERT_TRUE(division.ok());
+  const auto same = graphOfRank(model, *division, ops::standardOperators());
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(same->nodes().size(), model.nodes().size());
+}
+
+/// 200 drawn models on 2, 4 and 8 ranks, with and without sequence parallelism.
+class DrawnModels : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(DrawnModels, AreComputedByRanksAsByOne) {
+  for (unsigned draw = GetParam() * 20; draw < (GetParam() + 1) * 20; ++draw) {
+    std::mt19937 random(draw);
+    const auto pick = [&](std::initializer_list<std::int64_t> values) {
+      return *(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
+    };
+    const auto coin = [&] { return random() % 2 == 0; };
+    const std::int64_t ranks = pick({2, 4, 8}), heads = ranks * pick({1, 2}), size = pick({2, 4});
+    const std::int64_t vocabulary = ranks * pick({3, 5});
+    const bool decoder = coin(), training = random() % 4 != 0;
+    Settings settings{{"layers", pick({1, 2})},
+                      {"hidden", heads * size},
+                      {"heads", heads},
+                      {"feed_forward", ranks * pick({1, 3})},
+                      {"sequence", pick({2, 4, 5})},
+                      {"vocabulary", vocabulary}};
+    if (decoder) {
+      settings["key_heads"] = coin() ? std::int64_t{0} : ranks;
+      settings["gated"] = coin();
+      settings["norm"] = std::string(coin() ? "rms" : "layer");
+      settings["activation"] = std::string(coin() ? "silu" : coin() ? "relu" : "gelu");
+      settings["position"] = std::string(coin() ? "rotary" : coin() ? "none" : "learned");
+      settings["parallel"] = coin();
+      settings["tie_embeddings"] = coin();
+      settings["attention_bias"] = coin();
+      settings["feed_forward_bias"] = coin();
+    }
+    const graph::Graph model = modelOf(decoder ? "decoder" : "bert", settings, pick({1, 2, 8}), training);
+    if (HasFailure()) return;
+    const DivisionOptions options{.ranks = ranks, .sequence = coin(), .leastTableRows = pick({1, 1000})};
+    const std::string what = "draw " + std::to_string(draw);
+    const Proof proof = prove(model, options, draw, std::min<std::int64_t>(vocabulary, 2), what);
+    EXPECT_GT(proof.divided, 0) << what;
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Twenty, DrawnModels, ::testing::Range(0U, 10U));
+
+}  // namespace
+}  // namespace pipescope::compile
