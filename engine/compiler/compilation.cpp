@@ -8,11 +8,10 @@ int Compilation::devicesWithStages() const {
   std::set<int> devices;
   for (const CompiledExecutable& executable : executables) {
     for (const StagePlan& stage : executable.plan.stages) {
-      {
-        const Mesh& mesh = executable.plan.mesh;
-        for (const int chip : mesh.group(mesh.chip(0, stage.place), model::MeshAxis::data, 0))
+      const Mesh& mesh = executable.plan.mesh;
+      for (int rank = 0; rank < mesh.width; ++rank)
+        for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), model::MeshAxis::data, 0))
           devices.insert(chip);
-      }
     }
   }
   return static_cast<int>(devices.size());

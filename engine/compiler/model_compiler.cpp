@@ -12,6 +12,7 @@
 #include "engine/compile/multi_conv.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
+#include "engine/compile/sharding/rank_graph.h"
 #include "engine/compiler/network_rate.h"
 #include "engine/compiler/pass_savings.h"
 #include "engine/compiler/replica_count.h"
@@ -57,7 +58,7 @@ class ModelCompiler {
   base::Status add(const ExecutableRequest& asked) {
     PIPESCOPE_HOST_SPAN(span, "compiler", "compile an executable");
     const bool training = asked.kind == model::ExecutableKind::training;
-    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training));
+    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true));
     PassRunner passes = makePasses(staged.stages);
     PIPESCOPE_TRY(passes.runOn(staged.graph));
     CompiledExecutable executable;
@@ -82,13 +83,19 @@ class ModelCompiler {
     PIPESCOPE_TRY(lower(executable));
     addSavings(passes, executable.plan, *result_.system, executable.lowered);
     executable.passes = passes.reports();
-    executable.graph = std::make_shared<const graph::Graph>(std::move(staged.graph));
+    executable.rankGraph = std::make_shared<const graph::Graph>(std::move(staged.graph));
+    executable.graph = executable.rankGraph;
+    if (request_.ranks.tensor > 1) {
+      PIPESCOPE_ASSIGN(StagedGraph undivided, stageGraph(asked, training, false));
+      executable.graph = std::make_shared<const graph::Graph>(std::move(undivided.graph));
+    }
     result_.executables.push_back(std::move(executable));
     return {};
   }
 
   /// The graph in the types that are computed, placed into stages, with its gradients.
-  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training) const {
+  /// `ofRank`: the graph of one of the ranks that share the model, not the undivided one.
+  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank) const {
     const ops::OperatorRegistry& operators = ops::standardOperators();
     StagedGraph staged;
     PIPESCOPE_ASSIGN(staged.graph,
@@ -96,6 +103,12 @@ class ModelCompiler {
     if (training) {
       PIPESCOPE_ASSIGN(staged.graph,
                        distributeBatchNorm(staged.graph, request_.update.normReplicas, operators));
+    }
+    if (ofRank && request_.ranks.tensor > 1) {
+      const DivisionOptions options{.ranks = request_.ranks.tensor, .sequence = request_.ranks.sequence};
+      PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(staged.graph, options));
+      PIPESCOPE_TRY(checkDivided(division));
+      PIPESCOPE_ASSIGN(staged.graph, graphOfRank(staged.graph, division, operators));
     }
     if (training && scalesLoss(request_.update)) {
       const double scale = request_.update.numbers.lossScale.initial;
@@ -115,6 +128,17 @@ class ModelCompiler {
       PIPESCOPE_ASSIGN(staged.graph, withFloat8(staged.graph, *request_.float8, ready, operators));
     }
     return staged;
+  }
+
+  /// A model of which the ranks divide nothing would only be computed several times.
+  base::Status checkDivided(const GraphDivision& division) const {
+    const auto divided = [](DividedAxis axis) { return axis != kWhole; };
+    if (std::ranges::any_of(division.tensors, divided)) return {};
+    return base::badInput(fmt::format(
+        "{} ranks cannot share this model: no weight of a product divides by {} so that what follows can "
+        "work on a part of its result. Heads, widths and the vocabulary must be multiples of "
+        "execution.tensor_parallel.",
+        request_.ranks.tensor, request_.ranks.tensor));
   }
 
   PassRunner makePasses(const std::vector<StageSpec>& stages) const {
@@ -202,7 +226,8 @@ class ModelCompiler {
                           const schedules::Order& order) const {
     Mesh mesh;
     mesh.places = schedules::placeCount(shape);
-    PIPESCOPE_ASSIGN(mesh.replicas, countReplicas(request_, asked, mesh.places));
+    mesh.width = request_.ranks.tensor;
+    PIPESCOPE_ASSIGN(mesh.replicas, countReplicas(request_, asked, mesh.chipsPerReplica()));
     mesh.atOnce = !order.serialUpdate;
     mesh.mirrored = order.pipes > 1;
     return mesh;
@@ -210,7 +235,7 @@ class ModelCompiler {
 
   /// All executables run on one system, which the first one makes.
   base::Status makeSystem(const Mesh& mesh, const std::vector<StageSpec>& stages) {
-    const int used = mesh.replicas * mesh.places;
+    const int used = mesh.chips();
     result_.devicesUsed = std::max(result_.devicesUsed, used);
     if (!result_.system) {
       devices::SystemOptions options = request_.systemOptions;
@@ -240,12 +265,13 @@ class ModelCompiler {
       return base::badInput(fmt::format(
           "{} replicas of {} devices use {}, but system {} has {}: choose a larger one with --system, or "
           "fewer replicas.",
-          mesh.replicas, mesh.places, used, result_.system->name(), available));
+          mesh.replicas, mesh.chipsPerReplica(), used, result_.system->name(), available));
     }
     return base::badInput(
         fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
-                    "or put more blocks into a stage.",
-                    used, result_.system->name(), available));
+                    "or put more blocks into a stage{}.",
+                    used, result_.system->name(), available,
+                    mesh.width > 1 ? ", or use fewer ranks (execution.tensor_parallel)" : ""));
   }
 
   base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {

@@ -57,8 +57,15 @@ struct RecomputeRequest {
   std::vector<std::string> checkpoints;
 };
 
+/// The ranks of a place, which share the work of its stages.
+struct RankRequest {
+  int tensor = 1;         ///< ranks that divide the tensors of each layer
+  bool sequence = false;  ///< they also divide the rows between the products
+};
+
 struct ModelRequest {
   std::vector<ExecutableRequest> executables;
+  RankRequest ranks;
   LayoutRequest layout;
   graph::ElementType precision = graph::ElementType::float32;
   std::vector<std::string> float32Operators;  ///< operator types that stay in float32

@@ -130,6 +130,17 @@ void addExecution(std::vector<Key>& all) {
       "[[model.layers]] or [[model.blocks]] is a stage. With a number above 1, gradient_accumulation and "
       "inference.device_iterations are twice as large if nothing sets them, so that pipelines fill.",
       {"stages"}));
+  all.push_back(integer(
+      "execution.tensor_parallel", "ranks", 1, 1, 1024,
+      "Chips that share the tensors of each layer: the first weight of a pair is divided by columns, the "
+      "second by rows, and embedding and scores by vocabulary. Each place of the pipeline and each replica "
+      "has so many chips, which are neighbours. Heads, widths and the vocabulary must be multiples of it "
+      "where they are to be divided; what is not stays whole on every chip.",
+      {"tensor-parallel"}));
+  all.push_back(boolean("execution.sequence_parallel", false,
+                        "With tensor_parallel: divide also the rows between the products (norms, dropout, "
+                        "residual sums), so that sums become a scatter and a gather of the same bytes.",
+                        {"sequence-parallel"}));
   all.push_back({"execution.cuts", KeyType::texts, "", Value(Texts()),
                  "Names of the operators with which the stages after the first begin, in the order of the "
                  "model, instead of [[stages]]. `pipescope plan` writes them where a stage ends within a "

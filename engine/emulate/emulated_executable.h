@@ -79,7 +79,9 @@ struct ExecutableFacts {
 /// speed.
 struct ReplicaPart {
   std::int64_t members = 1;
-  int firstDevice = 0;  ///< in the system; the device of place p is firstDevice + p
+  int firstDevice = 0;  ///< in the system
+  int width = 1;        ///< ranks of a place; the first one stands for all, because they do equal work
+  int deviceOf(int place) const { return firstDevice + place * width; }
   /// Null: flows take the times that they state.
   std::shared_ptr<LinkContention> contention;
   // Counters by place. They are empty in inference and if nothing is recorded; a counter that a place does

@@ -6,7 +6,7 @@ namespace pipescope::emulate {
 namespace {
 
 LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecutable& executable,
-                      int firstDevice) {
+                      const ReplicaPart& part) {
   LiveBytes live;
   std::map<std::pair<std::string, model::Pass>, int> stageOfStep;
   for (const devices::LoweredPass& pass : device.passes) {
@@ -20,7 +20,7 @@ LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecut
     if (variable.alwaysLive) live.always += variable.bytes;
   }
   for (std::size_t s = 0; s < executable.stashEntries.size(); ++s) {
-    if (firstDevice + executable.call.placeOfStage[s] == device.device)
+    if (part.deviceOf(executable.call.placeOfStage[s]) == device.device)
       live.always -= executable.stashBytesPerEntry[s] * executable.stashEntries[s];
   }
   for (const devices::LoweredStepMemory& step : memory.steps) {
@@ -37,7 +37,7 @@ LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecut
 void recordCounters(record::Recorder& recorder, const SystemIds& ids, const EmulatedExecutable& executable,
                     const std::vector<devices::LoweredDevice>& lowered, ReplicaPart& part) {
   const auto counter = [&](std::size_t device, const char* name, const char* unit) {
-    const int index = part.firstDevice + static_cast<int>(device);
+    const int index = part.deviceOf(static_cast<int>(device));
     return recorder.add(
         model::Counter{{}, executable.id, ids.devices[static_cast<std::size_t>(index)], name, unit});
   };
@@ -53,9 +53,9 @@ void recordCounters(record::Recorder& recorder, const SystemIds& ids, const Emul
   }
   for (const devices::LoweredDevice& device : lowered) {
     if (device.memory.empty()) continue;
-    const auto d = static_cast<std::size_t>(device.device - part.firstDevice);
+    const auto d = static_cast<std::size_t>((device.device - part.firstDevice) / part.width);
     part.liveBytesCounters[d] = counter(d, "live_bytes", "B");
-    part.liveBytes[d] = liveBytesOf(device, executable, part.firstDevice);
+    part.liveBytes[d] = liveBytesOf(device, executable, part);
   }
 }
 

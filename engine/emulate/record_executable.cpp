@@ -62,8 +62,8 @@ class ExecutableRecorder {
     costs_.number = replicas.replica;
     part_.members = replicas.members;
     part_.firstDevice = plan_.mesh.chip(replicas.replica, 0);
-    for (int p = 0; p < result_.call.placeCount(); ++p)
-      costs_.devices.push_back(deviceId(part_.firstDevice + p));
+    part_.width = plan_.mesh.width;
+    for (int p = 0; p < result_.call.placeCount(); ++p) costs_.devices.push_back(deviceId(part_.deviceOf(p)));
     costs_.stages.resize(plan_.stages.size());
     recomputed_.assign(plan_.stages.size(), 0);
     for (clock::StageCosts& stage : costs_.stages) {
@@ -72,7 +72,7 @@ class ExecutableRecorder {
       stage.updates.resize(1);
     }
     part_.liveBytes.resize(costs_.devices.size());
-    addFlows(stageFlows(plan_, part_.firstDevice), flows.beside(replicas.replica));
+    addFlows(stageFlows(plan_, replicas.replica), flows.beside(replicas.replica));
     std::vector<devices::LoweredDevice> own;
     for (const devices::LoweredDevice& device : lowered)
       own.push_back(onReplica(device, replicas.replica, plan_.mesh, result_.facts));
@@ -171,8 +171,8 @@ class ExecutableRecorder {
     ProgramTree& tree = treeOf(device.device);
     for (const devices::LoweredPass& pass : device.passes) recordPass(device.device, tree, pass);
     for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
-      const int from = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.fromStage)].place,
-                to = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.toStage)].place;
+      const int from = part_.deviceOf(plan_.stages[static_cast<std::size_t>(tensor.fromStage)].place),
+                to = part_.deviceOf(plan_.stages[static_cast<std::size_t>(tensor.toStage)].place);
       if (from != to && (from == device.device || to == device.device))
         tree.addExternal("GlobalExchange", tensor.name);
     }
@@ -270,7 +270,7 @@ class ExecutableRecorder {
     const Ticks ticks = system_.syncTicks(static_cast<int>(count));
     if (ticks.count <= 0 || count < 2 || result_.order().progression != model::ScheduleKind::barrier) return;
     for (std::size_t d = 0; d < count; ++d) {
-      const int device = part_.firstDevice + static_cast<int>(d);
+      const int device = part_.deviceOf(static_cast<int>(d));
       model::Segment row;
       row.executable = result_.id;
       row.device = deviceId(device);

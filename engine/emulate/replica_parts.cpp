@@ -54,11 +54,13 @@ DeviceScale scaleOf(const ExecutableFacts& facts, int device) {
   return {device, 1, 1};
 }
 
-std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int firstDevice) {
+std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int replica, int rank) {
   std::vector<StageFlow> flows;
   for (const compile::BoundaryTensor& tensor : plan.boundaries) {
-    const int from = firstDevice + plan.stages[static_cast<std::size_t>(tensor.fromStage)].place,
-              to = firstDevice + plan.stages[static_cast<std::size_t>(tensor.toStage)].place;
+    const auto chipOf = [&](int stage) {
+      return plan.mesh.chip(replica, plan.stages[static_cast<std::size_t>(stage)].place, rank);
+    };
+    const int from = chipOf(tensor.fromStage), to = chipOf(tensor.toStage);
     if (from == to) continue;
     const auto known = std::find_if(flows.begin(), flows.end(), [&](const StageFlow& flow) {
       return flow.fromStage == tensor.fromStage && flow.toStage == tensor.toStage && flow.kind == tensor.kind;
@@ -73,27 +75,30 @@ std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int first
 }
 
 FlowsOfReplicas::FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan)
-    : flows_(static_cast<std::size_t>(plan.mesh.replicas)), links_(flows_.size()) {
-  for (int replica = 0; replica < plan.mesh.replicas; ++replica) {
-    const auto r = static_cast<std::size_t>(replica);
-    for (const StageFlow& flow : stageFlows(plan, plan.mesh.chip(replica, 0))) {
-      flows_[r].push_back(flow.flow);
-      if (plan.mesh.replicas == 1) continue;
-      for (const std::int64_t link : system.linksOf(flow.flow)) links_[r].insert(link);
+    : width_(plan.mesh.width),
+      flows_(static_cast<std::size_t>(plan.mesh.replicas * plan.mesh.width)),
+      links_(flows_.size()) {
+  for (std::size_t part = 0; part < flows_.size(); ++part) {
+    const int number = static_cast<int>(part);
+    for (const StageFlow& flow : stageFlows(plan, number / width_, number % width_)) {
+      flows_[part].push_back(flow.flow);
+      if (flows_.size() == 1) continue;
+      for (const std::int64_t link : system.linksOf(flow.flow)) links_[part].insert(link);
     }
-    for (const std::int64_t link : links_[r]) replicasOn_[link].push_back(replica);
+    for (const std::int64_t link : links_[part]) partsOn_[link].push_back(number);
   }
 }
 
 std::vector<std::vector<devices::Flow>> FlowsOfReplicas::beside(int replica) const {
+  const int own = replica * width_;
   std::set<int> others;
-  for (const std::int64_t link : links_[static_cast<std::size_t>(replica)]) {
-    const std::vector<int>& all = replicasOn_.at(link);
+  for (const std::int64_t link : links_[static_cast<std::size_t>(own)]) {
+    const std::vector<int>& all = partsOn_.at(link);
     others.insert(all.begin(), all.end());
   }
-  others.erase(replica);
+  others.erase(own);
   std::vector<std::vector<devices::Flow>> lists;
-  for (const int other : others) lists.push_back(of(other));
+  for (const int other : others) lists.push_back(flows_[static_cast<std::size_t>(other)]);
   return lists;
 }
 

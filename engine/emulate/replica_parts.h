@@ -15,23 +15,26 @@ struct StageFlow {
   model::TransferKind kind = model::TransferKind::activation;
   devices::Flow flow;
 };
-/// Flows of the replica that begins with `firstDevice`, in the order of the boundaries of the plan.
-std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int firstDevice);
+/// Flows of a replica in the order of the boundaries of the plan, between the ranks of this number: every
+/// rank of a place sends to the rank of its number in the next place.
+std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int replica, int rank = 0);
 
-/// The flows of all replicas, and which replicas share links.
+/// The flows of all replicas and of all ranks in them, and which of them share links.
 class FlowsOfReplicas {
  public:
   FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan);
   const std::vector<devices::Flow>& of(int replica) const {
-    return flows_[static_cast<std::size_t>(replica)];
+    return flows_[static_cast<std::size_t>(replica * width_)];
   }
-  /// The flows of each other replica that shares a link with this one.
+  /// The flows of the first rank of a replica stand for all. Returns those of each other rank, of this
+  /// replica and others, that shares a link with it.
   std::vector<std::vector<devices::Flow>> beside(int replica) const;
 
  private:
-  std::vector<std::vector<devices::Flow>> flows_;
+  int width_ = 1;
+  std::vector<std::vector<devices::Flow>> flows_;  ///< by replica · width + rank
   std::vector<std::set<std::int64_t>> links_;
-  std::map<std::int64_t, std::vector<int>> replicasOn_;
+  std::map<std::int64_t, std::vector<int>> partsOn_;
 };
 
 struct ReplicaClass {

@@ -250,10 +250,10 @@ base::Result<SplitCosts> splitCosts(const CompiledExecutable& compiled, const Gr
     for (const devices::LoweredPass& pass : device.passes) charges.add(pass);
   }
   const bool training = compiled.plan.kind == model::ExecutableKind::training;
-  Crossings(*compiled.graph, places, order.size()).run(training, costs);
+  Crossings(*compiled.rankGraph, places, order.size()).run(training, costs);
   if (!training) return costs;
-  PIPESCOPE_ASSIGN(const Graph again,
-                   withRecompute(*compiled.graph, {{blocksOf(*compiled.graph), 0}}, {true}, checkpoints));
+  PIPESCOPE_ASSIGN(const Graph again, withRecompute(*compiled.rankGraph, {{blocksOf(*compiled.rankGraph), 0}},
+                                                    {true}, checkpoints));
   for (const Node& node : again.nodes()) {
     if (node.pass != Pass::recompute) continue;
     if (const auto place = places.find(ops::originOf(node.name))) costs.again[*place] = costs.forward[*place];

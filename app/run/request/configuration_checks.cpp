@@ -123,6 +123,14 @@ base::Status checkOverlap(const Configuration& c) {
   return {};
 }
 
+base::Status checkRanks(const Configuration& c) {
+  if (!c.boolean("execution.sequence_parallel") || c.integer("execution.tensor_parallel") > 1) return {};
+  return base::badInput(
+      "execution.sequence_parallel divides rows among the ranks of execution.tensor_parallel, which is 1: "
+      "set it to 2 "
+      "or more, or leave sequence_parallel out.");
+}
+
 base::Status checkExceptions(const Configuration& c) {
   if (!c.boolean("execution.floating_point_exceptions") || c.boolean("execution.numerics")) return {};
   return base::badInput(
@@ -153,6 +161,7 @@ base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
   PIPESCOPE_TRY(checkOverlap(c));
+  PIPESCOPE_TRY(checkRanks(c));
   return checkExceptions(c);
 }
 

@@ -195,6 +195,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   PIPESCOPE_ASSIGN(request.float8, float8Request(c));
   PIPESCOPE_ASSIGN(request.float32Operators, keptInFloat32(c));
   request.stochasticRounding = c.boolean("execution.stochastic_rounding");
+  request.ranks.tensor = static_cast<int>(c.integer("execution.tensor_parallel"));
+  request.ranks.sequence = c.boolean("execution.sequence_parallel");
   request.recompute = recomputeRequest(c);
   request.locations = tensorLocations(c);
   for (const compile::PassDefinition& pass : compile::passRegistry().all()) {
