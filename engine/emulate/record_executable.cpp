@@ -103,6 +103,9 @@ class ExecutableRecorder {
     const int pipes = result_.order().pipes;
     if (pipes > 1)
       recorder_.add(model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", pipes)});
+    if (plan_.mesh.width > 1)
+      recorder_.add(
+          model::Property{fmt::format("width.{}", result_.id.value), fmt::format("{}", plan_.mesh.width)});
     memory_.begin(result_.id);
   }
 
@@ -115,15 +118,17 @@ class ExecutableRecorder {
       result_.stashBytesPerEntry.push_back(stage.stashBytesPerEntry);
       std::string blocks;
       for (const std::string& block : stage.blocks) blocks += (blocks.empty() ? "" : " ") + block;
-      recorder_.add(model::Stage{result_.id, stage.index, deviceId(stage.place), blocks, stage.stashEntries,
-                                 stage.stashBytesPerEntry});
+      recorder_.add(model::Stage{result_.id, stage.index, deviceId(plan_.mesh.chip(0, stage.place)), blocks,
+                                 stage.stashEntries, stage.stashBytesPerEntry});
     }
   }
 
   void recordBoundaries() {
     for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
-      const int from = plan_.stages[static_cast<std::size_t>(tensor.fromStage)].place;
-      const int to = plan_.stages[static_cast<std::size_t>(tensor.toStage)].place;
+      const auto chipOf = [&](int stage) {
+        return plan_.mesh.chip(0, plan_.stages[static_cast<std::size_t>(stage)].place);
+      };
+      const int from = chipOf(tensor.fromStage), to = chipOf(tensor.toStage);
       Ticks ticks;
       if (from != to) ticks = system_.transferTicks({{from, to, tensor.type.bytes()}}).front();
       recorder_.add(model::Boundary{result_.id, tensor.fromStage, tensor.toStage, tensor.kind, tensor.name,

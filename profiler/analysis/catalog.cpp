@@ -29,6 +29,13 @@ base::Status loadLazily(const model::ProfileSource& source, LazyTable<Id, Row>& 
   return into.load(source);
 }
 
+/// The number that a property states; 1 where there is none.
+std::int64_t statedCount(const std::string& text) {
+  std::int64_t count = 1;
+  std::from_chars(text.data(), text.data() + text.size(), count);
+  return std::clamp<std::int64_t>(count, 1, 1024);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Catalog>> loadCatalog(const model::ProfileSource& source) {
@@ -80,10 +87,10 @@ const model::Executable* Catalog::executable(model::ExecutableId id) const {
   return executables.find(id);
 }
 std::int64_t Catalog::pipesOf(model::ExecutableId id) const {
-  const std::string text = property("pipes." + std::to_string(id.value));
-  std::int64_t pipes = 1;
-  std::from_chars(text.data(), text.data() + text.size(), pipes);
-  return std::clamp<std::int64_t>(pipes, 1, 1024);
+  return statedCount(property("pipes." + std::to_string(id.value)));
+}
+std::int64_t Catalog::widthOf(model::ExecutableId id) const {
+  return statedCount(property("width." + std::to_string(id.value)));
 }
 const model::Device* Catalog::device(model::DeviceId id) const {
   return devices.find(id);

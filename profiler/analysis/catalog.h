@@ -50,10 +50,13 @@ struct Catalog {
   /// True if the first iteration begins with the call and the last one ends with it. A run that another tool
   /// recorded may hold anything before and behind its iterations, and its replicas may have clocks of their
   /// own.
-  bool iterationsFillCalls() const { return !measured() || !property("iterations").empty(); }
+  bool iterationsFillCalls() const { return !measured(); }
   const model::Executable* executable(model::ExecutableId id) const;
   /// Ways through the devices, each with stages of its own. A micro-batch goes through one of them.
   std::int64_t pipesOf(model::ExecutableId id) const;
+  /// Ranks of a place: chips that share the work of its stages. They do equal work at equal times, so that a
+  /// profile records the first of them only.
+  std::int64_t widthOf(model::ExecutableId id) const;
   /// Finds an executable by name. An empty name means the first one (training). The error lists the names.
   Result<const model::Executable*> findExecutable(std::string_view name) const;
   /// Returns the stages of an executable by index.

@@ -39,14 +39,20 @@ base::IdVector<model::DeviceId, DevicePlace> devicePlaces(const Catalog& catalog
       perReplica = std::max(perReplica, stage->device.value + 1);
   }
   const model::Executable* row = catalog.executable(executable);
-  if (perReplica == 0 || row == nullptr) return places;
+  const std::int64_t width = catalog.widthOf(executable);
+  perReplica = (perReplica + width - 1) / width * width;
+  if (perReplica == 0 || perReplica > devices || row == nullptr) return places;
   const std::int64_t replicas = std::clamp<std::int64_t>(row->replicas, 1, devices / perReplica);
   for (const model::Stage* stage : stages) {
     if (!stage->device.valid() || stage->device.value >= devices) continue;
     for (std::int64_t r = 0; r < replicas; ++r) {
-      DevicePlace& place = places[model::DeviceId(r * perReplica + stage->device.value)];
-      place.replica = static_cast<std::int32_t>(r);
-      place.stages.push_back(stage->index);
+      for (std::int64_t rank = 0; rank < width; ++rank) {
+        DevicePlace* place = places.find(model::DeviceId(r * perReplica + stage->device.value + rank));
+        if (place == nullptr) continue;
+        place->replica = static_cast<std::int32_t>(r);
+        place->rank = static_cast<std::int32_t>(rank);
+        place->stages.push_back(stage->index);
+      }
     }
   }
   for (DevicePlace& place : places) std::sort(place.stages.begin(), place.stages.end());

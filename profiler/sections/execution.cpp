@@ -190,6 +190,10 @@ base::Result<Section> makeExecution(const Context& context) {
                     e.replicasNotRecorded, e.replicasNotRecorded == 1 ? "" : "s",
                     e.replicasNotRecorded == 1 ? "it does" : "they do"));
   }
+  if (e.ranksNotRecorded > 0)
+    section.remarks.push_back(fmt::format(
+        "Each device stands for {} that share the work of its place. They do equal work at equal times.",
+        context.catalog.widthOf(context.executable)));
   if (hypothetical) section.remarks.push_back(kHypothetical);
   if (e.total.count <= 0) {
     lack(section, kNothingRan);

@@ -135,6 +135,13 @@ SectionTable executableTable(const analysis::Catalog& catalog) {
   return table;
 }
 
+/// Devices of a replica that hold different stages.
+std::size_t placesOf(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  std::set<model::DeviceId> devices;
+  for (const model::Stage* stage : catalog.stagesOf(executable)) devices.insert(stage->device);
+  return devices.size();
+}
+
 base::Result<Section> makeSummary(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
   PIPESCOPE_ASSIGN(const auto executionMade, executionOf(context));
@@ -210,6 +217,16 @@ base::Result<Section> makeSummary(const Context& context) {
        catalog.measured() ? "Times are those of the trace that was imported."
                           : "Emulated: times come from device models."},
   };
+  if (const std::int64_t width = catalog.widthOf(context.executable); width > 1) {
+    const model::Executable* row = catalog.executable(context.executable);
+    section.facts.push_back(
+        {"division", "Divided",
+         fmt::format("dp {} × pp {} × tp {}", row == nullptr ? 1 : row->replicas,
+                     placesOf(catalog, context.executable), width),
+         Format::plain,
+         "Replicas, which take different samples (dp), places, which hold different stages "
+         "(pp), and ranks of a place, which share the tensors of a layer (tp)."});
+  }
   if (!ran) lack(section, kNothingRan);
   if (ran && !recorded.placements) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);

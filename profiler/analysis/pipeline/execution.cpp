@@ -155,6 +155,10 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   for (DeviceSums& device : sums) {
     const DevicePlace& place = places[id];
     ++id.value;
+    if (place.rank > 0 && device.unused()) {
+      ++result.ranksNotRecorded;
+      continue;
+    }
     if (place.replica > 0 && device.unused()) {
       left.insert(place.replica);
       continue;

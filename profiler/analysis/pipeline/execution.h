@@ -51,6 +51,8 @@ struct Execution {
   /// The devices of the first replica come first. Devices of replicas that were not recorded are left out.
   std::vector<DeviceExecution> devices;
   int replicasNotRecorded = 0;
+  /// Devices that do the same as the first rank of their place, whose figures stand for them.
+  int ranksNotRecorded = 0;
 };
 
 /// Totals of the executable's last run, one replica.

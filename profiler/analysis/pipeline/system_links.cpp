@@ -215,6 +215,10 @@ class UseReader {
       const DevicePlace* place = places.find(device);
       return place == nullptr || place->stages.empty() ? -1 : place->replica;
     };
+    const auto rankOf = [&](model::DeviceId device) {
+      const DevicePlace* place = places.find(device);
+      return place == nullptr ? 0 : place->rank;
+    };
     const auto leftOut = [&](model::DeviceId device) {
       return device.valid() && replicaOf(device) >= 0 && !recorded_.contains(device);
     };
@@ -222,7 +226,8 @@ class UseReader {
       if (link.transfers > 0 || !link.link.valid()) continue;
       const model::Link& row = catalog_.links[link.link];
       const int from = replicaOf(row.from), to = replicaOf(row.to);
-      const bool shared = !collectives_.empty() && from >= 0 && to >= 0 && from != to;
+      const bool ranks = rankOf(row.from) != rankOf(row.to);
+      const bool shared = !collectives_.empty() && from >= 0 && to >= 0 && (from != to || ranks);
       use_.unknownCollectives = use_.unknownCollectives || shared;
       link.known = !shared && !leftOut(row.from) && !leftOut(row.to);
     }

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "profiler/analysis/device_places.h"
+
 namespace pipescope::analysis {
 namespace {
 
@@ -37,7 +39,15 @@ std::vector<std::int32_t> alikeDevices(const Catalog& catalog, model::Executable
     works.push_back({device.kind, {}});
   }
   std::vector<std::int32_t> alike(works.size(), -1);
-  if (!catalog.measured()) return alike;
+  if (!catalog.measured()) {
+    // The first rank of a place is recorded for all of them.
+    std::size_t d = 0;
+    for (const DevicePlace& place : devicePlaces(catalog, executable)) {
+      if (place.rank > 0 && d < alike.size()) alike[d] = static_cast<std::int32_t>(d) - place.rank;
+      ++d;
+    }
+    return alike;
+  }
   for (const model::Segment& segment : catalog.segments) {
     const auto place = places.find(segment.device);
     if (segment.executable != executable || place == places.end()) continue;
