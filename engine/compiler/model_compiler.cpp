@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "engine/compile/distributed_norm.h"
@@ -12,6 +13,7 @@
 #include "engine/compile/multi_conv.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
+#include "engine/compile/sharding/padded_vocabulary.h"
 #include "engine/compile/sharding/rank_graph.h"
 #include "engine/compiler/network_rate.h"
 #include "engine/compiler/pass_savings.h"
@@ -51,6 +53,7 @@ class ModelCompiler {
     PIPESCOPE_TRY(checkScales(request_.scales, result_.devicesUsed));
     notePhases();
     noteIdleDevices();
+    notePadding();
     return std::move(result_);
   }
 
@@ -95,7 +98,7 @@ class ModelCompiler {
 
   /// The graph in the types that are computed, placed into stages, with its gradients.
   /// `ofRank`: the graph of one of the ranks that share the model, not the undivided one.
-  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank) const {
+  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank) {
     const ops::OperatorRegistry& operators = ops::standardOperators();
     StagedGraph staged;
     PIPESCOPE_ASSIGN(staged.graph,
@@ -106,6 +109,10 @@ class ModelCompiler {
     }
     if (ofRank && request_.ranks.tensor > 1) {
       const DivisionOptions options{.ranks = request_.ranks.tensor, .sequence = request_.ranks.sequence};
+      PIPESCOPE_ASSIGN(PaddedVocabulary padded,
+                       padVocabulary(staged.graph, options.ranks, options.leastTableRows, operators));
+      for (const auto& [size, larger] : padded.sizes) padded_[size] = larger;
+      staged.graph = std::move(padded.graph);
       PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(staged.graph, options));
       PIPESCOPE_TRY(checkDivided(division));
       PIPESCOPE_ASSIGN(staged.graph, graphOfRank(staged.graph, division, operators));
@@ -355,9 +362,17 @@ class ModelCompiler {
     }
   }
 
+  void notePadding() {
+    for (const auto& [size, larger] : padded_)
+      result_.notices.push_back(
+          fmt::format("The vocabulary of {} is padded to {}, so that {} ranks share it.", size, larger,
+                      request_.ranks.tensor));
+  }
+
   const ModelRequest& request_;
   base::Executor& executor_;
   LoweredStages* known_;
+  std::map<std::int64_t, std::int64_t> padded_;  ///< sizes of vocabularies
   Compilation result_;
 };
 

@@ -30,8 +30,8 @@ class Divider {
     for (const Node& node : forward.nodes())
       for (const TensorId input : node.inputs)
         if (input.valid()) readers_[at(input)].push_back(node.id);
-    isOutput_.assign(forward.tensors().size(), false);
-    for (const TensorId id : forward.outputs) isOutput_[at(id)] = true;
+    readWhole_.assign(forward.tensors().size(), false);
+    for (const TensorId id : forward.outputs) readWhole_[at(id)] = true;
   }
 
   base::Result<GraphDivision> run() {
@@ -68,6 +68,13 @@ class Divider {
 
   bool isWeight(TensorId id) const {
     return id.valid() && graph_.tensor(id).role == graph::TensorRole::parameter;
+  }
+
+  /// What a rank may hold a part of: weights, and what is kept or streamed in without a value that the graph
+  /// holds, such as a cache of keys and values.
+  bool isStored(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    return !tensor.producer.valid() && (isWeight(id) || graph_.constant(id) == nullptr);
   }
 
   /// The axes of a product whose weight is its second factor.
@@ -151,11 +158,15 @@ class Divider {
       if (std::ranges::any_of(call.inputs, [](DividedAxis axis) { return axis != kWhole; }))
         result_.gathering.push_back(node.id);
     }
-    // A weight that only this node reads is stored as the node needs it.
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (division->inputs[i] != kWhole && call.inputs[i] == kWhole && isWeight(node.inputs[i]) &&
-          readers_[at(node.inputs[i])].size() == 1 && !isOutput_[at(node.inputs[i])])
+    // A weight or a cache is stored as the first node that reads it needs it.
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      const std::size_t input = at(node.inputs[i]);
+      if (division->inputs[i] == kWhole) readWhole_[input] = true;
+      if (division->inputs[i] != kWhole && call.inputs[i] == kWhole && isStored(node.inputs[i]) &&
+          !readWhole_[input])
         setPart(node.inputs[i], division->inputs[i]);
+    }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       if (!node.outputs[o].valid()) continue;
       if (division->sums || division->special == NodeDivision::Special::embedding)
@@ -170,7 +181,7 @@ class Divider {
   const DivisionOptions& options_;
   GraphDivision result_;
   std::vector<std::vector<NodeId>> readers_;
-  std::vector<bool> isOutput_;
+  std::vector<bool> readWhole_;  ///< by an earlier node, or by whoever takes the outputs
 };
 
 }  // namespace

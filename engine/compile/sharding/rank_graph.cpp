@@ -52,7 +52,8 @@ class RankGraph : public GraphRewriter {
     if (axis == kWhole) return GraphRewriter::copyRoot(tensor);
     graph::TensorType type = tensor.type;
     type.shape[static_cast<std::size_t>(axis)] /= ranks();
-    return result_.addParameter(tensor.name, type, {});
+    if (tensor.role == graph::TensorRole::parameter) return result_.addParameter(tensor.name, type, {});
+    return result_.addTensor(tensor.name, type, tensor.role);
   }
 
   Status copyNode(const Node& node) override {

@@ -10,6 +10,7 @@
 #include "engine/builders/builder.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/graph_rewriter.h"
+#include "engine/compile/sharding/padded_vocabulary.h"
 #include "tests/unit/sharding/rank_machine.h"
 
 namespace pipescope::compile {
@@ -50,13 +51,12 @@ graph::Graph modelOf(const std::string& builder, const Settings& settings, std::
   return wide.ok() ? std::move(*wide) : graph::Graph();
 }
 
-/// A value for every input and weight, the same for the same seed.
+/// A value for every input, weight and cache, the same for the same seed.
 std::map<std::string, Bytes> valuesOf(const graph::Graph& graph, unsigned seed, std::int64_t most) {
   std::map<std::string, Bytes> values;
   std::mt19937 random(seed);
   for (const graph::Tensor& tensor : graph.tensors()) {
-    const bool weight = tensor.role == graph::TensorRole::parameter;
-    if (tensor.producer.valid() || (!weight && tensor.role != graph::TensorRole::input)) continue;
+    if (tensor.producer.valid() || graph.constant(tensor.id) != nullptr) continue;
     const auto count = static_cast<std::size_t>(tensor.type.elements());
     if (tensor.type.element == graph::ElementType::int32) {
       std::vector<std::int32_t> numbers(count);
@@ -223,6 +223,60 @@ TEST(RankGraph, LeavesWholeWhatDoesNotDivide) {
                                      1);
   const Proof proof = prove(model, {.ranks = 4, .leastTableRows = 1}, 3, 25, "three heads on four ranks");
   EXPECT_EQ(proof.divided, 2) << "the two weights of the feed-forward part";
+}
+
+/// Each rank keeps the keys and values of its own heads, and the ranks decode together what one would.
+TEST(RankGraph, DividesTheCacheOfADecoder) {
+  for (const char* at : {"device", "host"}) {
+    const graph::Graph model = modelOf("decoder",
+                                       {{"layers", std::int64_t{2}},
+                                        {"hidden", std::int64_t{16}},
+                                        {"heads", std::int64_t{8}},
+                                        {"key_heads", std::int64_t{4}},
+                                        {"feed_forward", std::int64_t{8}},
+                                        {"phase", std::string("decode")},
+                                        {"cache", std::int64_t{5}},
+                                        {"cache_at", std::string(at)},
+                                        {"vocabulary", std::int64_t{24}}},
+                                       3, false);
+    const auto division = divideGraph(model, {.ranks = 4, .leastTableRows = 1});
+    ASSERT_TRUE(division.ok());
+    int caches = 0;
+    for (const graph::Tensor& tensor : model.tensors()) {
+      if (tensor.producer.valid() || tensor.name.find("cache") == std::string::npos ||
+          model.constant(tensor.id) != nullptr)
+        continue;
+      ++caches;
+      EXPECT_EQ(division->of(tensor.id), 1) << tensor.name << ", whose axis 1 are heads";
+    }
+    EXPECT_EQ(caches, 4) << at;
+    prove(model, {.ranks = 4, .leastTableRows = 1}, 5, 24, at);
+  }
+}
+
+/// Megatron-LM pads to a multiple of 128 · ranks: 50,257 at 8 ranks become 51,200 (parallelism, §1).
+TEST(RankGraph, PadsAVocabularyThatDoesNotDivide) {
+  const graph::Graph model = modelOf("decoder",
+                                     {{"layers", std::int64_t{1}},
+                                      {"hidden", std::int64_t{8}},
+                                      {"heads", std::int64_t{8}},
+                                      {"feed_forward", std::int64_t{8}},
+                                      {"head_bias", true},
+                                      {"sequence", std::int64_t{2}},
+                                      {"vocabulary", std::int64_t{50257}}},
+                                     1);
+  const auto padded = padVocabulary(model, 8, 512, ops::standardOperators());
+  ASSERT_TRUE(padded.ok());
+  EXPECT_EQ(padded->sizes, (std::map<std::int64_t, std::int64_t>{{50257, 51200}}));
+  int grown = 0;
+  for (const graph::Tensor& tensor : padded->graph.tensors())
+    grown += !tensor.type.shape.empty() && tensor.type.shape.front() == 51200 ? 1 : 0;
+  EXPECT_EQ(grown, 3) << "the table, the weight of the scores and their bias";
+  const auto same = padVocabulary(model, 7, 512, ops::standardOperators());
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(same->sizes.at(50257), 51072) << "57 · 896";
+  EXPECT_TRUE(padVocabulary(model, 29, 512, ops::standardOperators())->sizes.empty())
+      << "50,257 = 29 · 1,733";
 }
 
 TEST(RankGraph, OneRankIsTheModelItself) {
