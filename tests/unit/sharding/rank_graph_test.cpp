@@ -258,7 +258,7 @@ TEST(RankGraph, DividesTheCacheOfADecoder) {
 TEST(RankGraph, PadsAVocabularyThatDoesNotDivide) {
   const graph::Graph model = modelOf("decoder",
                                      {{"layers", std::int64_t{1}},
-                                      {"hidden", std::int64_t{8}},
+                                      {"hidden", std::int64_t{16}},
                                       {"heads", std::int64_t{8}},
                                       {"feed_forward", std::int64_t{8}},
                                       {"head_bias", true},
