@@ -126,10 +126,14 @@ devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replic
   devices::LoweredDevice own = first;
   own.device = mesh.chip(replica, 0) + first.device;
   if (facts.scales.empty()) return own;
-  const double compute = scaleOf(facts, own.device).compute;
-  double link = scaleOf(facts, own.device).link;
-  for (const int device : mesh.group(first.device, model::MeshAxis::data, 0))
-    link = std::min(link, scaleOf(facts, device).link);
+  // A place is as slow as its slowest rank, because every layer ends in a collective of all ranks.
+  double compute = 1e300, link = 1e300;
+  for (int rank = 0; rank < mesh.width; ++rank) {
+    compute = std::min(compute, scaleOf(facts, own.device + rank).compute);
+    link = std::min(link, scaleOf(facts, own.device + rank).link);
+    for (const int device : mesh.group(first.device + rank, model::MeshAxis::data, 0))
+      link = std::min(link, scaleOf(facts, device).link);
+  }
   for (devices::LoweredPass& pass : own.passes) {
     for (devices::LoweredSegment& segment : pass.segments) {
       const model::Pass kind = segment.pass.value_or(pass.pass);
