@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/builders/presets.h"
 #include "engine/config/suggestion.h"
 
 namespace pipescope::builders {
@@ -56,6 +57,8 @@ const BuilderRegistry& builderRegistry() {
   static const BuilderRegistry registry = [] {
     BuilderRegistry all;
     registerBuilders(all);
+    const Status known = addPresets(all);
+    PIPESCOPE_CHECK(known.ok(), known.ok() ? "" : known.error().message);
     return all;
   }();
   return registry;

@@ -13,8 +13,13 @@ std::vector<config::Key> builderKeys(const BuilderRegistry& registry) {
   builder.flags = {"builder"};
   builder.help = "Model made by name instead of [[model.layers]]:";
   config::SettingKeys settings("model.", builder.path);
+  std::string models;
   for (const auto& [name, definition] : registry.definitions()) {
-    builder.help += (name == registry.definitions().begin()->first ? " " : ", ") + name;
+    const bool variant = !definition.variantOf.empty();
+    (variant ? models : builder.help) += (variant                       ? models.empty() ? " " : ", "
+                                          : builder.help.ends_with(':') ? " "
+                                                                        : ", ") +
+                                         name;
     for (const BuilderKey& key : definition.keys) {
       const config::Value fallback =
           std::visit([](const auto& value) { return config::Value(value); }, key.fallback);
@@ -23,10 +28,11 @@ std::vector<config::Key> builderKeys(const BuilderRegistry& registry) {
                           .least = key.least,
                           .most = key.most,
                           .choices = key.choices,
-                          .help = key.help});
+                          .help = key.help,
+                          .isVariant = variant});
     }
   }
-  builder.help += ". `pipescope help NAME` lists the settings of one.";
+  builder.help += "; or a known model:" + models + ". `pipescope help NAME` lists the settings of one.";
   std::vector<config::Key> keys = settings.take();
   keys.insert(keys.begin(), builder);
   return keys;

@@ -28,6 +28,7 @@ std::string defaultText(const Key& key) {
   if (key.chooser.empty()) return fmt::format("`{}`", toToml(key.fallback));
   std::vector<std::pair<std::string, std::string>> parts;  // default, choices that have it
   for (const auto& [choice, fallback] : key.fallbackOf) {
+    if (std::ranges::find(key.variants, choice) != key.variants.end()) continue;
     const std::string text = toToml(fallback);
     const auto same = std::ranges::find(parts, text, &std::pair<std::string, std::string>::first);
     if (same == parts.end()) {
@@ -131,7 +132,9 @@ std::string choiceHelp(const KeyTable& keys, const std::string& choice) {
     }
     // The texts of keys begin with the choices that have them: "bert, vit: …".
     std::string choices;
-    for (const auto& [each, value] : key.fallbackOf) choices += (choices.empty() ? "" : ", ") + each;
+    for (const auto& [each, value] : key.fallbackOf)
+      if (std::ranges::find(key.variants, each) == key.variants.end())
+        choices += (choices.empty() ? "" : ", ") + each;
     const std::string own =
         key.help.starts_with(choices + ": ") ? key.help.substr(choices.size() + 2) : key.help;
     const std::string unit = key.unit.empty() ? "" : " " + key.unit;

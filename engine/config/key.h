@@ -36,6 +36,8 @@ struct Key {
   std::string chooser = {};
   /// By value of the chooser, where this key has a meaning: its default there.
   std::map<std::string, Value> fallbackOf = {};
+  /// Values of the chooser that only have other defaults than another value. The help names them once.
+  std::vector<std::string> variants = {};
 };
 
 /// The part of a path after its last dot.

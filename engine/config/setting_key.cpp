@@ -36,6 +36,10 @@ void SettingKeys::add(const std::string& owner, const SettingRow& setting) {
     std::ranges::replace(key.flags.front(), '_', '-');
   }
   key.fallbackOf[owner] = setting.fallback;
+  if (setting.isVariant) {
+    key.variants.push_back(owner);
+    return;
+  }
   auto& sentences = help_[key.path];
   const auto same = std::ranges::find(sentences, setting.help, &std::pair<std::string, std::string>::first);
   if (same == sentences.end()) {

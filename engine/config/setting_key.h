@@ -18,6 +18,8 @@ struct SettingRow {
   std::string help;                       ///< a sentence
   std::string unit = {};
   bool hasFlag = false;  ///< also an option of the command line
+  /// The owner only has other defaults than another owner, so the help names neither it nor its default.
+  bool isVariant = false;
 };
 
 class SettingKeys {

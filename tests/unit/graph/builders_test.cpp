@@ -298,5 +298,26 @@ TEST(Builders, RefuseWithTheNearestName) {
             "the micro-batch size is 0; it must be at least 1");
 }
 
+/// Published counts of parameters; of Llama and GPT-3 by their tables of sizes (parallelism, §7).
+TEST(KnownModels, HaveThePublishedNumbersOfParameters) {
+  for (const auto& [name, wanted] :
+       std::vector<std::pair<std::string, std::int64_t>>{{"llama-2-7b", 6'738'415'616},
+                                                         {"llama-2-70b", 68'976'648'192},
+                                                         {"llama-3.1-8b", 8'030'261'248},
+                                                         {"llama-3.1-70b", 70'553'706'496},
+                                                         {"llama-3.1-405b", 405'853'388'800},
+                                                         {"gpt-3-175b", 174'604'259'328}}) {
+    auto graph = buildModel({name, {}, 1, true}, ops::standardOperators());
+    ASSERT_TRUE(graph.ok()) << name << ": " << graph.error().message;
+    std::int64_t count = 0;
+    for (const graph::Tensor& tensor : graph->tensors())
+      if (tensor.role == graph::TensorRole::parameter) count += tensor.type.elements();
+    EXPECT_EQ(count, wanted) << name;
+  }
+  // Each setting can still be given.
+  auto small = buildModel({"llama-2-7b", {{"layers", std::int64_t{1}}}, 1, true}, ops::standardOperators());
+  ASSERT_TRUE(small.ok());
+}
+
 }  // namespace
 }  // namespace pipescope::builders
