@@ -135,6 +135,12 @@ class Splitter {
     if (labels_[stage][first].empty()) return;
     const bool last = stage + 1 == p_.stages();
     auto end = last ? std::prev(cuts_.end()) : std::upper_bound(cuts_.begin(), cuts_.end(), first);
+    // An end after which the other stages could not hold the rest is not worth a label (roomIsLeft).
+    const auto left = static_cast<std::int64_t>(p_.stages() - stage - 1);
+    const auto leavesTooMuch = [&](std::size_t cut) {
+      return cost_.back() - cost_[cut] + fixedAfter_[stage + 1] > left * bound_;
+    };
+    if (!last) end = std::partition_point(end, cuts_.end(), leavesTooMuch);
     for (; end != cuts_.end() && (last || *end < p_.units()); ++end) {
       if (unitsCost(stage, first, *end) > bound_) return;
       const std::int64_t cost = costOf(stage, first, *end);
