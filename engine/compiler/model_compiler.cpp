@@ -53,7 +53,7 @@ class ModelCompiler {
     PIPESCOPE_TRY(checkScales(request_.scales, result_.devicesUsed));
     notePhases();
     noteIdleDevices();
-    notePadding();
+    noteDivision();
     return std::move(result_);
   }
 
@@ -115,6 +115,7 @@ class ModelCompiler {
       staged.graph = std::move(padded.graph);
       PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(staged.graph, options));
       PIPESCOPE_TRY(checkDivided(division));
+      noteWholeWeights(staged.graph, division);
       PIPESCOPE_ASSIGN(staged.graph, graphOfRank(staged.graph, division, operators));
     }
     if (training && scalesLoss(request_.update)) {
@@ -362,7 +363,30 @@ class ModelCompiler {
     }
   }
 
-  void notePadding() {
+  /// Says which large weights every rank holds as a whole.
+  void noteWholeWeights(const graph::Graph& graph, const GraphDivision& division) {
+    std::string first;
+    std::int64_t whole = 0, wholeCount = 0, all = 0;
+    for (const graph::Tensor& tensor : graph.tensors()) {
+      if (tensor.role != graph::TensorRole::parameter || tensor.type.shape.size() < 2) continue;
+      all += tensor.type.elements();
+      if (division.of(tensor.id) != kWhole) continue;
+      if (first.empty()) first = tensor.name;
+      whole += tensor.type.elements();
+      ++wholeCount;
+    }
+    constexpr double kWorthSaying = 0.02;
+    if (static_cast<double>(whole) < kWorthSaying * static_cast<double>(all)) return;
+    whole_ = fmt::format(
+        "{} weights, {:.0f} % of the model's, are whole on each of {} ranks, because their sizes do not "
+        "divide, or what "
+        "follows cannot work on a part of their results: {}{}.",
+        wholeCount, 100 * static_cast<double>(whole) / static_cast<double>(all), request_.ranks.tensor, first,
+        wholeCount > 1 ? " and others" : "");
+  }
+
+  void noteDivision() {
+    if (!whole_.empty()) result_.notices.push_back(whole_);
     for (const auto& [size, larger] : padded_)
       result_.notices.push_back(
           fmt::format("The vocabulary of {} is padded to {}, so that {} ranks share it.", size, larger,
@@ -373,6 +397,7 @@ class ModelCompiler {
   base::Executor& executor_;
   LoweredStages* known_;
   std::map<std::int64_t, std::int64_t> padded_;  ///< sizes of vocabularies
+  std::string whole_;                            ///< a sentence on weights that no rank shares
   Compilation result_;
 };
 

@@ -149,6 +149,18 @@ TEST_F(RankRunTest, PlacesAndReplicasHaveAllTheirRanks) {
   EXPECT_EQ(stages[1]->device, model::DeviceId(2)) << "behind both ranks of the first place";
 }
 
+/// Eight heads do not divide by 16, so only the feed-forward part and the vocabulary are shared.
+TEST_F(RankRunTest, SaysWhichWeightsAreWhole) {
+  const compile::Compilation all =
+      compiledRanks(decoder("numerics = false\ntensor_parallel = 16", "hls-gaudi2x2"));
+  EXPECT_THAT(all.notices, ::testing::Contains(HasSubstr("8 weights, ")));
+  EXPECT_THAT(all.notices, ::testing::Contains(HasSubstr("whole on each of 16 ranks")));
+  const compile::Compilation padded =
+      compiledRanks(decoder("numerics = false\ntensor_parallel = 8", "hls-gaudi2", 1001));
+  EXPECT_THAT(padded.notices,
+              ::testing::Contains("The vocabulary of 1001 is padded to 1024, so that 8 ranks share it."));
+}
+
 TEST_F(RankRunTest, RefusesWhatCannotBeShared) {
   EXPECT_THAT(refusalOfRanks(decoder("numerics = false\ntensor_parallel = 16")),
               HasSubstr("use 16 devices, but system"));
