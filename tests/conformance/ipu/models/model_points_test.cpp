@@ -329,11 +329,14 @@ TEST(OutOfMemory, SaysWhatWouldHelpAndItDoes) {
   std::set<std::string> proposed;
   for (const app::FitProposal& proposal : proposals) {
     std::map<std::string, std::string> changed = large;
-    changed[proposal.key] = proposal.value;
-    EXPECT_EQ(overflowBytes(compileModel(kResNet50, changed)), proposal.all().count) << proposal.key;
-    EXPECT_LT(proposal.all().count, overflowBytes(model)) << proposal.key;
-    std::printf("%s\n", proposal.text(base::Bytes(overflowBytes(model))).c_str());
-    proposed.insert(proposal.key);
+    for (const auto& [key, value] : proposal.settings) {
+      changed[key] = value;
+      proposed.insert(key);
+    }
+    const std::string said = proposal.text(base::Bytes(overflowBytes(model)));
+    EXPECT_EQ(overflowBytes(compileModel(kResNet50, changed)), proposal.all().count) << said;
+    EXPECT_LT(proposal.all().count, overflowBytes(model)) << said;
+    std::printf("%s\n", said.c_str());
   }
   for (const char* key :
        {"inference.micro_batch_size", "execution.available_memory_proportion", "execution.precision"})
