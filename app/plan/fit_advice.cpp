@@ -340,7 +340,14 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
   std::erase_if(proposals, [&](const FitProposal& proposal) {
     return !keys.insert(proposal.settings.front().first).second;
   });
+  const auto saving = [&](const FitProposal& proposal) {
+    return static_cast<double>((before - proposal.all()).count) / static_cast<double>(before.count);
+  };
+  std::erase_if(proposals, [&](const FitProposal& proposal) { return saving(proposal) < kLeastShare; });
   if (proposals.size() < 2 || proposals.front().all().count == 0 || progress.cancelled()) return proposals;
+  // The stages of a model that Pipescope divides itself would be searched once more, which takes longer than
+  // all else.
+  if (configuration.integer("execution.stages") > 1) return proposals;
   // Where no change is enough, all that help together may be.
   FitProposal together;
   Configuration changed = configuration;
