@@ -81,6 +81,8 @@ class Loader {
     for (const DevicePlace& place : devicePlaces(draft_.catalog, draft_.request.executable)) {
       device->stages = place.stages;
       device->replica = place.replica;
+      device->rank = place.rank;
+      draft_.trace->ranks = std::max<std::int64_t>(draft_.trace->ranks, place.rank + 1);
       draft_.trace->replicas = std::max<std::int64_t>(draft_.trace->replicas, place.replica + 1);
       ++device;
     }

@@ -124,6 +124,7 @@ struct DeviceTrace {
   double axisTicksPerTick = 1;
   std::vector<std::int32_t> stages;
   std::int32_t replica = -1;  ///< −1: the executable does not use the device
+  std::int32_t rank = 0;      ///< among those that share the work of the place; the first stands for all
   /// False: the profile leaves out its replica, which does the same at the same time as a recorded one.
   bool recorded = true;
   std::int32_t alike = -1;         ///< index of an earlier device that does the same (see alikeDevices)
@@ -149,6 +150,7 @@ struct Trace {
   std::int64_t damagedRows = 0;                ///< rows that were left out because they contradict others
   std::int64_t crowdedTransfers = 0;           ///< transfers that were left out because too many overlap
   std::int64_t replicas = 1;                   ///< of the executable
+  std::int64_t ranks = 1;                      ///< chips that share the work of a place
   std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
   /// The times whose rows were read one by one: the whole runs, or the window of the request.
   Ticks loadedFrom, loadedTo;

@@ -42,8 +42,9 @@ class Layout {
     }
     const std::vector<std::int32_t>& recorded = trace.recordedReplicas;
     for (DeviceTrace& device : trace.devices) {
-      device.recorded = device.replica < 0 || recorded.empty() ||
-                        std::binary_search(recorded.begin(), recorded.end(), device.replica);
+      device.recorded =
+          device.rank == 0 && (device.replica < 0 || recorded.empty() ||
+                               std::binary_search(recorded.begin(), recorded.end(), device.replica));
     }
   }
 

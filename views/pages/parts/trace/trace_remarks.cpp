@@ -32,6 +32,8 @@ TraceRemarks traceRemarks(const analysis::Trace& trace) {
     sentences << tr("%1 transfers overlap too many others to be drawn.").arg(trace.crowdedTransfers);
   const bool damaged = !sentences.isEmpty();
   if (const QString others = otherReplicas(trace); !others.isEmpty()) sentences << others;
+  if (trace.ranks > 1)
+    sentences << tr("Each device stands for the %1 that share the work of its place.").arg(trace.ranks);
   return {sentences.join(QLatin1Char(' ')), damaged ? shell::NoticeKind::warning : shell::NoticeKind::info};
 }
 
