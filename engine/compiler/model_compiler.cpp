@@ -427,8 +427,8 @@ class ModelCompiler {
     const TensorLocations& where = request_.locations;
     const auto note = [&](const TensorLocation& place, TensorUse use, const char* key, const char* what) {
       if (place.offChip && !isThere(use))
-        result_.notices.push_back(fmt::format(
-            "execution.{} has no effect: the model has no {} that could be kept off the chip.", key, what));
+        result_.notices.push_back(
+            fmt::format("execution.{} has no effect: there are no {} to keep off the chip.", key, what));
     };
     note(where.weights, TensorUse::weight, "offload_weights", "large weights");
     note(where.optimizerState, TensorUse::optimizerState, "offload_optimizer",
