@@ -432,7 +432,7 @@ class ModelCompiler {
     };
     note(where.weights, TensorUse::weight, "offload_weights", "large weights");
     note(where.optimizerState, TensorUse::optimizerState, "offload_optimizer",
-         "large state of the optimizer");
+         "large states of the optimizer");
     note(where.activations, TensorUse::stash, "offload_activations",
          "results that wait for their backward pass");
     note(where.accumulators, TensorUse::accumulator, "offload_accumulators", "large sums of gradients");
