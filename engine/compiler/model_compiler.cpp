@@ -19,6 +19,7 @@
 #include "engine/compiler/pass_savings.h"
 #include "engine/compiler/replica_count.h"
 #include "engine/compiler/tensor_placement.h"
+#include "engine/compiler/unused_options.h"
 #include "engine/compiler/update_cost.h"
 #include "engine/devices/system_registry.h"
 #include "engine/ops/standard_operators.h"
@@ -54,8 +55,7 @@ class ModelCompiler {
     notePhases();
     noteIdleDevices();
     noteDivision();
-    noteUnusedPasses();
-    noteUnusedPlaces();
+    for (std::string& notice : unusedOptions(request_, result_)) result_.notices.push_back(std::move(notice));
     return std::move(result_);
   }
 
@@ -393,49 +393,6 @@ class ModelCompiler {
       result_.notices.push_back(
           fmt::format("The vocabulary of {} is padded to {}, so that {} ranks share it.", size, larger,
                       request_.ranks.tensor));
-  }
-
-  /// Passes that were switched off although the system does not use their results anyway.
-  void noteUnusedPasses() {
-    const devices::System& system = *result_.system;
-    std::vector<std::string> unused;
-    for (const std::string& name : request_.passesOff) {
-      const bool used = name == "outline"                                  ? system.sharesCode()
-                        : name == "schedule"                               ? system.ordersForMemory()
-                        : name == "join_convolutions"                      ? system.runsSideBySide()
-                        : name == "in_place" || name == "fuse_elementwise" ? system.takesProposals()
-                                                                           : true;
-      if (!used) unused.push_back("compile." + name);
-    }
-    if (unused.empty()) return;
-    result_.notices.push_back(
-        fmt::format("{} {} no effect on system {}, whose framework decides this by itself.",
-                    fmt::join(unused, " and "), unused.size() == 1 ? "has" : "have", system.name()));
-  }
-
-  /// Options that would keep tensors off the chip, where the model has no such tensors.
-  void noteUnusedPlaces() {
-    if (isPhased(request_.layout.strategy)) return;  // which places tensors by itself
-    const auto isThere = [this](TensorUse use) {
-      return std::ranges::any_of(result_.executables, [use](const CompiledExecutable& executable) {
-        return std::ranges::any_of(executable.plan.stages, [use](const StagePlan& stage) {
-          return std::ranges::any_of(
-              stage.tensors, [use](const PlanTensor& tensor) { return tensor.remote && tensor.use == use; });
-        });
-      });
-    };
-    const TensorLocations& where = request_.locations;
-    const auto note = [&](const TensorLocation& place, TensorUse use, const char* key, const char* what) {
-      if (place.offChip && !isThere(use))
-        result_.notices.push_back(
-            fmt::format("execution.{} has no effect: there are no {} to keep off the chip.", key, what));
-    };
-    note(where.weights, TensorUse::weight, "offload_weights", "large weights");
-    note(where.optimizerState, TensorUse::optimizerState, "offload_optimizer",
-         "large states of the optimizer");
-    note(where.activations, TensorUse::stash, "offload_activations",
-         "results that wait for their backward pass");
-    note(where.accumulators, TensorUse::accumulator, "offload_accumulators", "large sums of gradients");
   }
 
   const ModelRequest& request_;
