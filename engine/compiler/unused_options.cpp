@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include "engine/compiler/stage_layout.h"
 
 namespace pipescope::compile {
 namespace {
