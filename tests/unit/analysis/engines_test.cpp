@@ -119,11 +119,16 @@ TEST(Execution, CountsAMomentOfTwoWaitsOnce) {
   const model::ExecutableId executable = recorder.add(model::Executable());
   const model::DeviceId on = recorder.add(model::Device());
   recorder.add(model::Stage{executable, 0, on, "", 0, {}});
-  recorder.add(model::Lane{{}, on, "compute", LaneRole::compute, {}});
+  const model::LaneId lane = recorder.add(model::Lane{{}, on, "compute", LaneRole::compute, {}});
+  model::Placement nothing;  // a call without placements has not run
+  nothing.segment =
+      recorder.add(model::Segment{{}, executable, on, lane, 0, 0, model::Pass::forward, "nothing", Ticks(0)});
+  nothing.device = on;
   model::Run run;
   run.executable = executable;
   run.end = Ticks(100);
-  const model::RunId of = recorder.add(run);
+  const model::RunId of = nothing.run = recorder.add(run);
+  recorder.add(nothing);
   for (const auto& [cause, start, end] :
        {std::tuple{model::WaitCause::fill, 0, 60}, {model::WaitCause::host, 40, 100}}) {
     model::Wait wait;
