@@ -247,7 +247,7 @@ TEST(FileSink, WhatFailsOrStopsKeepsTheOlderProfileWhereOnlyAWholeOneCounts) {
     EXPECT_FALSE(fs::exists(path)) << "it is not whole";
     ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
   }
-  const std::string older = readProfile(path);
+  const std::vector<std::string> older = readProfile(path);
   ASSERT_FALSE(older.empty());
   for (const bool full : {true, false}) {
     FaultVfs faults;
