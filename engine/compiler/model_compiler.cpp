@@ -19,6 +19,7 @@
 #include "engine/compiler/pass_savings.h"
 #include "engine/compiler/replica_count.h"
 #include "engine/compiler/tensor_placement.h"
+#include "engine/compiler/unused_options.h"
 #include "engine/compiler/update_cost.h"
 #include "engine/devices/system_registry.h"
 #include "engine/ops/standard_operators.h"
@@ -54,6 +55,7 @@ class ModelCompiler {
     notePhases();
     noteIdleDevices();
     noteDivision();
+    for (std::string& notice : unusedOptions(request_, result_)) result_.notices.push_back(std::move(notice));
     return std::move(result_);
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/emulate/forecast.h"
 
 namespace pipescope::compile {
@@ -25,6 +27,18 @@ void recordPasses(record::Recorder& recorder, model::ExecutableId executable,
   }
 }
 
+/// The tokens of a sample, if an input holds whole numbers by sample and place with which rows of a table are
+/// looked up; 0: the model takes no such sequences.
+std::int64_t tokensPerSample(const graph::Graph& graph) {
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.op != "Gather" || node.inputs.size() < 2) continue;
+    const graph::TensorId index = node.inputs[1];
+    const graph::Shape& shape = graph.tensor(index).type.shape;
+    if (std::ranges::find(graph.inputs, index) != graph.inputs.end() && shape.size() == 2) return shape[1];
+  }
+  return 0;
+}
+
 }  // namespace
 
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
@@ -36,6 +50,10 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
                                                              executable.plan, executable.lowered,
                                                              executable.order, executable.facts, level));
     recordPasses(recorder, recorded.executables.back().id, executable.passes);
+    const std::int64_t tokens = executable.graph ? tokensPerSample(*executable.graph) : 0;
+    if (tokens > 0)
+      recorder.add(model::Property{fmt::format("tokens_per_sample.{}", recorded.executables.back().id.value),
+                                   std::to_string(tokens)});
   }
   for (const std::string& notice : compilation.notices) {
     recorder.add(model::Diagnostic{model::Severity::info, "notice", notice, {}, {}});

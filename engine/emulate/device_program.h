@@ -17,6 +17,7 @@
 // them.
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/devices/core/device_family.h"
@@ -32,7 +33,7 @@ class NameTree {
 
  private:
   record::Recorder& recorder_;
-  std::map<std::string, model::DebugContextId> known_;
+  std::unordered_map<std::string, model::DebugContextId> known_;
 };
 
 class ProgramTree {

@@ -108,11 +108,11 @@ struct EmulatedExecutable {
 void recordReplayFacts(record::Recorder& recorder, const devices::System& system,
                        const EmulatedExecutable& executable);
 
-/// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness and
-/// memory of units. `lowered` has one entry for each device of the first replica that holds a stage. Other
-/// replicas get copies, which are slower if facts.scales says so.
-EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system,
-                                    const SystemIds& ids, const compile::ExecutablePlan& plan,
+/// Records an executable: ways over several links, stages, boundaries, operators, programs, segments, steps,
+/// variables, liveness and memory of units. `lowered` has one entry for each device of the first replica that
+/// holds a stage. Other replicas get copies, which are slower if facts.scales says so.
+EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system, SystemIds& ids,
+                                    const compile::ExecutablePlan& plan,
                                     const std::vector<devices::LoweredDevice>& lowered,
                                     schedules::Order order, const ExecutableFacts& facts, RecordLevel level);
 

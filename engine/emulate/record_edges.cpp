@@ -2,6 +2,8 @@
 
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 namespace pipescope::emulate {
 namespace {
@@ -13,7 +15,9 @@ class EdgeRecorder {
  public:
   EdgeRecorder(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
                const compile::ExecutablePlan& plan, const OperatorsOfPass& operators)
-      : recorder_(recorder), names_(names), executable_(executable), plan_(plan), operators_(operators) {}
+      : recorder_(recorder), names_(names), executable_(executable), plan_(plan), operators_(operators) {
+    for (const compile::BoundaryTensor& boundary : plan.boundaries) crossing_.insert(boundary.name);
+  }
 
   void record() {
     for (const compile::StagePlan& stage : plan_.stages) recordStage(stage);
@@ -30,7 +34,7 @@ class EdgeRecorder {
   };
 
   void recordStage(const compile::StagePlan& stage) {
-    std::map<PlanTensorId, OperatorId> producers;
+    std::vector<OperatorId> producers(stage.tensors.size());
     for (const compile::PassPlan& pass : stage.passes) {
       const auto recorded = operators_.find({stage.index, pass.pass});
       if (recorded == operators_.end() || recorded->second.size() != pass.operators.size()) continue;
@@ -42,22 +46,24 @@ class EdgeRecorder {
         for (const PlanTensorId input : inputs) read(stage, producers, input, own);
         for (const PlanTensorId output : op.outputs) {
           if (!output.valid()) continue;
-          producers[output] = own;
-          ends_[{stage.index, stage.tensors[output].name}].producer = own;
+          producers[static_cast<std::size_t>(output.value)] = own;
+          const std::string& name = stage.tensors[output].name;
+          if (crossing_.contains(name)) ends_[{stage.index, name}].producer = own;
         }
       }
     }
   }
 
-  void read(const compile::StagePlan& stage, const std::map<PlanTensorId, OperatorId>& producers,
-            PlanTensorId input, OperatorId reader) {
+  void read(const compile::StagePlan& stage, const std::vector<OperatorId>& producers, PlanTensorId input,
+            OperatorId reader) {
     if (!input.valid()) return;
     const compile::PlanTensor& tensor = stage.tensors[input];
-    const auto producer = producers.find(input);
-    if (producer != producers.end()) {
-      if (producer->second != reader) add(producer->second, reader, tensor);
+    const OperatorId producer = producers[static_cast<std::size_t>(input.value)];
+    if (producer.valid()) {
+      if (producer != reader) add(producer, reader, tensor);
       return;
     }
+    if (!crossing_.contains(tensor.name)) return;
     Ends& ends = ends_[{stage.index, tensor.name}];
     ends.readers.push_back(reader);
     ends.tensor = &tensor;
@@ -99,7 +105,8 @@ class EdgeRecorder {
   model::ExecutableId executable_;
   const compile::ExecutablePlan& plan_;
   const OperatorsOfPass& operators_;
-  std::map<std::pair<int, std::string>, Ends> ends_;  ///< by stage and name of the tensor
+  std::unordered_set<std::string_view> crossing_;     ///< names of tensors that go from stage to stage
+  std::map<std::pair<int, std::string>, Ends> ends_;  ///< by stage and name of such a tensor
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/emulate/device_program.h"
 #include "engine/emulate/emulated_executable.h"
@@ -15,7 +16,7 @@ namespace {
 
 class ExecutableRecorder {
  public:
-  ExecutableRecorder(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
+  ExecutableRecorder(record::Recorder& recorder, const devices::System& system, SystemIds& ids,
                      const compile::ExecutablePlan& plan, RecordLevel level)
       : recorder_(recorder),
         system_(system),
@@ -73,9 +74,12 @@ class ExecutableRecorder {
     }
     part_.liveBytes.resize(costs_.devices.size());
     addFlows(stageFlows(plan_, replicas.replica), flows.beside(replicas.replica));
-    std::vector<devices::LoweredDevice> own;
-    for (const devices::LoweredDevice& device : lowered)
-      own.push_back(onReplica(device, replicas.replica, plan_.mesh, result_.facts));
+    // The first replica of equal ones is what was lowered, which is large.
+    const bool asLowered = replicas.replica == 0 && result_.facts.scales.empty();
+    std::vector<devices::LoweredDevice> copies;
+    for (std::size_t i = 0; !asLowered && i < lowered.size(); ++i)
+      copies.push_back(onReplica(lowered[i], replicas.replica, plan_.mesh, result_.facts));
+    const std::vector<devices::LoweredDevice>& own = asLowered ? lowered : copies;
     for (const devices::LoweredDevice& device : own) recordDevice(device);
     for (std::size_t s = 0; s < costs_.stages.size(); ++s)
       for (clock::OverlappedPiece& one : costs_.stages[s].overlapped) one.after += recomputed_[s];
@@ -136,6 +140,28 @@ class ExecutableRecorder {
     }
   }
 
+  /// The link that joins two devices. Where the way leads over several, its links are recorded instead, as
+  /// the property "route.EXECUTABLE.FROM.TO" with their ids in order.
+  model::LinkId linkOf(int from, int to) {
+    if (const auto direct = ids_.links.find({from, to}); direct != ids_.links.end()) return direct->second;
+    std::string ids;
+    model::LinkId last;
+    const std::vector<devices::LinkInfo> route = system_.route(from, to);
+    for (const devices::LinkInfo& link : route) {
+      const auto [place, isNew] = ids_.links.try_emplace({link.from, link.to});
+      if (isNew)
+        place->second = recorder_.add(
+            model::Link{{}, deviceId(link.from), deviceId(link.to), link.name, link.bytesPerSecond});
+      last = place->second;
+      ids += (ids.empty() ? "" : " ") + std::to_string(last.value);
+    }
+    if (route.size() == 1) return last;
+    if (!route.empty() && routes_.insert({from, to}).second)
+      recorder_.add(model::Property{
+          fmt::format("route.{}.{}.{}", result_.id.value, deviceId(from).value, deviceId(to).value), ids});
+    return {};
+  }
+
   /// `beside` are flows of other replicas that share a link with these. Replicas are assumed to run in step.
   void addFlows(const std::vector<StageFlow>& all, FlowLists beside) {
     std::vector<devices::Flow> flows;
@@ -144,7 +170,6 @@ class ExecutableRecorder {
       const auto [from, to, bytes] = flow.flow;
       flows.push_back(flow.flow);
       slowdowns.push_back(1 / std::min(scaleOf(result_.facts, from).link, scaleOf(result_.facts, to).link));
-      const auto link = ids_.links.find({from, to});
       clock::Flow& own = costs_.flows.emplace_back();
       own.fromStage = flow.fromStage;
       own.toStage = flow.toStage;
@@ -152,7 +177,7 @@ class ExecutableRecorder {
       own.bytes = bytes;
       own.fromLane = transferLane(from);
       own.toLane = transferLane(to);
-      if (link != ids_.links.end()) own.link = link->second;
+      own.link = linkOf(from, to);
     }
     if (flows.empty()) return;
     if (result_.order().progression == model::ScheduleKind::barrier) {
@@ -339,7 +364,7 @@ class ExecutableRecorder {
 
   record::Recorder& recorder_;
   const devices::System& system_;
-  const SystemIds& ids_;
+  SystemIds& ids_;
   const compile::ExecutablePlan& plan_;
   RecordLevel level_;
   NameTree names_;
@@ -347,18 +372,19 @@ class ExecutableRecorder {
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
   OperatorsOfPass operators_;
   std::vector<OperatorPeak> operatorPeaks_;
-  std::vector<double> costLevels_;      ///< different costs of micro-batches besides 1
-  std::vector<int> levelOfMicroBatch_;  ///< index into StageCosts::works; empty: the costs as compiled
-  ReplicaPart part_;                    ///< the replica that is being recorded
-  clock::ReplicaCosts costs_;           ///< its costs
-  std::vector<int> recomputed_;         ///< by stage: pieces of its backward work that recompute
+  std::vector<double> costLevels_;        ///< different costs of micro-batches besides 1
+  std::vector<int> levelOfMicroBatch_;    ///< index into StageCosts::works; empty: the costs as compiled
+  ReplicaPart part_;                      ///< the replica that is being recorded
+  clock::ReplicaCosts costs_;             ///< its costs
+  std::set<std::pair<int, int>> routes_;  ///< pairs of devices whose way over several links is recorded
+  std::vector<int> recomputed_;           ///< by stage: pieces of its backward work that recompute
   EmulatedExecutable result_;
 };
 
 }  // namespace
 
-EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system,
-                                    const SystemIds& ids, const compile::ExecutablePlan& plan,
+EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system, SystemIds& ids,
+                                    const compile::ExecutablePlan& plan,
                                     const std::vector<devices::LoweredDevice>& lowered,
                                     schedules::Order order, const ExecutableFacts& facts, RecordLevel level) {
   return ExecutableRecorder(recorder, system, ids, plan, level).record(lowered, std::move(order), facts);

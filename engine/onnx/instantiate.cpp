@@ -1,6 +1,7 @@
 #include "engine/onnx/instantiate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +12,8 @@
 #include "engine/onnx/instantiator.h"
 #include "engine/onnx/layer_norm_pattern.h"
 #include "engine/onnx/weight_roles.h"
+#include "engine/ops/core/computed_late.h"
+#include "profiler/base/nearest.h"
 
 namespace pipescope::onnx {
 
@@ -40,13 +43,30 @@ std::int64_t intOf(const OnnxNode& node, const std::string& name, std::int64_t f
   return value ? *value : fallback;
 }
 
-std::shared_ptr<const TensorValue> intsTensor(const std::vector<std::int64_t>& values, bool scalar) {
+std::shared_ptr<const TensorValue> intsTensor(const std::vector<std::int64_t>& values, bool scalar,
+                                              ElementType element) {
   auto made = std::make_shared<TensorValue>();
-  made->type = {ElementType::int64, {}};
+  made->type = {element, {}};
   if (!scalar) made->type.shape = {static_cast<std::int64_t>(values.size())};
-  made->bytes.resize(values.size() * sizeof(std::int64_t));
-  std::memcpy(made->bytes.data(), values.data(), made->bytes.size());
+  const auto fill = [&]<class T>(T) {
+    for (const std::int64_t value : values) {
+      const T one = std::is_same_v<T, std::uint8_t> ? static_cast<T>(value != 0) : static_cast<T>(value);
+      const auto* bytes = reinterpret_cast<const std::byte*>(&one);
+      made->bytes.insert(made->bytes.end(), bytes, bytes + sizeof one);
+    }
+  };
+  if (element == ElementType::boolean) {
+    fill(std::uint8_t{});
+  } else if (element == ElementType::int32) {
+    fill(std::int32_t{});
+  } else {
+    fill(std::int64_t{});
+  }
   return made;
+}
+
+bool canBeAssumed(ElementType element) {
+  return element == ElementType::int64 || element == ElementType::int32 || element == ElementType::boolean;
 }
 
 Instantiator::Instantiator(const Model& model, const ops::OperatorRegistry& registry,
@@ -74,7 +94,73 @@ TensorId Instantiator::idOf(Slot& slot) {
   return slot.id;
 }
 
-/// Adds inputs with the extents that the options give. A value in [model.assume] fixes a whole-number input.
+namespace {
+
+/// What [model.assume] calls an open axis: its symbol, or else "x_axis_2".
+std::string nameOfAxis(const std::string& input, std::size_t axis, const Dimension& dimension) {
+  return dimension.symbol.empty() ? fmt::format("{}_axis_{}", input, axis) : shownName(dimension.symbol);
+}
+
+/// The names of all values of a graph and of the graphs within it.
+void addNames(const OnnxGraph& graph, std::set<std::string>& names) {
+  for (const ModelValue& value : graph.values) names.insert(shownName(value.name));
+  for (const OnnxNode& node : graph.nodes)
+    for (const auto& [name, body] : node.bodies) addNames(*body, names);
+}
+
+}  // namespace
+
+Status Instantiator::checkNames() const {
+  if (options_.assumed.empty()) return {};
+  std::set<std::string> names;
+  addNames(model_.graph, names);
+  for (const ValueId input : model_.graph.inputs) {
+    const ModelValue& value = model_.graph.value(input);
+    for (std::size_t axis = 0; value.shape && axis < value.shape->size(); ++axis)
+      if (!(*value.shape)[axis].extent)
+        names.insert(nameOfAxis(shownName(value.name), axis, (*value.shape)[axis]));
+  }
+  for (const auto& [name, values] : options_.assumed) {
+    if (names.contains(name)) continue;
+    return badInput(fmt::format(
+        "{}: model.assume gives {}, but neither an open extent of an input nor a value of the model has that "
+        "name{}",
+        model_.file, name, base::didYouMean(name, {names.begin(), names.end()})));
+  }
+  return {};
+}
+
+/// The first axis of each input is that of the batch. Error: names all other open extents that nobody gives.
+Status Instantiator::fillOpenExtents() {
+  for (const ValueId input : model_.graph.inputs) {
+    const auto& shape = model_.graph.value(input).shape;
+    if (shape && !shape->empty() && !shape->front().extent && !shape->front().symbol.empty())
+      extents_.emplace(shownName(shape->front().symbol), options_.microBatch);
+  }
+  std::vector<std::string> axes;
+  std::set<std::string> missing;
+  for (const ValueId input : model_.graph.inputs) {
+    const ModelValue& value = model_.graph.value(input);
+    const std::string name = shownName(value.name);
+    if (!value.shape || options_.assumed.contains(name)) continue;
+    for (std::size_t axis = 1; axis < value.shape->size(); ++axis) {
+      const Dimension& dimension = (*value.shape)[axis];
+      const std::string key = nameOfAxis(name, axis, dimension);
+      if (dimension.extent || extents_.contains(key)) continue;
+      axes.push_back(fmt::format("axis {} of the input {}", axis, name));
+      missing.insert(key);
+    }
+  }
+  if (axes.empty()) return {};
+  std::vector<std::string> examples;
+  for (const std::string& key : missing) examples.push_back(key + " = 128");
+  return badInput(fmt::format("{}: {} {} open: give the extent{} in model.assume, as {}.", model_.file,
+                              fmt::join(axes, ", "), axes.size() == 1 ? "is" : "are",
+                              axes.size() == 1 ? "" : "s", fmt::join(examples, ", ")));
+}
+
+/// Adds inputs with the extents that the options give. A value in [model.assume] fixes an input of whole
+/// numbers or of truth values.
 Status Instantiator::addInputs(Frame& frame) {
   for (const ValueId input : frame.graph.inputs) {
     const ModelValue& value = frame.graph.value(input);
@@ -83,28 +169,20 @@ Status Instantiator::addInputs(Frame& frame) {
       return badInput(
           fmt::format("{}: the file does not say of what type the input {} is.", model_.file, name));
     if (const auto given = options_.assumed.find(name);
-        given != options_.assumed.end() && *value.element == ElementType::int64) {
+        given != options_.assumed.end() && canBeAssumed(*value.element)) {
       usedAssumptions_.insert(name);
-      frame.at(input) = {TensorId(), intsTensor(given->second, value.shape->empty()), name};
+      frame.at(input) = {TensorId(), intsTensor(given->second, value.shape->empty(), *value.element), name};
       continue;
     }
     graph::TensorType type{*value.element, {}};
     for (std::size_t axis = 0; axis < value.shape->size(); ++axis) {
       const Dimension& dimension = (*value.shape)[axis];
       std::optional<std::int64_t> extent = dimension.extent;
-      if (!extent && !dimension.symbol.empty()) {
-        if (axis == 0) extents_.emplace(dimension.symbol, options_.microBatch);
-        if (const auto known = extents_.find(dimension.symbol); known != extents_.end())
-          extent = known->second;
-        usedAssumptions_.insert(dimension.symbol);
-      }
-      if (!extent && axis == 0) extent = options_.microBatch;
       if (!extent) {
-        return badInput(
-            fmt::format("{}: axis {} of the input {} has the open extent \"{}\": give it in [model.assume], "
-                        "as {} = 128.",
-                        model_.file, axis, name, shownName(dimension.symbol),
-                        dimension.symbol.empty() ? "its symbol" : shownName(dimension.symbol)));
+        const std::string key = nameOfAxis(name, axis, dimension);
+        const auto known = extents_.find(key);
+        extent = known == extents_.end() ? options_.microBatch : known->second;
+        usedAssumptions_.insert(key);
       }
       if (*extent < 1)
         return badInput(
@@ -168,10 +246,10 @@ Status Instantiator::addNodes(Frame& frame) {
     }
     const Status added = addNode(frame, node);
     if (added.ok()) {
-      assume(frame, node);
+      PIPESCOPE_TRY(assume(frame, node));
       continue;
     }
-    const std::string& message = added.error().message;
+    const std::string message = added.error().message + adviceFor(frame, node, added.error().message);
     return base::Error{added.error().kind,
                        message.starts_with(model_.file) ? message : model_.file + ": " + message};
   }
@@ -189,17 +267,37 @@ Status Instantiator::addNode(Frame& frame, const OnnxNode& node) {
   return appendTo(frame, node, movesStatistics(node) ? Statistics::learned : Statistics::fixed);
 }
 
+/// The end of a sentence that refuses a node because of a value that is only computed while the model runs.
+std::string Instantiator::adviceFor(Frame& frame, const OnnxNode& node, const std::string& message) const {
+  if (message.find(ops::kComputedLate) == std::string::npos) return {};
+  for (const ValueId input : node.inputs) {
+    if (!input.valid()) continue;
+    const Slot& slot = frame.at(input);
+    if (slot.known || !slot.given() || !canBeAssumed(typeOf(slot).element)) continue;
+    const std::string name = shownName(frame.graph.value(input).name);
+    return fmt::format(": give {} in model.assume, as {} = {}, or compute the model with `pipescope infer`",
+                       name, name, typeOf(slot).shape.empty() ? "4" : "[4, 128]");
+  }
+  return "; `pipescope infer` computes such models";
+}
+
 /// A value in [model.assume] replaces what the node makes.
-void Instantiator::assume(Frame& frame, const OnnxNode& node) {
+Status Instantiator::assume(Frame& frame, const OnnxNode& node) {
   for (const ValueId output : node.outputs) {
     if (!output.valid()) continue;
     const auto given = options_.assumed.find(shownName(frame.graph.value(output).name));
     if (given == options_.assumed.end()) continue;
     usedAssumptions_.insert(given->first);
     Slot& slot = frame.at(output);
-    const bool scalar = slot.given() && typeOf(slot).shape.empty();
-    slot = {TensorId(), intsTensor(given->second, scalar), frame.graph.value(output).name};
+    const graph::TensorType type = slot.given() ? typeOf(slot) : graph::TensorType{ElementType::int64, {1}};
+    if (!canBeAssumed(type.element))
+      return badInput(fmt::format(
+          "{}: model.assume gives {}, which is {}; only whole numbers and truth values can be given.",
+          model_.file, given->first, graph::toString(type)));
+    slot = {TensorId(), intsTensor(given->second, type.shape.empty(), type.element),
+            frame.graph.value(output).name};
   }
+  return {};
 }
 
 /// Exporters store equal initializers once, so that the bias of a new model and the mean of its norm may be
@@ -354,8 +452,8 @@ Status Instantiator::checkAssumptions() const {
   for (const auto& [name, values] : options_.assumed) {
     if (!usedAssumptions_.contains(name))
       return badInput(fmt::format(
-          "{}: [model.assume] gives {}, but neither an open extent of an input nor a value of the "
-          "model has that name.",
+          "{}: model.assume gives {}, but nothing needs it: it is no open extent of an input, and no node "
+          "computes it.",
           model_.file, name));
   }
   return {};
@@ -363,6 +461,8 @@ Status Instantiator::checkAssumptions() const {
 
 Result<Instance> Instantiator::run() {
   Frame frame{model_.graph, "", base::IdVector<ValueId, Slot>(model_.graph.values.size())};
+  PIPESCOPE_TRY(checkNames());
+  PIPESCOPE_TRY(fillOpenExtents());
   PIPESCOPE_TRY(addInputs(frame));
   addWeights(frame);
   PIPESCOPE_TRY(addNodes(frame));

@@ -19,8 +19,11 @@ struct Slot {
 
 /// A whole-number attribute of a node, or `fallback`.
 std::int64_t intOf(const OnnxNode& node, const std::string& name, std::int64_t fallback);
-/// Whole numbers as a tensor: a list, or a scalar of one number.
-std::shared_ptr<const TensorValue> intsTensor(const std::vector<std::int64_t>& values, bool scalar);
+/// Whole numbers or truth values as a tensor: a list, or a scalar of one number.
+std::shared_ptr<const TensorValue> intsTensor(const std::vector<std::int64_t>& values, bool scalar,
+                                              ElementType element = ElementType::int64);
+/// True for the types of values that model.assume may give.
+bool canBeAssumed(ElementType element);
 
 class Instantiator {
  public:
@@ -51,7 +54,11 @@ class Instantiator {
   base::Status addAssignment(const OnnxNode& node, graph::TensorId old, graph::TensorId result);
   /// True if the tensor is the new value of a parameter, from AssignState.
   bool isAssigned(graph::TensorId id) const;
-  void assume(Frame& frame, const OnnxNode& node);
+  base::Status assume(Frame& frame, const OnnxNode& node);
+  std::string adviceFor(Frame& frame, const OnnxNode& node, const std::string& message) const;
+  /// Error: an assumption whose name nothing in the model has.
+  base::Status checkNames() const;
+  base::Status fillOpenExtents();
   /// Error: an assumption that nothing in the model needs.
   base::Status checkAssumptions() const;
   /// Error: running statistics that something else also reads.

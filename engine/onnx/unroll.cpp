@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/onnx/graph_reader.h"
 #include "engine/onnx/instantiator.h"
 #include "engine/onnx/scan_lists.h"
 
@@ -39,14 +40,17 @@ std::shared_ptr<const TensorValue> scalar(ElementType element, T value) {
   return made;
 }
 
-/// The value of a condition. Error: it is only computed while the model runs.
-Result<bool> conditionOf(const OnnxNode& node, const Slot& slot) {
+/// The value of a condition. Error: it is only computed while the model runs. `name` is that under which
+/// model.assume may give it; empty: a loop computes it anew in each iteration.
+Result<bool> conditionOf(const OnnxNode& node, const Slot& slot, const std::string& name) {
   if (slot.known && slot.known->type.element == ElementType::boolean && slot.known->bytes.size() == 1)
     return slot.known->bytes[0] != std::byte{0};
-  return badInput(
-      fmt::format("{}: its condition depends on the data; a model on emulated devices needs it fixed. "
-                  "`pipescope infer` computes such models.",
-                  titleOf(node)));
+  return badInput(fmt::format(
+      "{}: its condition depends on the data; a model on emulated devices needs it fixed. {}", titleOf(node),
+      name.empty()
+          ? "`pipescope infer` computes such models."
+          : fmt::format("Give {} in model.assume, as {} = 1, or compute the model with `pipescope infer`.",
+                        name, name)));
 }
 
 }  // namespace
@@ -91,7 +95,8 @@ Result<Slot> Instantiator::addOwn(const std::string& op, const std::string& name
 Status Instantiator::addIf(Frame& frame, const OnnxNode& node) {
   if (node.inputs.size() != 1 || !node.inputs[0].valid())
     return badInput(titleOf(node) + " must have one input, its condition.");
-  PIPESCOPE_ASSIGN(const bool condition, conditionOf(node, frame.at(node.inputs[0])));
+  PIPESCOPE_ASSIGN(const bool condition, conditionOf(node, frame.at(node.inputs[0]),
+                                                     shownName(frame.graph.value(node.inputs[0]).name)));
   PIPESCOPE_ASSIGN(const OnnxGraph* body,
                    bodyOf(node, condition ? "then_branch" : "else_branch", 0, node.outputs.size()));
   PIPESCOPE_ASSIGN(const std::vector<Slot> outputs, addBody(frame, *body, frame.path + node.name + "/", {}));
@@ -125,12 +130,15 @@ Status Instantiator::addLoop(Frame& frame, const OnnxNode& node) {
   if (count.known && count.known->bytes.size() == sizeof trips)
     std::memcpy(&trips, count.known->bytes.data(), sizeof trips);
   if (trips < 0 && count.given()) {
-    return badInput(fmt::format("{}: its trip count depends on the data: give {} in [model.assume].",
-                                titleOf(node), count.name));
+    const std::string name = shownName(frame.graph.value(node.inputs[0]).name);
+    return badInput(
+        fmt::format("{}: its trip count depends on the data: give {} in model.assume, as {} = 4, or "
+                    "compute the model with `pipescope infer`.",
+                    titleOf(node), name, name));
   }
   bool more = true;
   if (condition.given()) {
-    PIPESCOPE_ASSIGN(more, conditionOf(node, condition));
+    PIPESCOPE_ASSIGN(more, conditionOf(node, condition, shownName(frame.graph.value(node.inputs[1]).name)));
   }
   std::vector<Slot> state;
   for (std::size_t i = 0; i < carried; ++i) {
@@ -148,7 +156,7 @@ Status Instantiator::addLoop(Frame& frame, const OnnxNode& node) {
     given.insert(given.end(), state.begin(), state.end());
     PIPESCOPE_ASSIGN(const std::vector<Slot> made,
                      addBody(frame, *body, fmt::format("{}{}/{}/", frame.path, node.name, i), given));
-    PIPESCOPE_ASSIGN(more, conditionOf(node, made[0]));
+    PIPESCOPE_ASSIGN(more, conditionOf(node, made[0], ""));
     state.assign(made.begin() + 1, made.begin() + 1 + static_cast<std::ptrdiff_t>(carried));
     for (std::size_t s = 0; s < scans; ++s) collected[s].push_back(made[1 + carried + s]);
   }

@@ -10,15 +10,15 @@ namespace {
 
 /// splitIntoStages, which is found again for the same request with other numbers of micro-batches.
 base::Result<SplitRequest> splitOnce(const compile::ModelRequest& request, const Compile& compile,
-                                     SharedStages& known) {
+                                     SharedStages* known) {
   const bool again = compile::recomputes(request, request.layout.splitInto);
-  if (request.origin.empty() || request.layout.splitInto == 1)
+  if (known == nullptr || request.origin.empty() || request.layout.splitInto == 1)
     return splitIntoStages(request, again, compile);
   const std::string key = fmt::format("{};{};{}", microBatchesOfSplit(request), again, request.origin);
-  if (const std::shared_ptr<const FoundSplit> found = known.split(key))
+  if (const std::shared_ptr<const FoundSplit> found = known->split(key))
     return splitAgain(request, again, *found);
   base::Result<SplitRequest> split = splitIntoStages(request, again, compile);
-  if (split.ok()) known.addSplit(key, split->found);
+  if (split.ok()) known->addSplit(key, split->found);
   return split;
 }
 
@@ -49,13 +49,14 @@ base::Result<compile::Compilation> compileDivided(const compile::ModelRequest& r
   }
   if (request.layout.splitInto == 0) return compile::compileModel(request, executor, known);
   // The search compiles several splits, and then the best of them with all executables.
+  // For one stage there is nothing to search, and what is remembered would be as large as the model.
   SharedStages own;
-  SharedStages& all = known != nullptr ? *known : own;
+  SharedStages* const all = known != nullptr || request.layout.splitInto == 1 ? known : &own;
   const Compile compile = [&](const compile::ModelRequest& plain) {
-    return compile::compileModel(plain, executor, &all);
+    return compile::compileModel(plain, executor, all);
   };
   PIPESCOPE_ASSIGN(const SplitRequest split, splitOnce(request, compile, all));
-  PIPESCOPE_ASSIGN(compile::Compilation compiled, compile::compileModel(split.request, executor, &all));
+  PIPESCOPE_ASSIGN(compile::Compilation compiled, compile::compileModel(split.request, executor, all));
   const std::vector<std::string>& notices = split.found.notices;
   compiled.notices.insert(compiled.notices.begin(), notices.begin(), notices.end());
   return compiled;

@@ -81,7 +81,7 @@ base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t ex
   record::MemoryProfile nowhere;
   record::Recorder recorder(nowhere);
   constexpr auto kOff = emulate::RecordLevel::off;
-  const emulate::SystemIds ids =
+  emulate::SystemIds ids =
       emulate::recordSystem(recorder, *compilation.system, compilation.devicesWithStages());
   const compile::CompiledExecutable& compiled = compilation.executables[executable];
   std::vector<devices::LoweredDevice> lengths;

@@ -4,8 +4,13 @@ namespace pipescope::record {
 
 base::Status Recorder::commit() {
   lastCommit_ = std::chrono::steady_clock::now();
-  // A sink that buffers may still hold rows that were handed over before.
-  if (pendingRows_ == 0 && !sink_.buffers()) return {};
+  if (sink_.buffers()) {
+    // It may still hold rows that were handed over before. Rows that it takes need not be copied.
+    PIPESCOPE_TRY(sink_.take(pending_));
+    pendingRows_ = 0;
+    return sink_.commit({});
+  }
+  if (pendingRows_ == 0) return {};
   PIPESCOPE_TRY(sink_.commit(pending_));
   pending_.clear();
   pendingRows_ = 0;

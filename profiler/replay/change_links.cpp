@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pipeline/system_links.h"
 #include "profiler/replay/change.h"
 
 namespace pipescope::replay {
@@ -84,6 +85,15 @@ base::Status changeAllLinks(const ChangeContext& context, Changed& changed, cons
   return {};
 }
 
+/// True if the way of a flow leads over several links, one of which has this name.
+bool crosses(const analysis::Catalog& catalog, model::ExecutableId executable, const Flow& flow,
+             const std::string& name) {
+  if (flow.link.valid()) return false;
+  const auto route = analysis::routeBetween(catalog, executable, catalog.deviceOf(flow.fromLane),
+                                            catalog.deviceOf(flow.toLane));
+  return std::ranges::any_of(route, [&](model::LinkId link) { return catalog.links[link].name == name; });
+}
+
 base::Status changeNamedLink(const ChangeContext& context, Changed& changed, const std::string& name,
                              const std::string& value) {
   const std::string key = fmt::format("links.{}.bandwidth", name);
@@ -100,16 +110,23 @@ base::Status changeNamedLink(const ChangeContext& context, Changed& changed, con
                                       known.empty() ? "of no device" : known));
   }
   PIPESCOPE_ASSIGN(const double factor, bandwidthFactor(key, value, named->bytesPerSecond));
-  bool used = false;
+  bool used = false, crossed = false;
   for (ReplicaCosts& replica : changed.recording.replicas) {
     for (Flow& flow : replica.flows) {
-      const model::Link* link = context.catalog.links.find(flow.link);
+      const model::Link* link = links.find(flow.link);
+      crossed = crossed || crosses(context.catalog, changed.recording.executable.id, flow, name);
       if (link == nullptr || link->name != name) continue;
       speedUp(flow, factor);
       used = true;
     }
   }
-  if (!used)
+  if (crossed)
+    changed.remarks.push_back(
+        fmt::format("Transfers whose way leads over several links cross \"{}\", too. The recording does not "
+                    "tell which of "
+                    "their links takes longest, so they keep their time.",
+                    name));
+  if (!used && !crossed)
     changed.remarks.push_back(fmt::format("No recorded transfer between stages uses the link \"{}\".", name));
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/token_rate.h"
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
 
@@ -48,7 +49,16 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
                                                        {StepKind::exchange, "exchange_cycles"},
                                                        {StepKind::sync, "sync_cycles"},
                                                        {StepKind::streamCopy, "stream_copy_cycles"},
-                                                       {StepKind::globalExchange, "global_exchange_cycles"}};
+                                                       {StepKind::globalExchange, "global_exchange_cycles"},
+                                                       {StepKind::remoteCopy, "remote_copy_cycles"}};
+
+/// Most programs load nothing from streaming memory, so its column stands only where one does.
+bool isShown(const Execution& e, const Words& words, StepKind kind) {
+  return words.tiles &&
+         (kind != StepKind::remoteCopy || std::ranges::any_of(e.devices, [](const DeviceExecution& device) {
+            return device.ofKind(StepKind::remoteCopy).count > 0;
+          }));
+}
 
 /// The sum of a kind of step over the devices, or nothing: these devices have no tiles, or nothing ran.
 Cell kindSum(const Execution& e, const Words& words, const Recorded& recorded, StepKind kind) {
@@ -89,7 +99,7 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const R
   };
   for (const auto& [kind, key] : kKinds)
     list.push_back({key, "  " + model::toString(kind), kindSum(e, words, recorded, kind), Format::ticks,
-                    "Sum over devices; only where devices consist of tiles.", words.tiles});
+                    "Sum over devices; only where devices consist of tiles.", isShown(e, words, kind)});
   list.push_back({"tile_balance", "Tile balance", words.tiles ? meanTileBalance(e) : Cell(), Format::fraction,
                   "Mean over devices and compute steps of mean ÷ slowest tile's cycles.", words.tiles});
   return list;
@@ -111,7 +121,7 @@ SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& c
                     "passes in which no lane computes or moves data",
                     !words.tiles, stepKindNames()}};
   for (const auto& [kind, key] : kKinds)
-    table.columns.push_back({key, model::toString(kind), Format::ticks, "", words.tiles});
+    table.columns.push_back({key, model::toString(kind), Format::ticks, "", isShown(e, words, kind)});
   table.columns.push_back({"tile_balance", "Tile balance", Format::fraction,
                            "mean over compute steps of mean ÷ slowest tile", words.tiles});
   table.columns.push_back({"parallel_efficiency", "Efficiency", Format::fraction,
@@ -174,9 +184,13 @@ base::Result<Section> makeExecution(const Context& context) {
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const bool hypothetical = isHypothetical(*memory);
+  std::vector<Fact> facts =
+      executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical));
+  const auto rate = std::ranges::find(facts, "samples_per_second", &Fact::key);
+  facts.insert(rate + 1, tokenRate(context.catalog, context.executable, e));
   Section section{"execution",
                   "Execution",
-                  executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical)),
+                  std::move(facts),
                   {executionDeviceTable(e, context.catalog, words, recorded),
                    trafficTable(e, words, recorded, context.catalog.measured())},
                   {}};

@@ -8,6 +8,7 @@
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/analysis/pipeline/memory_use.h"
 #include "profiler/sections/frame/reports.h"
+#include "profiler/sections/frame/token_rate.h"
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/stage_texts.h"
@@ -177,6 +178,7 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated samples per second",
        execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
        catalog.measured() ? "Samples ÷ recorded time." : "Samples ÷ emulated time of the last call."},
+      tokenRate(catalog, context.executable, execution),
       {"bound_by", "Bound by", boundBy(shares, traffic), Format::plain,
        "The part with the largest share of the devices' time. Where that is compute, it is memory bandwidth "
        "if "

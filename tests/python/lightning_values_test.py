@@ -7,6 +7,7 @@ import unittest
 import pipescope.lightning as pl
 import torch
 from pipescope.lightning.callbacks import ModelCheckpoint
+from pipescope.lightning.errors import MisconfigurationException
 from torch import nn
 
 
@@ -53,6 +54,29 @@ class Values(unittest.TestCase):
             other.training_step(batch, 0).backward()
             optimizer.step()
         torch.testing.assert_close(module.layers[0].weight, other.layers[0].weight)
+
+    def test_accumulation_may_be_a_dictionary_of_one_number(self):
+        """Lightning's IPUs refuse more than one (PR 9652). 16 batches of two samples make eight updates."""
+        model = Weighted()
+        one = trainer(accumulate_grad_batches={0: 2})
+        one.fit(model, torch.utils.data.DataLoader(Samples(), batch_size=2))
+        self.assertEqual(one.global_step, 8)
+        with self.assertRaisesRegex(MisconfigurationException, "accumulate_grad_batches"):
+            trainer(accumulate_grad_batches={0: 2, 3: 4}).fit(
+                model, torch.utils.data.DataLoader(Samples(), batch_size=2))
+
+    def test_prediction_returns_every_row(self):
+        """The last batch of 34 samples has two of them; a device takes batches of one size."""
+
+        class Doubled(pl.LightningModule):
+            def predict_step(self, batch, batch_idx):
+                return 2 * batch[0]
+
+        rows = torch.arange(34.0).reshape(34, 1)
+        loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(rows), batch_size=4)
+        for devices in (1, 2):
+            running = pl.Trainer(accelerator="ipu", devices=devices, enable_progress_bar=False)
+            torch.testing.assert_close(torch.cat(running.predict(Doubled(), loader)), 2 * rows)
 
     def test_hyperparameters_are_attributes_and_are_saved(self):
         with tempfile.TemporaryDirectory() as folder:

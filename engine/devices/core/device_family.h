@@ -265,6 +265,12 @@ class System {
   virtual bool sharesCode() const { return false; }
   /// Whether the system's framework runs convolutions side by side where the model asks for it.
   virtual bool runsSideBySide() const { return false; }
+  /// Whether the devices follow the compiler's proposals to fuse elementwise operators and to compute in
+  /// place. Otherwise their framework decides for itself.
+  virtual bool takesProposals() const { return true; }
+  /// The links that bytes from one device to another cross, in their order. A link that links() lacks belongs
+  /// to a network that joins many devices. By default the direct link is the way.
+  virtual std::vector<LinkInfo> route(int, int) const { return {}; }
 };
 
 }  // namespace pipescope::devices

@@ -27,8 +27,8 @@ class FixedSystem : public System {
                           .lanes = {model::LaneRole::compute, model::LaneRole::exchange}});
     }
     for (int i = 0; i + 1 < devices; ++i) {
-      links_.push_back({.from = i, .to = i + 1, .name = fmt::format("{} to {}", i, i + 1)});
-      links_.push_back({.from = i + 1, .to = i, .name = fmt::format("{} to {}", i + 1, i)});
+      links_.push_back(linkBetween(i, i + 1));
+      links_.push_back(linkBetween(i + 1, i));
     }
   }
 
@@ -77,10 +77,16 @@ class FixedSystem : public System {
   }
   /// No links, because the cost of an exchange is given, whatever else is under way.
   std::vector<std::int64_t> linksOf(const Flow&) const override { return {}; }
+  /// The costs know no ways, so each pair of devices has a link of its own.
+  std::vector<LinkInfo> route(int from, int to) const override { return {linkBetween(from, to)}; }
   Ticks syncTicks(int) const override { return Ticks(0); }
   Ticks callTicks() const override { return ticksOf(costs_.call); }
 
  private:
+  static LinkInfo linkBetween(int from, int to) {
+    return {.from = from, .to = to, .name = fmt::format("{} to {}", from, to)};
+  }
+
   static void addPass(LoweredDevice& lowered, int stage, model::Pass pass, Ticks ticks) {
     if (ticks.count <= 0) return;
     const std::string layer = fmt::format("stage{}", stage),

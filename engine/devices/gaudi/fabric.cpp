@@ -59,18 +59,19 @@ std::vector<LinkInfo> Fabric::links() const {
   for (int from = 0; from < devices_; ++from) {
     for (int to = 0; to < devices_; ++to) {
       if (from == to) continue;
-      const bool box = from / perBox_ == to / perBox_;
       // Only cards of the same slot talk directly to other boxes; the model routes other pairs in the same
       // way.
-      if (!box && from % perBox_ != to % perBox_) continue;
-      if (box && mesh()) {
-        links.push_back({from, to, "RoCE", peer_});
-      } else {
-        links.push_back({from, to, box ? "RoCE switch" : "scale-out", out_});
-      }
+      if (from / perBox_ == to / perBox_ || from % perBox_ == to % perBox_)
+        links.push_back(linkBetween(from, to));
     }
   }
   return links;
+}
+
+LinkInfo Fabric::linkBetween(int from, int to) const {
+  const bool box = from / perBox_ == to / perBox_;
+  if (box && mesh()) return {from, to, "RoCE", peer_};
+  return {from, to, box ? "RoCE switch" : "scale-out", out_};
 }
 
 double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,

@@ -30,6 +30,8 @@ class Fabric {
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
   std::vector<std::int64_t> linksOf(const Flow& flow) const;
   std::vector<LinkInfo> links() const;
+  /// One link, which links() lacks between cards of different slots in different boxes.
+  LinkInfo linkBetween(int from, int to) const;
 
   /// Seconds of a collective among these cards (ascending, at least one). `bytes` is the size of each card's
   /// tensor; for an all-gather, of the whole. t(all-reduce) = α + 2·(P−1)/P·S/(η·B), where B counts the P−1

@@ -79,6 +79,8 @@ class GaudiSystem final : public System {
     return ticks;
   }
   std::vector<std::int64_t> linksOf(const Flow& flow) const override { return fabric_.linksOf(flow); }
+  bool takesProposals() const override { return false; }  // the graph compiler of SynapseAI fuses by itself
+  std::vector<LinkInfo> route(int from, int to) const override { return {fabric_.linkBetween(from, to)}; }
   /// Cards agree over Ethernet with a message there and one back.
   Ticks syncTicks(int devices) const override {
     return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());

@@ -131,6 +131,8 @@ class IpuSystem final : public System {
     return links;
   }
 
+  std::vector<LinkInfo> route(int from, int to) const override { return ladder_.linksOfRoute(from, to); }
+
   Ticks syncTicks(int devices) const override {
     return base::ticksFromSeconds(syncSeconds(chip_, devices), chip_.timebase());
   }

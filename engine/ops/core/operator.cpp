@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "engine/graph/validate.h"
+#include "engine/ops/core/computed_late.h"
 
 namespace pipescope::ops {
 
@@ -29,8 +30,8 @@ Result<std::vector<std::int64_t>> OperatorCall::constantInts(std::size_t index,
         fmt::format("{}: {} is {}; it must be int64 or int32", title(), what, graph::toString(type)));
   }
   if (index >= constants.size() || !constants[index]) {
-    return badInput(fmt::format("{}: {} is computed while the model runs; it must be a constant of the graph",
-                                title(), what));
+    return badInput(
+        fmt::format("{}: {} {}; it must be a constant of the graph", title(), what, kComputedLate));
   }
   const std::vector<std::byte>& bytes = *constants[index];
   std::vector<std::int64_t> values(static_cast<std::size_t>(type.elements()));

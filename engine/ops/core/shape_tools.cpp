@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "engine/ops/core/computed_late.h"
+
 namespace pipescope::ops {
 
 using base::badInput;
@@ -93,10 +95,8 @@ Result<std::optional<Ints>> intsFrom(const OperatorCall& call, std::size_t input
 Result<const std::vector<std::byte>*> shapingValue(const OperatorCall& call, std::size_t index,
                                                    const std::string& what) {
   if (index < call.constants.size() && call.constants[index]) return call.constants[index];
-  return badInput(fmt::format(
-      "{}: the shape of its output depends on the data of {} (input {}), which is computed while the model "
-      "runs",
-      call.title(), what, index));
+  return badInput(fmt::format("{}: the shape of its output depends on the data of {} (input {}), which {}",
+                              call.title(), what, index, kComputedLate));
 }
 
 namespace {

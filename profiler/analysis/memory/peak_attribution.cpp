@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/model/origins.h"
+#include "profiler/base/natural_order.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -16,7 +17,7 @@ Result<StepAttribution> attribute(const model::ProfileSource& source, const Cata
   PIPESCOPE_ASSIGN(const std::vector<LiveVariable> live,
                    liveVariables(source, catalog, executable, space, step, true));
   StepAttribution result;
-  std::map<std::string, LayerBytes> layers;
+  std::map<std::string, LayerBytes, base::NaturalLess> layers;
   std::map<std::pair<std::string, bool>, Bytes> categories;
   for (const LiveVariable& variable : live) {
     const OperatorOrigin origin = origins.of(variable.name);

@@ -224,7 +224,8 @@ DeviceExecution DeviceSums::finish() {
   result_.idle = result_.total - lengthOf(placed) - folded_.placed - result_.transfersOutside;
   base::Intervals busy(placed);
   for (const auto& [cause, waits] : waits_) {
-    result_.waits[cause] = freeLength(placed, waits.joined());
+    // A moment counts for one cause.
+    result_.waits[cause] = freeLength(busy.joined(), waits.joined());
     busy.add(waits);
   }
   result_.transfersAlone = freeLength(busy.joined(), transfers_.joined());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,6 +38,7 @@ class UseReader {
       : source_(source), catalog_(catalog), progress_(progress) {}
 
   Result<SystemUse> read(model::ExecutableId executable) {
+    executable_ = executable;
     use_.spaces.resize(catalog_.memorySpaces.size());
     for (const model::Link& row : catalog_.links) {
       use_.links.push_back(emptyUse(row.id, row.name, row.from, row.to, row.bytesPerSecond));
@@ -80,9 +82,10 @@ class UseReader {
         const bool host = row.kind == model::TransferKind::hostIn || row.kind == model::TransferKind::hostOut;
         hostTransfers_ = hostTransfers_ || host;
         remoteTransfers_ = remoteTransfers_ || row.kind == model::TransferKind::remote;
-        const std::size_t place =
-            catalog_.links.contains(row.link) ? static_cast<std::size_t>(row.link.value) : between(from, to);
-        add(place, from, to, row.bytes, row.start, row.end);
+        for (const std::size_t place : placesOf(row.link, from, to))
+          addUse(place, row.bytes, row.start, row.end);
+        addTraffic(from, row.bytes, false);
+        addTraffic(to, row.bytes, true);
       }
     }
     return {};
@@ -96,7 +99,7 @@ class UseReader {
   }
 
   /// The link from one device to another. Without a direct link, one entry stands for the way over several
-  /// links. A trace of another tool does not say which links there are.
+  /// links, if the profile does not name them. A trace of another tool does not say which links there are.
   std::size_t between(model::DeviceId from, model::DeviceId to) {
     const auto [place, isNew] = direct_.try_emplace({from, to}, use_.links.size());
     const bool host = !from.valid() || !to.valid();
@@ -105,10 +108,27 @@ class UseReader {
     return place->second;
   }
 
-  void add(std::size_t place, model::DeviceId from, model::DeviceId to, Bytes bytes, Ticks start, Ticks end) {
+  /// Each link that a transfer crosses.
+  const std::vector<std::size_t>& placesOf(model::LinkId link, model::DeviceId from, model::DeviceId to) {
+    if (catalog_.links.contains(link))
+      return single_.assign(1, static_cast<std::size_t>(link.value)), single_;
+    const auto [found, isNew] = routes_.try_emplace({from, to});
+    if (isNew) {
+      for (const model::LinkId crossed : routeBetween(catalog_, executable_, from, to))
+        found->second.push_back(static_cast<std::size_t>(crossed.value));
+      if (found->second.empty()) found->second.push_back(between(from, to));
+    }
+    return found->second;
+  }
+
+  void addUse(std::size_t place, Bytes bytes, Ticks start, Ticks end) {
     use_.links[place].bytes += bytes;
     ++use_.links[place].transfers;
     spans_[place].add(start, end);
+  }
+
+  void add(std::size_t place, model::DeviceId from, model::DeviceId to, Bytes bytes, Ticks start, Ticks end) {
+    addUse(place, bytes, start, end);
     addTraffic(from, bytes, false);
     addTraffic(to, bytes, true);
   }
@@ -240,9 +260,12 @@ class UseReader {
   const Catalog& catalog_;
   base::Progress& progress_;
   const bool measured_ = catalog_.measured();
+  model::ExecutableId executable_;
   SystemUse use_;
   std::set<model::DeviceId> recorded_;  ///< devices with placements
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
+  std::map<std::pair<model::DeviceId, model::DeviceId>, std::vector<std::size_t>> routes_;
+  std::vector<std::size_t> single_;
   std::map<model::DeviceId, std::size_t> collectives_;  ///< index of each device's entry in the links
   std::map<std::size_t, base::Intervals> spans_;
   PerDevice<std::array<std::optional<model::MemorySpaceId>, 2>> spaces_;  ///< near and remote, once looked up
@@ -250,6 +273,22 @@ class UseReader {
 };
 
 }  // namespace
+
+std::vector<model::LinkId> routeBetween(const Catalog& catalog, model::ExecutableId executable,
+                                        model::DeviceId from, model::DeviceId to) {
+  const std::string text = catalog.property("route." + std::to_string(executable.value) + "." +
+                                            std::to_string(from.value) + "." + std::to_string(to.value));
+  std::vector<model::LinkId> links;
+  const char *at = text.data(), *const end = at + text.size();
+  while (at < end) {
+    std::int64_t id = -1;
+    const auto [next, error] = std::from_chars(at, end, id);
+    if (error != std::errc() || !catalog.links.contains(model::LinkId(id))) return {};
+    links.emplace_back(id);
+    at = next + (next < end ? 1 : 0);
+  }
+  return links;
+}
 
 Result<SystemUse> systemUse(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable, base::Progress& progress) {

@@ -8,7 +8,7 @@
 namespace pipescope::analysis {
 
 struct LinkUse {
-  model::LinkId link;          ///< none: a route over several links, or over links that a trace does not name
+  model::LinkId link;          ///< none: a way over links that a trace or an older profile does not name
   std::string name, from, to;  ///< devices by name; the host is "host"
   double bytesPerSecond = 0;   ///< capacity; 0: not modelled
   Bytes bytes;
@@ -30,12 +30,17 @@ struct SpaceTraffic {
 struct SystemUse {
   model::RunId run;
   Ticks length;
-  /// First the links by id, then one entry for each pair of devices whose transfers go over several links,
-  /// then one for each device whose collectives send bytes to other replicas.
+  /// First the links by id, then one entry for each pair of devices whose way over several links is not
+  /// known, then one for each device whose collectives send bytes to other replicas.
   std::vector<LinkUse> links;
   base::IdVector<model::MemorySpaceId, SpaceTraffic> spaces;
   bool unknownCollectives = false;  ///< there are links whose part of the collectives is not known
 };
+
+/// The links that bytes between two devices cross, in order, where no link joins these. Empty: the profile
+/// does not name them.
+std::vector<model::LinkId> routeBetween(const Catalog& catalog, model::ExecutableId executable,
+                                        model::DeviceId from, model::DeviceId to);
 
 /// Traffic of the executable's last run. The bytes of a stream copy count for the link between its device and
 /// the host. Loads and stores of remote buffers count as traffic of streaming memory.

@@ -40,6 +40,7 @@ class WaitWriter {
       const std::size_t group = groupOf(pass.device);
       begins_.try_emplace(group, pass.start);
       byDevice_[pass.device].push_back(i);
+      if (pass.pass == model::Pass::update) updates_[{group, run.iterations[i]}].push_back(i);
       if (!model::isComputePass(pass.pass) || pass.microBatch < 0) continue;
       const auto [last, isNew] = lastOf_.try_emplace({group, run.iterations[i]}, i);
       if (!isNew && pass.end > run.passes[last->second].end) last->second = i;
@@ -92,7 +93,7 @@ class WaitWriter {
       Ticks from = busyUntil;
       wait_.stage = pass.stage;
       const bool newIteration = run_.iterations[before] != run_.iterations[next];
-      if (newIteration) from = addDrain(before, from, pass.start);
+      if (newIteration || endsBeforeUpdate(before, next)) from = addDrain(before, from, pass.start);
       wait_.iteration = run_.iterations[next];
       addGap(next, from, newIteration);
       PIPESCOPE_TRY(recorder_.commitIfDue(true));
@@ -100,6 +101,15 @@ class WaitWriter {
     wait_.stage = run_.passes[passes.back()].stage;
     addDrain(passes.back(), std::max(busyUntil, run_.passes[passes.back()].end), Ticks(INT64_MAX));
     return {};
+  }
+
+  /// True if the next pass is the device's own weight update, which begins when all devices have drained:
+  /// they update one after another.
+  bool endsBeforeUpdate(std::size_t before, std::size_t next) const {
+    const RecordedPass &ended = run_.passes[before], &update = run_.passes[next];
+    if (update.pass != model::Pass::update || ended.pass == model::Pass::update) return false;
+    const auto last = lastOf_.find({groupOf(update.device), run_.iterations[before]});
+    return last != lastOf_.end() && run_.passes[last->second].end <= update.start;
   }
 
   /// Before its first pass a device waits for the pipeline to fill, since the first pass of the run.
@@ -112,7 +122,8 @@ class WaitWriter {
     addGap(first, begin, true);
   }
 
-  /// Until the other devices end the last iteration, this device drains.
+  /// Until the other devices end the last iteration, this device drains. Then it waits for those updates of
+  /// other devices that end before its next pass begins.
   Ticks addDrain(std::size_t before, Ticks from, Ticks to) {
     const auto last = lastOf_.find({groupOf(wait_.device), run_.iterations[before]});
     if (last == lastOf_.end()) return from;
@@ -120,7 +131,16 @@ class WaitWriter {
     wait_.iteration = run_.iterations[before];
     const Ticks drained = std::min(pass.end, to);
     add(from, drained, WaitCause::drain, pass.device == wait_.device ? Producer() : Producer(last->second));
-    return std::max(from, drained);
+    from = std::max(from, drained);
+    const auto updates = updates_.find({groupOf(wait_.device), run_.iterations[before]});
+    for (const std::size_t i : updates == updates_.end() ? std::vector<std::size_t>() : updates->second) {
+      const RecordedPass& update = run_.passes[i];
+      const bool others = update.device != wait_.device && update.replica == run_.passes[before].replica;
+      if (!others || update.end <= from || update.end > to) continue;
+      add(from, update.end, WaitCause::update, i);
+      from = update.end;
+    }
+    return from;
   }
 
   void addGap(std::size_t next, Ticks from, bool newIteration) {
@@ -226,6 +246,7 @@ class WaitWriter {
   std::map<DeviceId, std::vector<OwnSend>> sends_;
   std::map<std::size_t, Ticks> begins_;  // of the first pass of each group of clocks
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> lastOf_;  // the pass that ends an iteration
+  std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::size_t>> updates_;  // those of an iteration
   // Of the device whose waits are being written.
   std::span<const RecordedCollective* const> own_;
   std::span<const OwnSend> ownSends_;

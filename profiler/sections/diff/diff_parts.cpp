@@ -8,6 +8,7 @@
 #include <map>
 
 #include "profiler/analysis/model/operations.h"
+#include "profiler/base/natural_order.h"
 #include "profiler/sections/frame/reports.h"
 
 namespace pipescope::sections {
@@ -225,7 +226,7 @@ SectionTable diffCategoryTable(const analysis::Diff& diff) {
 
 base::Result<SectionTable> diffOperationTable(const Context& before, const Context& after,
                                               const analysis::Diff& diff, const Words& shown, int most) {
-  std::map<std::string, OperationPart> byName;
+  std::map<std::string, OperationPart, base::NaturalLess> byName;
   for (const Context* side : {&before, &after}) {
     PIPESCOPE_ASSIGN(const auto made, operationsOf(*side));
     const analysis::Operations& found = *made;

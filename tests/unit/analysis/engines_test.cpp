@@ -1,6 +1,8 @@
 // Checks the engine utilisation and exposed communication of a small trace against sums made by hand.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/frame/section.h"
@@ -106,6 +108,43 @@ TEST_F(Engines, AddUp) {
   const TimeShares shares = timeShares(*found);
   EXPECT_DOUBLE_EQ(shares.compute, 0.85);
   EXPECT_DOUBLE_EQ(shares.exchange, 0.15);
+  EXPECT_DOUBLE_EQ(shares.unknown, 0);
+}
+
+/// A call of 100 ticks with nothing but two waits, of which 20 ticks are the same: the moment counts for one
+/// cause, and what is unknown is not less than nothing.
+TEST(Execution, CountsAMomentOfTwoWaitsOnce) {
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  const model::ExecutableId executable = recorder.add(model::Executable());
+  const model::DeviceId on = recorder.add(model::Device());
+  recorder.add(model::Stage{executable, 0, on, "", 0, {}});
+  const model::LaneId lane = recorder.add(model::Lane{{}, on, "compute", LaneRole::compute, {}});
+  model::Placement nothing;  // a call without placements has not run
+  nothing.segment =
+      recorder.add(model::Segment{{}, executable, on, lane, 0, 0, model::Pass::forward, "nothing", Ticks(0)});
+  nothing.device = on;
+  model::Run run;
+  run.executable = executable;
+  run.end = Ticks(100);
+  const model::RunId of = nothing.run = recorder.add(run);
+  recorder.add(nothing);
+  for (const auto& [cause, start, end] :
+       {std::tuple{model::WaitCause::fill, 0, 60}, {model::WaitCause::host, 40, 100}}) {
+    model::Wait wait;
+    wait.device = on;
+    wait.start = Ticks(start);
+    wait.end = Ticks(end);
+    wait.cause = cause;
+    wait.run = of;
+    recorder.add(wait);
+  }
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  const auto found = execution(profile, **loadCatalog(profile), executable);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  const TimeShares shares = timeShares(*found);
+  EXPECT_DOUBLE_EQ(shares.pipeline, 0.6);
+  EXPECT_DOUBLE_EQ(shares.host, 0.4);
   EXPECT_DOUBLE_EQ(shares.unknown, 0);
 }
 

@@ -151,6 +151,24 @@ TEST(SystemUse, NamesThePairWhereATransferTakesSeveralLinks) {
   EXPECT_EQ(use.links[6].from, "D2");
 }
 
+/// Links 0 and 1 of the fixture are D0 → D1 and D1 → D2.
+TEST(SystemUse, CountsATransferOnEachLinkOfItsWay) {
+  Wired wired;
+  wired.recorder.add(model::Property{"route.0.0.2", "0 1"});
+  wired.recorder.add(model::Property{"route.0.2.0", "0 99"});
+  wired.copies(0, model::StepKind::compute, 0, 0, 10, {0});
+  wired.transfer(0, 2, -1, 70, 0, 10);
+  wired.transfer(0, 2, -1, 30, 20, 30);
+  wired.transfer(2, 0, -1, 5, 40, 50);
+  const SystemUse use = wired.use();
+  ASSERT_EQ(use.links.size(), 6U) << "a damaged way is none";
+  EXPECT_EQ(use.links[0].bytes.count, 100);
+  EXPECT_EQ(use.links[1].bytes.count, 100);
+  EXPECT_EQ(use.links[1].transfers, 2);
+  EXPECT_EQ(use.links[5].bytes.count, 5);
+  EXPECT_EQ(use.spaces.items()[0].out.count, 100) << "its device sends once";
+}
+
 TEST(SystemUse, SaysThatATraceOfAnotherToolNamesNoLinks) {
   Wired wired;
   wired.recorder.add(model::Property{"imported_from", "trace.json"});

@@ -2,6 +2,8 @@
 #include "engine/devices/ipu/collectives/ladder.h"
 
 #include <cmath>
+#include <set>
+#include <tuple>
 
 #include "ipu_fixtures.h"
 
@@ -70,6 +72,35 @@ TEST(Ladder, RacksAreJoinedByTheGatewaysOfTheirMachines) {
       EXPECT_EQ(link.from / 64, link.to / 64);
     }
   }
+}
+
+/// The links of a way follow each other, and each is one that the system has.
+TEST(Ladder, NamesTheLinksOfARoute) {
+  for (const int devices : {1, 2, 8, 128, 256}) {
+    const Ladder ladder = partitionOf(devices);
+    std::set<std::tuple<int, int, std::string>> links;
+    for (const LinkInfo& link : ladder.links())
+      EXPECT_TRUE(links.insert({link.from, link.to, link.name}).second) << "each link once";
+    for (int from = 0; from<devices; from += devices> 8 ? 7 : 1) {
+      for (int to = 0; to<devices; to += devices> 8 ? 5 : 1) {
+        const std::vector<LinkInfo> way = ladder.linksOfRoute(from, to);
+        EXPECT_EQ(way.size(), ladder.route(from, to).size());
+        int at = from;
+        for (const LinkInfo& link : way) {
+          EXPECT_EQ(link.from, at);
+          EXPECT_TRUE(links.contains({link.from, link.to, link.name})) << from << " to " << to;
+          at = link.to;
+        }
+        EXPECT_EQ(at, to);
+      }
+    }
+  }
+  const std::vector<LinkInfo> far = partitionOf(256).linksOfRoute(5, 198);
+  ASSERT_EQ(far.size(), 3U);
+  EXPECT_EQ(far[0].name, "gateway");
+  EXPECT_EQ(far[0].to, 197);
+  EXPECT_EQ(far[1].to, 196);
+  EXPECT_EQ(far[2].name, "IPU-Link up");
 }
 
 TEST(Ladder, OneFlowTakesItsSlowestLink) {

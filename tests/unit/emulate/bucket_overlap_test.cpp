@@ -93,7 +93,7 @@ Overlap overlapOf(std::int64_t each, int microBatches, int stages = 1) {
   facts.replicas = 2;
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  const SystemIds ids = recordSystem(recorder, system, 2);
+  SystemIds ids = recordSystem(recorder, system, 2);
   const EmulatedExecutable executable =
       recordExecutable(recorder, system, ids, plan, {*system.lower(all)}, *order, facts, RecordLevel::stages);
   Emulator emulator(recorder, system, ids, RecordLevel::stages);

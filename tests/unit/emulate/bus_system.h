@@ -146,7 +146,7 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   facts.overlapIo = options.overlapIo;
   facts.host = options.host;
   record::Recorder recorder(result.profile);
-  const emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages * replicas);
+  emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages * replicas);
   result.executable = emulate::recordExecutable(recorder, system, ids, plan, lowered, *order, facts, level);
   emulate::Emulator emulator(recorder, system, ids, level);
   for (int call = 0; call < options.calls; ++call) result.run = emulator.call(result.executable, {});

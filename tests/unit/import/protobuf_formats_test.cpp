@@ -52,6 +52,11 @@ std::string perfettoTrace() {
   return trace;
 }
 
+/// The attribute of a Chakra node {name 1, bool value 27}.
+std::string cpu(bool is) {
+  return block(10, block(1, "is_cpu_op") + number(27, is ? 1 : 0));
+}
+
 /// The zlib format with one block that is stored as it is.
 std::string stored(const std::string& bytes) {
   std::uint32_t a = 1, b = 0;  // Adler-32
@@ -245,6 +250,71 @@ TEST_F(ProtobufFormats, RecognisesChakraTracesWithLongMetadata) {
   EXPECT_NE(devices[0].name.find("IPU 299"), std::string::npos) << devices[0].name;
   EXPECT_FALSE(import(write("long.txt", framed(std::string(5000, 'a')))).ok());
   EXPECT_FALSE(import(write("text.txt", framed(block(1, "a version") + std::string(5000, 'a')))).ok());
+}
+
+/// Custom collectives of ASTRA-sim: metadata without a version that are longer than what is read to recognise
+/// the format, and on each rank six rounds of a send, a receive and a computation of 7 µs that follows the
+/// receive. Nobody states how long messages take, so the rounds of computations are the whole: 42 µs.
+TEST_F(ProtobufFormats, ReadsChakraTracesWithoutAVersion) {
+  const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
+  const auto whole = [](const std::string& name, std::uint64_t value) {
+    return block(10, block(1, name) + number(9, value));
+  };
+  const auto small = [](const std::string& name, std::uint64_t value) {
+    return block(10, block(1, name) + number(7, value));
+  };
+  for (std::uint64_t rank = 0; rank < 4; ++rank) {
+    std::string trace = framed(block(2, block(1, "schema") + block(29, "1.0.2-chakra.0.0.4")) +
+                               block(2, block(1, "input_file") + block(29, std::string(6000, 'x'))));
+    for (std::uint64_t round = 0; round < 6; ++round) {
+      const std::string after = round == 0 ? "" : block(5, varint(3 * round - 1));
+      const auto message = [&](std::uint64_t id, const char* name, std::uint64_t type, const char* other,
+                               std::uint64_t peer) {
+        return framed(number(1, id) + block(2, name + std::to_string(round)) + number(3, type) + after +
+                      whole("comm_type", type) + whole("comm_size", 131072) + small(other, peer) +
+                      small("comm_tag", round));
+      };
+      trace += message(3 * round, "COMM_SEND_NODE_step", 5, "comm_dst", (rank + 1) % 4);
+      trace += message(3 * round + 1, "COMM_RECV_NODE_step", 6, "comm_src", (rank + 3) % 4);
+      trace += framed(number(1, 3 * round + 2) + block(2, "COMP_NODE_step" + std::to_string(round)) +
+                      number(3, 4) + block(5, varint(3 * round + 1)) + number(7, 7));
+    }
+    write("ring/ring." + std::to_string(rank) + ".et", trace);
+  }
+  const auto summary = import(folder_ / "ring");
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(rows<model::Device>().size(), 4U);
+  std::int64_t last = 0, computations = 0, messages = 0;
+  for (const auto& placement : rows<model::Placement>()) last = std::max(last, placement.end.count);
+  for (const auto& step : rows<model::Step>()) computations += step.ticks.count == 7'000'000 ? 1 : 0;
+  for (const auto& transfer : rows<model::Transfer>()) {
+    messages += transfer.kind != model::TransferKind::arrow ? 1 : 0;
+    EXPECT_EQ(transfer.bytes.count, 131072);
+  }
+  EXPECT_EQ(last, 42'000'000);
+  EXPECT_EQ(computations, 24);
+  EXPECT_EQ(messages, 24);
+}
+
+/// Kernels of one stream (attribute tid) run one at a time, although their node is all that they depend on.
+TEST_F(ProtobufFormats, RunsTheKernelsOfAStreamOneAtATime) {
+  const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
+  const auto trace = [&](bool sameStream) {
+    std::string bytes = framed(block(1, "0.0.4")) + framed(number(1, 1) + block(2, "aten::foo") +
+                                                           number(3, 4) + number(7, 10) + cpu(true));
+    for (std::uint64_t kernel = 0; kernel < 4; ++kernel)
+      bytes += framed(number(1, kernel + 2) + block(2, "gemm_kernel_" + std::to_string(kernel)) +
+                      number(3, 4) + block(5, varint(1)) + number(7, 100) + cpu(false) +
+                      block(10, block(1, "tid") + number(9, sameStream ? 7 : 7 + kernel)));
+    return bytes;
+  };
+  for (const bool same : {true, false}) {
+    const auto summary = import(write(same ? "one.0.et" : "four.0.et", trace(same)));
+    ASSERT_TRUE(summary.ok()) << summary.error().message;
+    std::int64_t last = 0;
+    for (const auto& placement : rows<model::Placement>()) last = std::max(last, placement.end.count);
+    EXPECT_EQ(last, same ? 410'000'000 : 110'000'000);
+  }
 }
 
 /// GlobalMetadata {version 1}, then nodes {id 1, name 2, type 3, data_deps 5, start_time_micros 6,

@@ -182,8 +182,9 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
       {0, 87, 89, WaitCause::collective, -1},  {0, 89, 90, WaitCause::host, -1},
       {0, 95, 100, WaitCause::host, -1},       {1, 0, 10, WaitCause::fill, 10},
       {1, 10, 12, WaitCause::exchange, 10},    {1, 42, 45, WaitCause::exchange, 20},
-      {1, 75, 87, WaitCause::drain, 87},       {1, 87, 110, WaitCause::fill, 110},
-      {1, 110, 112, WaitCause::exchange, 110}, {1, 175, 187, WaitCause::drain, 187},
+      {1, 75, 87, WaitCause::drain, 87},       {1, 87, 95, WaitCause::update, 95},
+      {1, 95, 110, WaitCause::fill, 110},      {1, 110, 112, WaitCause::exchange, 110},
+      {1, 175, 187, WaitCause::drain, 187},    {1, 187, 195, WaitCause::update, 195},
   };
   const auto waits = rowsOf<model::Wait>(profile);
   for (const Expected& e : expected) {
@@ -197,18 +198,54 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
               e.producerEnd)
         << e.device << " " << e.start;
   }
-  // Busy and idle time of each device fill the span from the first pass of the run to the last backward pass.
+  // Busy and idle time of each device fill the span from the first pass of the run to the last update.
   for (const std::int64_t device : {0, 1}) {
-    std::int64_t total = 0, last = 187;
+    std::int64_t total = 0;
     for (const auto& p : placements) {
       if (p.device.value != device || p.pass == Pass::collective) continue;
       total += (p.end - p.start).count;
-      last = std::max(last, p.end.count);
     }
     for (const auto& wait : waits)
       if (wait.device.value == device) total += (wait.end - wait.start).count;
-    EXPECT_EQ(total, last);
+    EXPECT_EQ(total, 195);
   }
+}
+
+/// The devices of a replica update one after another, as PopART's do. The other replica is no reason to wait.
+TEST(RecordedPasses, WaitForUpdatesOfOtherStages) {
+  RecordedPasses passes;
+  for (const std::int64_t step : {0, 1}) {
+    const std::int64_t t = step * 100;
+    for (const int replica : {0, 1}) {
+      const int first = 2 * replica;
+      const auto add = [&](RecordedPass row) {
+        row.replica = std::to_string(replica);
+        row.stage -= row.stage < 0 ? 0 : first;
+        row.step = step;
+        passes.events().addPass(row);
+      };
+      add(pass(first, t + 0, t + 10, Pass::forward, 0));
+      add(pass(first + 1, t + 10, t + 20, Pass::forward, 0));
+      add(pass(first + 1, t + 20, t + 40, Pass::backward, 0));
+      add(pass(first, t + 40, t + 60, Pass::backward, 0));
+      add(pass(first, t + 60, t + 70 + replica, Pass::update, -1));
+      add(pass(first + 1, t + 70 + replica, t + 85 + replica, Pass::update, -1));
+    }
+  }
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  EXPECT_TRUE(passes.write(recorder).ok());
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  std::vector<std::string> updates;
+  for (const model::Wait& wait : rowsOf<model::Wait>(profile)) {
+    if (wait.cause == WaitCause::update)
+      updates.push_back(std::to_string(wait.device.value) + ": " + std::to_string(wait.start.count) + "-" +
+                        std::to_string(wait.end.count) + " for " +
+                        std::to_string(wait.waitedForDevice.value));
+  }
+  EXPECT_EQ(updates, (std::vector<std::string>{"0: 70-85 for 1", "0: 170-185 for 1", "1: 60-70 for 0",
+                                               "1: 160-170 for 0", "2: 71-86 for 3", "2: 171-186 for 3",
+                                               "3: 60-71 for 2", "3: 160-171 for 2"}));
 }
 
 }  // namespace

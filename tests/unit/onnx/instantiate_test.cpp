@@ -61,7 +61,7 @@ TEST(Instantiate, AsksForOpenExtents) {
     g.node("Relu", {"x"}, {"y"});
   });
   EXPECT_THAT(instantiateRefusal(model),
-              HasSubstr("axis 1 of the input x has the open extent \"n2\": give it in [model.assume]"));
+              HasSubstr("axis 1 of the input x is open: give the extent in model.assume, as n2 = 128."));
   onnx::InstantiateOptions options;
   options.microBatch = 4;
   options.assumed = {{"n2", {7}}};
@@ -70,7 +70,8 @@ TEST(Instantiate, AsksForOpenExtents) {
   EXPECT_EQ(instance->graph.tensor(instance->graph.inputs[0]).type.shape, (Ints{4, 7}));
   options.assumed = {{"n2", {7}}, {"n3", {7}}};
   EXPECT_THAT(instantiateRefusal(model, options),
-              HasSubstr("[model.assume] gives n3, but neither an open extent"));
+              HasSubstr("model.assume gives n3, but neither an open extent of an input nor a value of the "
+                        "model has that name; did you mean"));
   options.assumed = {{"n2", {0}}};
   EXPECT_THAT(instantiateRefusal(model, options),
               HasSubstr("would have the extent 0; it must be at least 1"));
@@ -309,7 +310,12 @@ TEST(Instantiate, NamesLoopsAndBranchesThatDependOnData) {
     setGraph(node, "then_branch").output("x");
     setGraph(node, "else_branch").output("x");
   });
-  EXPECT_THAT(instantiateRefusal(branch), HasSubstr("If choose: its condition depends on the data"));
+  EXPECT_THAT(instantiateRefusal(branch),
+              HasSubstr("If choose: its condition depends on the data; a model on emulated devices needs it "
+                        "fixed. Give c in model.assume, as c = 1, or compute"));
+  onnx::InstantiateOptions chosen;
+  chosen.assumed = {{"c", {1}}};
+  EXPECT_TRUE(instantiate(branch, chosen).ok());
   const auto loop = makeModel(17, [](GraphMaker& g) {
     g.input("trips", Proto::INT64, {}).input("x", Proto::FLOAT, {2}).output("y");
     auto& node = g.node("Loop", {"trips", "", "x"}, {"y"}, "loop");
@@ -318,12 +324,72 @@ TEST(Instantiate, NamesLoopsAndBranchesThatDependOnData) {
     body.output("on", Proto::BOOL).output("v");
   });
   EXPECT_THAT(instantiateRefusal(loop),
-              HasSubstr("Loop loop: its trip count depends on the data: give trips in [model.assume]"));
+              HasSubstr("Loop loop: its trip count depends on the data: give trips in model.assume, as "
+                        "trips = 4, or compute the model with `pipescope infer`."));
   onnx::InstantiateOptions options;
   options.assumed = {{"trips", {2}}};
   const auto instance = instantiate(loop, options);
   ASSERT_TRUE(instance.ok()) << instance.error().message;
   EXPECT_EQ(instance->graph.inputs.size(), 1U);
+}
+
+/// All open extents are named at once, also those without a symbol, and inputs of other ranks share symbols.
+TEST(Instantiate, AsksForAllOpenExtentsAtOnce) {
+  auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 3, -2, -3}).input("u", Proto::FLOAT, {-1, 1, 1, -4}).output("y");
+    g.node("Add", {"x", "u"}, {"y"});
+  });
+  model.mutable_graph()
+      ->mutable_input(1)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(3)
+      ->clear_dim_param();
+  EXPECT_THAT(
+      instantiateRefusal(model),
+      HasSubstr("axis 2 of the input x, axis 3 of the input x, axis 3 of the input u are open: give the "
+                "extents in model.assume, as n2 = 128, n3 = 128, u_axis_3 = 128."));
+  onnx::InstantiateOptions options;
+  options.assumed = {{"n2", {7}}, {"n3", {5}}, {"u_axis_3", {5}}};
+  const auto instance = instantiate(model, options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_EQ(instance->graph.tensor(instance->graph.outputs[0]).type.shape, (Ints{1, 3, 7, 5}));
+}
+
+/// A refused node says which value may be given; a name that nothing has is refused first.
+TEST(Instantiate, SaysHowToFixShapesThatDependOnData) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {8, 2}).output("y").ints("one", {1}, {1}).ints("two", {1}, {2});
+    auto& most = g.node("ReduceMax", {"x"}, {"most"});
+    setInt(most, "keepdims", 0);
+    setInt(g.node("Cast", {"most"}, {"whole"}), "to", Proto::INT64);
+    g.node("Reshape", {"whole", "one"}, {"rows"});
+    setInt(g.node("Concat", {"rows", "two"}, {"shape"}), "axis", 0);
+    g.node("Reshape", {"x", "shape"}, {"y"}, "arrange");
+  });
+  EXPECT_THAT(instantiateRefusal(model),
+              HasSubstr("is computed while the model runs; it must be a constant of the graph: give shape in "
+                        "model.assume, as shape = [4, 128], or compute the model with `pipescope infer`"));
+  onnx::InstantiateOptions options;
+  options.assumed = {{"shapes", {8, 2}}};
+  EXPECT_THAT(instantiateRefusal(model, options), HasSubstr("gives shapes, but neither"));
+  options.assumed = {{"most", {8}}};
+  EXPECT_THAT(instantiateRefusal(model, options),
+              HasSubstr("only whole numbers and truth values can be given"));
+  for (const auto& [name, value] : std::map<std::string, Ints>{{"shape", {4, 4}}, {"whole", {8}}}) {
+    options.assumed = {{name, value}};
+    const auto instance = instantiate(model, options);
+    ASSERT_TRUE(instance.ok()) << name << instance.error().message;
+    EXPECT_EQ(instance->graph.tensor(instance->graph.outputs[0]).type.shape,
+              name == "shape" ? (Ints{4, 4}) : (Ints{8, 2}));
+  }
+  const auto found = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {8}).output("y");
+    g.node("NonZero", {"x"}, {"y"}, "find");
+  });
+  EXPECT_THAT(instantiateRefusal(found),
+              HasSubstr("which is computed while the model runs; `pipescope infer` computes such models"));
 }
 
 TEST(Instantiate, UnrollingIsBounded) {

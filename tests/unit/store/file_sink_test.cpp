@@ -230,6 +230,43 @@ TEST(FileSink, AFullDiskIsSaidOnceAndTheProfileSoFarIsKept) {
   EXPECT_EQ((*reader)->state()->reason, status.error().message);
 }
 
+/// An import, which only a whole profile is of use to, keeps what is at its path until it has written
+/// everything.
+TEST(FileSink, WhatFailsOrStopsKeepsTheOlderProfileWhereOnlyAWholeOneCounts) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  const auto create = [&] {
+    FileSinkOptions options;
+    options.writer.onlyWhole = true;
+    return FileSink::create(path, options);
+  };
+  {
+    auto sink = create();
+    ASSERT_OK(sink);
+    ASSERT_OK((*sink)->commit(makeRowSet(2, 0)));
+    EXPECT_FALSE(fs::exists(path)) << "it is not whole";
+    ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
+  }
+  const std::vector<std::string> older = readProfile(path);
+  ASSERT_FALSE(older.empty());
+  for (const bool full : {true, false}) {
+    FaultVfs faults;
+    auto sink = create();
+    ASSERT_OK(sink);
+    ASSERT_OK((*sink)->commit(makeRowSet(5, 3)));
+    faults.setDiskFull(full);
+    if (full) {
+      EXPECT_THAT((*sink)->commit(makeRowSet(4, 9)), FailsWith("no space is left on the disk"));
+      EXPECT_THAT((*sink)->finish(model::ProfileState::complete, ""),
+                  FailsWith("no space is left on the disk"));
+    }
+    sink->reset();
+    faults.setDiskFull(false);
+    EXPECT_EQ(readProfile(path), older);
+    EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
+  }
+}
+
 TEST(FileSink, ASecondWriterAndAReadOnlyFolderAreRefused) {
   const Folder folder;
   auto sink = FileSink::create(folder / "profile.pop");

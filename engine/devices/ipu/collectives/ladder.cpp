@@ -80,21 +80,42 @@ std::vector<double> Ladder::transferSeconds(const std::vector<Flow>& concurrent)
   return result;
 }
 
-std::vector<LinkInfo> Ladder::links() const {
+std::vector<LinkInfo> Ladder::linksOfRoute(int from, int to) const {
+  std::vector<LinkInfo> crossed;
+  int at = from;
+  for (const Hop hop : route(from, to)) {
+    int next = at ^ 1;
+    if (hop.way == Way::up) next = at + 2;
+    if (hop.way == Way::down) next = at - 2;
+    if (hop.way == Way::gateway) next = to / domain_ * domain_ + from % domain_;
+    if (next >= devices_) next = to;
+    const std::vector<LinkInfo> ways = linksFrom(at);
+    const auto way = std::ranges::find(ways, next, &LinkInfo::to);
+    PIPESCOPE_CHECK(way != ways.end(), "a route leads over a link that is not there");
+    crossed.push_back(*way);
+    at = next;
+  }
+  return crossed;
+}
+
+std::vector<LinkInfo> Ladder::linksFrom(int device) const {
   std::vector<LinkInfo> links;
   const auto add = [&](int from, int to, Way way, const char* name) {
     if (to < 0 || to >= devices_ || to / domain_ != from / domain_) return;
     links.push_back({from, to, std::string("IPU-Link ") + name, bytesPerSecond(way)});
   };
-  for (int device = 0; device < devices_; ++device) {
-    add(device, device ^ 1, Way::partner, "partner");
-    add(device, device + 2, Way::up, "up");
-    add(device, device - 2, Way::down, "down");
-    if (device + domain_ < devices_) {
-      for (const auto& [from, to] : {std::pair{device, device + domain_}, {device + domain_, device}})
-        links.push_back({from, to, "gateway", bytesPerSecond(Way::gateway)});
-    }
-  }
+  add(device, device ^ 1, Way::partner, "partner");
+  add(device, device + 2, Way::up, "up");
+  add(device, device - 2, Way::down, "down");
+  for (int other = device % domain_; other < devices_; other += domain_)
+    if (other != device) links.push_back({device, other, "gateway", bytesPerSecond(Way::gateway)});
+  return links;
+}
+
+std::vector<LinkInfo> Ladder::links() const {
+  std::vector<LinkInfo> links;
+  for (int device = 0; device < devices_; ++device)
+    for (const LinkInfo& link : linksFrom(device)) links.push_back(link);
   return links;
 }
 

@@ -36,10 +36,14 @@ class Ladder {
   /// The same without the fixed cost.
   std::vector<double> transferSeconds(const std::vector<Flow>& concurrent) const;
   bool oneDomain(int a, int b) const { return a / domain_ == b / domain_; }
-  /// One entry for each neighbour and direction.
+  /// The links that a route crosses, as links() has them.
+  std::vector<LinkInfo> linksOfRoute(int from, int to) const;
+  /// One entry for each neighbour and direction, and for each way through gateways.
   std::vector<LinkInfo> links() const;
 
  private:
+  std::vector<LinkInfo> linksFrom(int device) const;
+
   int devices_ = 1;
   int domain_ = 1 << 20;  ///< IPUs that links join; further ones are behind gateways
   double capacity_[kWays] = {1, 1, 1, 1, 1};

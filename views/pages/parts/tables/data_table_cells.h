@@ -7,6 +7,7 @@
 #include <QStyledItemDelegate>
 #include <algorithm>
 
+#include "profiler/base/natural_order.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/look/palette.h"
@@ -94,7 +95,7 @@ class TableHeader : public QHeaderView {
   }
 };
 
-/// Rows without a value come last, in whichever order the others are.
+/// Rows without a value come last, in whichever order the others are. Numbers within texts count by value.
 class EmptyLast : public QSortFilterProxyModel {
  public:
   using QSortFilterProxyModel::QSortFilterProxyModel;
@@ -103,6 +104,9 @@ class EmptyLast : public QSortFilterProxyModel {
   bool lessThan(const QModelIndex& left, const QModelIndex& right) const override {
     const bool hasLeft = left.data(sortRole()).isValid(), hasRight = right.data(sortRole()).isValid();
     if (hasLeft != hasRight) return (sortOrder() == Qt::AscendingOrder) == hasLeft;
+    const QVariant a = left.data(sortRole()), b = right.data(sortRole());
+    if (a.userType() == QMetaType::QString && b.userType() == QMetaType::QString)
+      return base::NaturalLess()(a.toString().toStdString(), b.toString().toStdString());
     return QSortFilterProxyModel::lessThan(left, right);
   }
 };

@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "engine/compiler/compilation.h"
+#include "engine/compiler/model_request.h"
+
+namespace pipescope::compile {
+
+/// A sentence for each option that was given and changes nothing: compiler passes that were switched off
+/// although the system does not use their results, and places off the chip for tensors that the model does
+/// not have.
+std::vector<std::string> unusedOptions(const ModelRequest& request, const Compilation& compilation);
+
+}  // namespace pipescope::compile
