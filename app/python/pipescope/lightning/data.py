@@ -4,7 +4,7 @@ import warnings
 
 import torch
 
-from .. import popdist
+from .. import instances
 from .errors import MisconfigurationException
 
 
@@ -21,7 +21,7 @@ class CardOrder(torch.utils.data.Sampler):
     def __init__(self, size, cards, batch, shuffle, seed):
         self._size, self._cards, self._batch, self._shuffle = size, cards, batch, shuffle
         self._seed, self._epoch = seed or 0, 0
-        self._own = cards // popdist.getNumInstances()
+        self._own = cards // instances.getNumInstances()
 
     def __len__(self):
         return self._size // (self._cards * self._batch) * self._own * self._batch
@@ -33,7 +33,7 @@ class CardOrder(torch.utils.data.Sampler):
         order = torch.randperm(self._size, generator=generator) if self._shuffle else torch.arange(self._size)
         whole = self._size // (self._cards * self._batch) * self._cards * self._batch
         order = order[:whole].reshape(-1, self._batch, self._cards)
-        first = popdist.getInstanceIndex() * self._own
+        first = instances.getInstanceIndex() * self._own
         return iter(order[:, :, first : first + self._own].transpose(1, 2).reshape(-1).tolist())
 
 

@@ -11,7 +11,7 @@ import os
 
 import torch
 
-from .. import popdist
+from .. import instances
 from ..aliases import is_alias
 from . import accelerators
 from .data import device_loader
@@ -97,8 +97,8 @@ def _emulated_strategy(base, own, kind, exception):
 
         # --- one process, whose tensors lie in the memory of the host ----------------------------------------
         root_device = property(lambda self: torch.device("cpu"))
-        is_global_zero = property(lambda self: popdist.getInstanceIndex() == 0)
-        global_rank = property(lambda self: popdist.getInstanceIndex())
+        is_global_zero = property(lambda self: instances.getInstanceIndex() == 0)
+        global_rank = property(lambda self: instances.getInstanceIndex())
         local_rank = node_rank = 0
         world_size = num_processes = num_nodes = 1
 

@@ -2,7 +2,7 @@
 
 import warnings
 
-from .. import popdist
+from .. import instances
 from .errors import MisconfigurationException
 
 
@@ -14,7 +14,7 @@ def _poptorch():
 
 def _own_share(devices):
     """The devices of this process among those of all instances that a launcher started."""
-    instances = popdist.getNumInstances()
+    instances = instances.getNumInstances()
     if devices % instances != 0:
         raise MisconfigurationException(
             f"devices is {devices}, which does not divide by the {instances} instances that poprun started."

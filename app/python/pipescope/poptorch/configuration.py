@@ -3,7 +3,7 @@
 import json
 import sys
 
-from .. import popdist
+from .. import instances
 from .enums import MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
 from .errors import Error
 from .multi_conv import assign_convolutions
@@ -297,7 +297,7 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
         toml.set("model.scalar_weights", list(scalars))
     toml.set("execution.mode", "training" if training else "inference")
     processes = options.Distributed.numProcesses
-    if processes > 1 and not popdist.isPopdistEnvSet():
+    if processes > 1 and not instances.isPopdistEnvSet():
         raise Error(
             f"The options name {processes} processes, but this one was started alone: start them with `pipescope "
             f"poprun --num-instances {processes} {_program()}`."

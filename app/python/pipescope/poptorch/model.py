@@ -8,7 +8,7 @@ import warnings
 import numpy
 import torch
 
-from .. import popdist
+from .. import instances
 from .._pipescope import interface
 from . import configuration, engine_options, hooks, optim, saved_model
 from .buffers import KeptBuffers, count_batches
@@ -234,7 +234,7 @@ class PoplarExecutor(Figures):
         hooks.call(hooks.before_compiling)
         name = self._options.model_name or ("training" if self._training else "inference")
         nodes = self._compile_traced(name, arguments, 1 if is_lifted else rows[0], is_lifted)
-        popdist._leave_at_exit()
+        instances.leave_at_exit()
         logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name, nodes,
                     time.perf_counter() - begun, self._program.call_seconds(0))
         self._open_device(name)
@@ -301,7 +301,7 @@ class PoplarExecutor(Figures):
         return {id(parameter): name for name, parameter in self._module.named_parameters()}
 
     def _open_device(self, name):
-        folder = self._options.profile_dir or engine_options.profile_folder() if popdist.getInstanceIndex() == 0 else None
+        folder = self._options.profile_dir or engine_options.profile_folder() if instances.getInstanceIndex() == 0 else None
         profile, self._records = "", folder is not None
         if folder is not None:
             os.makedirs(os.path.join(folder, name), exist_ok=True)
@@ -384,7 +384,7 @@ class PoplarExecutor(Figures):
 
     def _record(self, answer):
         """Record the mean of the returned losses, and the learning rate, in the profile."""
-        if not self._records or not self._training or popdist.getInstanceIndex() > 0:
+        if not self._records or not self._training or instances.getInstanceIndex() > 0:
             return
         values = {"learning_rate": self._executable.optimizer_settings["learning_rate"]}
         if len(answer["returned_losses"]):

@@ -5,8 +5,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .buffers import sizes_of
-from .decomposition_rules import rule
+from ..buffers import sizes_of
+from .rules import rule
 
 
 @rule(torch.exp2, torch.Tensor.exp2, torch.special.exp2)
