@@ -84,12 +84,12 @@ def count_ipus(stages, replicas, processes=1, takes_any=False):
     ipus = {0 if stage.ipu is None else stage.ipu for stage in stages} or {0}
     each = max(len(ipus), max(ipus) + 1)
     if each * replicas > _MOST_IPUS:
-        instances = -(-each * replicas // _MOST_IPUS)
-        while replicas % instances != 0:
-            instances += 1
+        parts = -(-each * replicas // _MOST_IPUS)
+        while replicas % parts != 0:
+            parts += 1
         raise Error(
             f"The model takes {each * replicas} IPUs, but one process has at most {_MOST_IPUS} (too many IPUs): divide "
-            f"the replicas over {instances} processes with `pipescope poprun --num-instances {instances} --num-replicas "
+            f"the replicas over {parts} processes with `pipescope poprun --num-instances {parts} --num-replicas "
             f"{replicas * processes} --ipus-per-replica {each} {_program()}`, and call popdist.poptorch.Options() "
             "instead of replicationFactor."
         )
