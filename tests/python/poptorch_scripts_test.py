@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import torch
-from pipescope import poptorch, pva, pvti
+from pipescope import aliases, poptorch, pva, pvti
 from pipescope.poptorch.log import _noted, logger
 
 SCRIPT = """
@@ -47,6 +47,17 @@ class FrontDoor(unittest.TestCase):
         made = subprocess.run([os.environ["PIPESCOPE_PROGRAM"], "run-python", "--python", sys.executable, path, "--epochs", "2"],
                               capture_output=True, text=True, check=False)
         self.assertEqual((made.returncode, made.stdout), (0, "done --epochs 2\n"), made.stderr)
+
+    def test_names_on_the_path_leave_what_is_installed(self):
+        names = os.path.join(os.path.dirname(os.path.abspath(aliases.__file__)), "names")
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "pytorch_lightning.py"), "w", encoding="utf-8") as file:
+                file.write("installed = True\n")
+            script = "import poptorch, pytorch_lightning; print(pytorch_lightning.installed, poptorch.__name__)"
+            paths = os.pathsep.join([folder, os.environ["PYTHONPATH"], names])
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                                  env={**os.environ, "PYTHONPATH": paths})
+        self.assertEqual(done.stdout, "True pipescope.poptorch\n")
 
     def test_run_python_refuses(self):
         for words, sentence in (([], "needs a script"), (["none.py"], "There is no file none.py"),

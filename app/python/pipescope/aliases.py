@@ -48,10 +48,15 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of some of the names."""
+
+    def __init__(self):
+        self.names = set()
+
     def find_spec(self, asked, path=None, target=None):
         name = asked
         top, _, rest = name.partition(".")
-        if top not in NAMES:
+        if top not in self.names:
             return None
         if top == "lightning" and (rest == "pytorch" or rest.startswith("pytorch.")):
             rest = rest[len("pytorch") :].lstrip(".")  # Lightning 2 has two names
@@ -68,15 +73,21 @@ def is_alias(name):
     return isinstance(getattr(importlib.util.find_spec(name), "loader", None), _Loader)
 
 
-def install():
-    """Let programs import the frameworks by the names above. Installed ones of these are hidden."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+def install(names=tuple(NAMES)):
+    """Let programs import the frameworks by these names. Installed ones of these are hidden."""
+    finder = next((each for each in sys.meta_path if isinstance(each, _Finder)), None)
+    if finder is None:
+        finder = _Finder()
+        sys.meta_path.insert(0, finder)
+    finder.names.update(names)
 
 
 def take_over(name):
-    """Make the module that is being imported under one of the names the one of this package. The files of `names` call it."""
-    install()
+    """Make the module that is being imported under one of the names the one of this package. The files of `names` call it.
+
+    Other names stay with what is installed under them.
+    """
+    install([name])
     sys.modules.pop(name, None)
     importlib.import_module(name)
 

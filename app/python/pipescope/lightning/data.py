@@ -44,9 +44,9 @@ def _check(loader):
         raise MisconfigurationException("The data loader has batch_size=None, but a call takes batches: give it a batch_size.")
 
 
-def _is_custom(sampler):
-    """True for a batch sampler of the user. Lightning wraps PyTorch's own, to know the numbers of the samples."""
-    return type(sampler) is not torch.utils.data.BatchSampler
+def _is_custom(loader):
+    """True for a loader with a batch sampler of the user. Such a loader has no batch size of its own."""
+    return loader.batch_size is None or type(loader.batch_sampler) is not torch.utils.data.BatchSampler
 
 
 def _check_rows(made, stage):
@@ -84,7 +84,7 @@ def device_loader(loader, trainer, options, stage="training"):
         return loader
     _check(loader)
     iterable = isinstance(loader.dataset, torch.utils.data.IterableDataset)
-    if not iterable and _is_custom(loader.batch_sampler):
+    if not iterable and _is_custom(loader):
         made = poptorch.DataLoader(options, loader.dataset, batch_sampler=loader.batch_sampler, num_workers=loader.num_workers,
                                    collate_fn=loader.collate_fn, drop_last=stage != "predict")
         _check_rows(made, stage)
