@@ -14,6 +14,8 @@ NAMES = {
     "pva": "pipescope.pva",
     "pytorch_lightning": "pipescope.lightning",
 }
+#: The folder with a file for each name, for the path of programs.
+_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names")
 # The content of these modules of the frameworks is in a module with another name here.
 _PARTS = {
     "poptorch.autocasting": "pipescope.poptorch.precision_options",
@@ -70,7 +72,8 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def is_alias(name):
     """Return True if importing this name gives a module of this package."""
-    return isinstance(getattr(importlib.util.find_spec(name), "loader", None), _Loader)
+    spec = importlib.util.find_spec(name)
+    return isinstance(getattr(spec, "loader", None), _Loader) or os.path.dirname(getattr(spec, "origin", None) or "") == _FOLDER
 
 
 def install(names=tuple(NAMES)):
@@ -94,7 +97,6 @@ def take_over(name):
 
 def install_for_children():
     """Let Python programs that this process starts find the names, too: a folder with them goes to the front of their path."""
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names")
-    package = os.path.dirname(os.path.dirname(folder))
+    package = os.path.dirname(os.path.dirname(_FOLDER))
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    os.environ["PYTHONPATH"] = os.pathsep.join([*(each for each in (folder, package) if each not in paths), *paths])
+    os.environ["PYTHONPATH"] = os.pathsep.join([*(each for each in (_FOLDER, package) if each not in paths), *paths])
