@@ -79,8 +79,6 @@ class Refusals(unittest.TestCase):
              lambda: train(3, ParallelPhasedExecution(pair.ipus(0, 2), Phase("B2").ipus(1)), 2)),
             (ValueError, "got 2 IPUs for 1 stages", lambda: Phase("B0").ipus(0, 1)),
             (ValueError, "needs its phases", SerialPhasedExecution),
-            (NotImplementedError, r"setTensorsLiveness\(OffChipAfterFwd\) is not implemented",
-             lambda: SerialPhasedExecution("B0").setTensorsLiveness(poptorch.Liveness.OffChipAfterFwd)),
         ])
 
     def test_blocks_stages_and_ipus(self):

@@ -282,11 +282,13 @@ def _use_cards(options, toml, processes):
     toml.set("execution.precision", "bfloat16" if options.card_precision == "bf16" else "float32")
 
 
-def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=(), scalars=()):
+def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=(), scalars=(),
+          anchors=None):
     """Return the configuration of a model as TOML text, and the numbers of the parameter groups that it has.
 
     `outline` is that of the traced model, `names` is {id: name} of its parameters, `frozen` and `scalars`
-    name weights that are not trained, and those without axes. Inference has no rule.
+    name weights that are not trained, and those without axes. `anchors` are tensors that are returned, too. Inference has no
+    rule.
     """
     training, nodes, groups = rule is not None, outline["nodes"], []
     toml = Toml()
@@ -329,6 +331,8 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
         check_inference(options)
         _output_mode(options, toml, "inference", "all")
     _add_stages(options, toml, blocks, stages)
+    if anchors is not None:
+        anchors.configure(toml)
     for convolutions in assign_convolutions(nodes, traced.annotations):
         toml.add("model.multi_convs", name="multi_conv", operators=[name.lstrip("/") for name in convolutions])
     return str(toml), groups

@@ -3,8 +3,10 @@
 import sys
 
 import torch
+from torch.nn.utils.stateless import functional_call
 
 from .blocks import _close_scope
+from .buffers import Watch
 from .enums import MatMulSerializationMode
 from .errors import ArgumentError, Error, caller_line
 from .log import note_once
@@ -173,7 +175,7 @@ class _Layout:
             if len(lines[-1]) > 1 and len(lines[-1]) + len(part) > self._width:
                 lines.append(" ")
             lines[-1] += part + (self._separator if number + 1 < len(parts) else "")
-        return ("\n" + " " * (depth - 1)).join(line.rstrip(" ") if line is not lines[-1] else line for line in lines) + self._close
+        return ("\n" + " " * depth).join(line.rstrip(" ") if line is not lines[-1] else line for line in lines) + self._close
 
 
 def ipu_print_tensor(tensor, title="", print_gradient=True, summarise_threshold=1000, edge_items=3, max_line_width=80,
@@ -214,15 +216,12 @@ class CPU:
 
     def __call__(self, *inputs, **kwargs):
         note_once("poptorch.CPU: emulated devices compute this part of the model themselves, with the same values.")
-        # Parameters that the model does not have are constants of it.
-        trained = [each for each in getattr(self._layer, "parameters", list)() if each.requires_grad]
-        for each in trained:
-            each.requires_grad_(False)
-        try:
+        if not isinstance(self._layer, torch.nn.Module) or Watch.current is None:
             return self._layer(*inputs, **kwargs)
-        finally:
-            for each in trained:
-                each.requires_grad_(True)
+        # Parameters that the model does not have are constants of it.
+        own = {id(each) for each in Watch.current.module.parameters()}
+        constants = {name: each.detach() for name, each in self._layer.named_parameters() if id(each) not in own}
+        return functional_call(self._layer, constants, inputs, kwargs)
 
 
 class NameScope:
