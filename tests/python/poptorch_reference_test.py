@@ -303,7 +303,7 @@ class Figures(unittest.TestCase):
             other = copy.deepcopy(module)
             made = [poptorch.optim.AdamW(each.parameters(), lr=0.02, weight_decay=0.1, bias_correction=corrects)
                     for each in (module, other)]
-            model = poptorch.trainingModel(Squares(module), None, made[0])
+            model = poptorch.trainingModel(Squares(module), options(), made[0])
             for _ in range(4):
                 model(rows)
                 made[1].zero_grad()

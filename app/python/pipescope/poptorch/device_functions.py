@@ -1,9 +1,9 @@
 """Functions of models that PyTorch lacks: loops, conditions, moving windows, products in parts, printing."""
 
+import contextlib
 import sys
 
 import torch
-from torch.nn.utils.stateless import functional_call
 
 from .blocks import _close_scope
 from .buffers import Watch
@@ -204,6 +204,21 @@ def ipu_print_tensor(tensor, title="", print_gradient=True, summarise_threshold=
     return tensor
 
 
+@contextlib.contextmanager
+def _constants_beside(model, layer):
+    """Make constants of the parameters of a layer that a model does not have, while both are traced."""
+    own = {id(each) for each in model.parameters()}
+    changed = [(each._parameters, key, value) for each in layer.modules() for key, value in each._parameters.items()
+               if value is not None and id(value) not in own]
+    for parameters, key, value in changed:
+        parameters[key] = value.data
+    try:
+        yield
+    finally:
+        for parameters, key, value in changed:
+            parameters[key] = value
+
+
 class CPU:
     """A layer or function that PopTorch runs on the host in the middle of a model.
 
@@ -218,10 +233,8 @@ class CPU:
         note_once("poptorch.CPU: emulated devices compute this part of the model themselves, with the same values.")
         if not isinstance(self._layer, torch.nn.Module) or Watch.current is None:
             return self._layer(*inputs, **kwargs)
-        # Parameters that the model does not have are constants of it.
-        own = {id(each) for each in Watch.current.module.parameters()}
-        constants = {name: each.detach() for name, each in self._layer.named_parameters() if id(each) not in own}
-        return functional_call(self._layer, constants, inputs, kwargs)
+        with _constants_beside(Watch.current.module, self._layer):
+            return self._layer(*inputs, **kwargs)
 
 
 class NameScope:
