@@ -81,6 +81,16 @@ class Refusals(unittest.TestCase):
             (ValueError, "needs its phases", SerialPhasedExecution),
         ])
 
+    def test_groups_of_replicas_with_values_of_their_own(self):
+        model = poptorch.trainingModel(torch.nn.Linear(1, 1), poptorch.Options().replicationFactor(2))
+        with self.assertRaisesRegex(poptorch.Error, "replicas of a model share its parameters.* Blocks on several IPUs"):
+            model.weight.replicaGrouping(poptorch.CommGroupType.Orthogonal, 1, poptorch.VariableRetrievalMode.OnePerGroup)
+
+    def test_inputs_have_no_gradients(self):
+        with self.assertLogs("poptorch", "WARNING") as logged:
+            poptorch.inferenceModel(torch.nn.Linear(1, 1))(torch.ones(2, 1, requires_grad=True))
+        self.assertIn("backward pass via inputs is not supported", logged.output[0])
+
     def test_blocks_stages_and_ipus(self):
         self.refused([
             (AssertionError, 'names block "B7"', lambda: train(2, PipelinedExecution("B0", "B7"), 3)),

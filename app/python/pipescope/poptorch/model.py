@@ -35,6 +35,15 @@ _COUNTS = ("optimizer/updates", "optimizer/loss_scale")
 _FACTOR = "lossScaleUpdateFactor"
 
 
+def _refuse_groups(parameter, *args, **kwargs):
+    """What PopTorch's models add to parameters: groups of replicas with values of their own."""
+    raise Error("replicaGrouping: the emulated replicas of a model share its parameters, so that none can have groups of its own. Put "
+                "the parts of a divided weight into Blocks on several IPUs instead.")
+
+
+torch.nn.Parameter.replicaGrouping = _refuse_groups
+
+
 class PoplarExecutor(Figures):
     """A module that runs on emulated IPUs. The first call traces and compiles it."""
 
@@ -240,6 +249,9 @@ class PoplarExecutor(Figures):
         self._check_updatable_buffers()
         arguments = Structure(bind_arguments(self._module, args, kwargs))
         tensors = arguments.release()
+        if any(tensor.requires_grad for tensor in tensors):
+            logger.warning("Input tensor has requires_grad=True set. This tensor will be detached because backward pass via inputs is "
+                           "not supported.")
         rows = self._micro_batch(tensors)
         tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
         self._example = [tensor.clone() if count is None else tensor[:count].clone() for tensor, count in zip(tensors, rows)]
