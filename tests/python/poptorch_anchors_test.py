@@ -99,6 +99,32 @@ class Anchors(unittest.TestCase):
         loss = model(torch.randn(4, 3), torch.randn(4, 2))
         self.assertEqual((loss.shape, model.getAnchoredTensor("all").shape), (torch.Size([]), torch.Size([8])))
 
+    def test_the_loss_scale_is_that_of_the_last_update(self):
+        class Half(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(3, 2)
+
+            def forward(self, rows):
+                return self.layer(rows).sum()
+
+        options = poptorch.Options().anchorTensor("scale", "finalLossScale", MODES.Final)
+        options.Training.setAutomaticLossScaling(True)
+        module = Half().half()
+        optimizer = poptorch.optim.Adam(module.parameters(), lr=0.0, loss_scaling=2.0)
+        model = poptorch.trainingModel(module, options, optimizer)
+        rows = torch.ones(4, 3, dtype=torch.half)
+        model.compile(rows)
+        for _ in range(3):
+            factor = optimizer.state_dict()["ipu_state"]["lossScaleUpdateFactor"]
+            model(rows)
+            self.assertEqual(model.getAnchoredTensor("scale"), 2.0 * factor)
+        loaded = optimizer.state_dict()
+        loaded["ipu_state"]["lossScaleUpdateFactor"] = torch.tensor(16.0)
+        optimizer.load_state_dict(loaded)
+        model(rows)
+        self.assertEqual(model.getAnchoredTensor("scale"), 32.0)
+
     def test_unknown_weights_and_contradictions_are_refused(self):
         with self.assertRaisesRegex(poptorch.Error, 'names the tensor "Gradient___third.bias", but .*getTensorNames'):
             trained(poptorch.Options().anchorTensor("a", "Gradient___third.bias"))

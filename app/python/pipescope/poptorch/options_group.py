@@ -91,15 +91,15 @@ class PopartOptions:
     """The settings of PopART. They are kept and printed, but there is no PopART to pass them to."""
 
     def __init__(self):
-        self._values = {"instrumentWithHardwareCycleCounter": False, "rearrangeAnchorsOnHost": False}
+        self.options = {"instrumentWithHardwareCycleCounter": False, "rearrangeAnchorsOnHost": False}
         self._is_frozen = False
 
     def __repr__(self):
-        return f"_PopartOptions({', '.join(f'{name}={value}' for name, value in self._values.items())})"
+        return f"_PopartOptions({', '.join(f'{name}={value}' for name, value in self.options.items())})"
 
     def __deepcopy__(self, memo):
         other = PopartOptions()
-        other._values = dict(self._values)
+        other.options = dict(self.options)
         return other
 
     def _accept(self, what):
@@ -111,7 +111,7 @@ class PopartOptions:
     def set(self, key, value):
         """Accept an option of PopART, which has no effect: a line of the log says so."""
         self._accept(f"option {key}")
-        self._values[key] = value
+        self.options[key] = value
         return self
 
     def setEngineOptions(self, engine_options):
