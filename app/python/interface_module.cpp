@@ -75,9 +75,10 @@ std::vector<py::tuple> describe(const std::vector<run::TensorInfo>& tensors) {
 }
 
 py::dict callExecutable(ModelExecutable& executable, EmulatedDevice& device, const std::string& name,
-                        const py::dict& inputs) {
+                        const py::dict& inputs, const std::vector<std::string>& weights) {
   run::CallRequest request;
   request.name = name;
+  request.weights = weights;
   for (const run::TensorInfo& input : executable.info().inputs) {
     if (!executable.computes()) break;
     if (!inputs.contains(input.name)) throw py::value_error("The input " + input.name + " is missing.");
@@ -92,8 +93,14 @@ py::dict callExecutable(ModelExecutable& executable, EmulatedDevice& device, con
     const std::string key = output.name;
     outputs[py::str(key)] = arrayOf(std::move(output));
   }
+  py::dict values;
+  for (run::OutputTensor& weight : result.weights) {
+    const std::string key = weight.name;
+    values[py::str(key)] = arrayOf(std::move(weight));
+  }
   py::dict answer;
   answer["outputs"] = outputs;
+  answer["weights"] = values;
   answer["losses"] = py::array(static_cast<py::ssize_t>(result.losses.size()), result.losses.data());
   answer["all_losses"] =
       py::array(static_cast<py::ssize_t>(result.allLosses.size()), result.allLosses.data());
@@ -178,7 +185,10 @@ void defineExecutable(py::module_& m) {
            py::arg("program"), py::arg("index"))
       .def_property_readonly("info", &ModelExecutable::info, py::return_value_policy::copy)
       .def("call", &callExecutable, py::arg("device"), py::arg("name"), py::arg("inputs"),
-           "Computes one call. `inputs` is {name: array}. Returns a dictionary.")
+           py::arg("weights") = std::vector<std::string>(),
+           "Computes one call. `inputs` is {name: array}. `weights` names those whose values after each "
+           "update "
+           "are returned. Returns a dictionary.")
       .def_property_readonly("weights", [](const ModelExecutable& e) { return describe(e.weights()); })
       .def("weight",
            [](const ModelExecutable& e, const std::string& name) { return copyOf(must(e.weight(name))); })

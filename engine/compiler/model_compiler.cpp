@@ -37,6 +37,20 @@ bool recomputes(const ModelRequest& request, int stages) {
 
 namespace {
 
+/// Adds the gradients of these weights to the outputs of the graph.
+base::Status returnGradients(graph::Graph& graph, const std::vector<std::string>& weights) {
+  for (const std::string& name : weights) {
+    const auto found = std::ranges::find_if(
+        graph.parameterGradients, [&](const auto& each) { return graph.tensor(each.first).name == name; });
+    if (found == graph.parameterGradients.end()) {
+      return base::badInput(fmt::format(
+          "training.returned_gradients names {}, but no trained weight is called so: leave it out.", name));
+    }
+    graph.outputs.push_back(found->second);
+  }
+  return {};
+}
+
 /// A graph on its way to a plan.
 struct StagedGraph {
   graph::Graph graph;
@@ -130,6 +144,7 @@ class ModelCompiler {
     PIPESCOPE_TRY(checkMultiConvs(staged.graph, staged.stages));
     if (training) {
       PIPESCOPE_ASSIGN(staged.graph, addGradients(staged.graph, operators, staged.root));
+      PIPESCOPE_TRY(returnGradients(staged.graph, request_.update.returnedGradients));
     }
     if (request_.float8) {
       // Validation shares the weights of training, which change. Weights off the chip are loaded in 16 bits.

@@ -48,6 +48,8 @@ struct UpdateRequest {
   numerics::SessionOptions numbers;
   std::int64_t normReplicas = 1;  ///< neighbouring replicas that share the statistics of batch norms
   bool mergeCollectives = true;   ///< see PlanOptions
+  /// Weights whose gradients of a micro-batch are outputs behind those of the model.
+  std::vector<std::string> returnedGradients;
 };
 
 /// What a backward pass computes again instead of keeping it.

@@ -58,6 +58,16 @@ void addModel(std::vector<Key>& all) {
   all.push_back(required({"model.multi_convs[].operators", KeyType::texts, "", Value(Texts()),
                           "Names of operators or layers, or patterns (*): the convolutions among them belong "
                           "to the group."}));
+  all.push_back(required(text("model.returned[].output", "",
+                              "Name of an output with an output mode of its own in calls of a program. A "
+                              "gradient of training.returned_gradients is called \"gradient of NAME\".")));
+  all.push_back(required(text("model.returned[].mode", "",
+                              "Of which micro-batches it is returned: all, the last one (final), every n-th "
+                              "(every_n), or their sum. It is copied from the devices when the other outputs "
+                              "are.",
+                              {}, {"all", "final", "sum", "every_n"})));
+  all.push_back(integer("model.returned[].period", "micro-batches", 1, 1, 1e6,
+                        "every_n: one of so many micro-batches is returned."));
   all.push_back(
       required(text("model.layers[].type", "", "Layer type: conv, maxpool, relu, flatten or linear.")));
   all.push_back(

@@ -77,6 +77,10 @@ void addTraining(std::vector<Key>& all) {
                      {"output-mode"}, {"all", "final", "sum", "every_n"}));
   all.push_back(integer("training.output_period", "micro-batches", 1, 1, 1e6,
                         "every_n: one of so many micro-batches is returned.", {"output-period"}));
+  all.push_back({"training.returned_gradients", KeyType::texts, "", Value(Texts()),
+                 "Names of weights whose gradients calls of a program return, as outputs behind those of the "
+                 "model: one of each micro-batch, before gradients are added up, and with the loss scale if "
+                 "there is one."});
   all.push_back(
       boolean("training.shuffle", true, "Draw a new order of the samples for each epoch.", {"shuffle"}));
   all.push_back(integer("training.validation_interval", "epochs", 0, 0, 1e6,

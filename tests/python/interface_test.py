@@ -57,6 +57,42 @@ class Groups(unittest.TestCase):
                 executable(more)
 
 
+class Returned(unittest.TestCase):
+    """What calls return besides the outputs of the model."""
+
+    def call(self, more, iterations, weights=()):
+        model = MODEL.replace("[training]", f'[training]\nreturned_gradients = ["scores/bias"]\ndevice_iterations = {iterations}')
+        program = interface.compile(model + more, "small")
+        device = interface.Device(program)
+        device.attach()
+        made = interface.Executable(program, 0)
+        before = made.weight("scores/bias").copy()
+        names = [name for name, _, _ in made.info.inputs]
+        samples = numpy.random.default_rng(1).normal(size=(2 * iterations, 2)).astype(numpy.float32)
+        labels = numpy.arange(2 * iterations, dtype=numpy.int32) % 2
+        return before, made.call(device, "call", dict(zip(names, (samples, labels))), list(weights))
+
+    def test_gradients_and_weights_of_each_update(self):
+        own = '[[model.returned]]\noutput = "gradient of scores/bias"\nmode = "all"\n'
+        before, answer = self.call(own, 3, ["scores/bias"])
+        after = answer["weights"]["scores/bias"]
+        self.assertEqual(after.shape, (3, 2))
+        steps = numpy.concatenate([[before], after[:-1]]) - after
+        gradients = answer["outputs"]["gradient of scores/bias"].reshape(3, 2)
+        self.assertTrue(numpy.allclose(steps, 0.5 * gradients, atol=1e-6))  # the learning rate is 0.5
+        self.assertTrue(numpy.abs(gradients).min() > 0)
+        _, last = self.call("", 3)
+        self.assertTrue(numpy.array_equal(last["outputs"]["gradient of scores/bias"], gradients[-1]))
+
+    def test_unknown_names_are_refused(self):
+        with self.assertRaisesRegex(ValueError, r"\[\[model.returned\]\] names other, but training has no output of that name"):
+            self.call('[[model.returned]]\noutput = "other"\nmode = "sum"\n', 1)
+        with self.assertRaisesRegex(ValueError, "returned_gradients names other, but no trained weight is called so"):
+            interface.compile(MODEL.replace("[training]", '[training]\nreturned_gradients = ["other"]'), "small")
+        with self.assertRaisesRegex(ValueError, 'no weight "other"'):
+            self.call("", 1, ["other"])
+
+
 class Instances(unittest.TestCase):
     """What is refused before MPI is loaded."""
 

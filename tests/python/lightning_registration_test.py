@@ -40,6 +40,13 @@ class Module(torch.nn.Module):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
+class WithMoments(Module):
+    """The same with an optimizer whose state decides about the next update."""
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=0.1)
+
+
 class Own(Module, pl.LightningModule):
     """The same for our trainer."""
 
@@ -97,6 +104,35 @@ class Registration(unittest.TestCase):
         trainer.lightning_module = Module()
         with self.assertRaisesRegex(pl.MisconfigurationException, "One optimizer is supported"):
             strategy.setup(trainer)
+
+    def test_the_state_of_the_optimizer_is_in_checkpoints(self):
+        whole, first, second = WithMoments(), WithMoments(), WithMoments()
+        fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, max_epochs=3).fit(whole, loader())
+        trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, max_epochs=2)
+        trainer.fit(first, loader())
+        saved = {"optimizer_states": [trainer.strategy.optimizer_state(each) for each in trainer.strategy.optimizers]}
+        second.load_state_dict(first.state_dict())
+        fake_lightning.Trainer("ipu", "ipu_strategy", devices=1).fit(second, loader(), saved)
+        self.assertTrue(torch.equal(second.layer.weight, whole.layer.weight))
+        other = WithMoments()
+        optimizer = other.configure_optimizers()
+        other.training_step(next(iter(loader())), 0).backward()
+        optimizer.step()
+        with self.assertRaisesRegex(pl.MisconfigurationException, "another accelerator has trained with"):
+            fake_lightning.Trainer("ipu", "ipu_strategy", devices=1).fit(
+                other, loader(), {"optimizer_states": [optimizer.state_dict()]})
+
+    def test_batch_samplers_make_the_batches(self):
+        sampler = torch.utils.data.BatchSampler(torch.utils.data.SequentialSampler(range(32)), 4, True)
+        data = loader().dataset
+        trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=2)
+        trainer.fit(Module(), torch.utils.data.DataLoader(data, batch_sampler=sampler))
+        self.assertEqual(len(trainer.losses), 4)  # 32 rows in batches of 4 for 2 replicas
+
+    def test_clipping_is_refused(self):
+        trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, gradient_clip_val=0.5)
+        with self.assertRaisesRegex(pl.MisconfigurationException, "gradient_clip_val=0.5.* poptorch.optim with max_grad_norm"):
+            trainer.fit(Module(), loader())
 
     def test_it_happens_on_import_where_lightning_is_installed(self):
         self.assertEqual(registration.register(), [] if registration.installed_package() is None else self.names)

@@ -100,7 +100,6 @@ class Changing(unittest.TestCase):
 
     def test_values_out_of_range_are_refused(self):
         options = poptorch.Options()
-        settings = poptorch.TensorLocationSettings()
         half = poptorch.OutputMode.EveryN
         refusals = [
             (ValueError, "at least 1", lambda: options.deviceIterations(0)),
@@ -109,7 +108,7 @@ class Changing(unittest.TestCase):
             (ValueError, "needs an output_return_period", lambda: options.outputMode(half)),
             (ValueError, 'as "IPU0"', lambda: options.setAvailableMemoryProportion({"0": 0.5})),
             (ValueError, "at most 1", lambda: options.setAvailableMemoryProportion({"IPU0": 1.5})),
-            (ValueError, "even number from 32 to 192", lambda: options.TensorLocations.numIOTiles(33)),
+            (ValueError, "even number between 32 and 192", lambda: options.TensorLocations.numIOTiles(33)),
             (ValueError, "consecutive groups", lambda: options.inputReplicaGrouping(2, poptorch.CommGroupType.All)),
             (ValueError, "torch.half or torch.float", lambda: options.Precision.setPartialsType(torch.int32)),
             (ValueError, "does not exist", lambda: options.Distributed.configureProcessId(2, 2)),
@@ -117,8 +116,6 @@ class Changing(unittest.TestCase):
             (TypeError, "TensorLocationSettings", lambda: options.TensorLocations.setWeightLocation(1)),
             (AttributeError, "no option devices", lambda: options.devices),
             (AttributeError, "no option devices", lambda: setattr(options, "devices", 1)),
-            (NotImplementedError, "use all tiles", lambda: settings.useIOTilesToLoad(True)),
-            (NotImplementedError, "use all tiles", lambda: settings.useIOTilesToStore(True)),
             (ValueError, "not a valid SyncPattern", lambda: options.syncPattern(7)),
         ]
         for kind, sentence, call in refusals:

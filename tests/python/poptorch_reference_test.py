@@ -1,5 +1,6 @@
 """The defaults, numbers and calls of PopTorch's options and of its executor, one after another."""
 
+import copy
 import io
 import logging
 import math
@@ -63,6 +64,17 @@ class Product(nn.Module):
 
     def forward(self, x):
         return (self.weight * x).sum()
+
+
+class Squares(nn.Module):
+    """The loss of layers alone."""
+
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, x):
+        return self.layers(x)[1]
 
 
 class Defaults(unittest.TestCase):
@@ -236,8 +248,9 @@ class Setting(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "FloatDowncastToHalf"):
             made.Precision.halfFloatCasting(poptorch.HalfFloatCastingBehavior.FloatDowncastToHalf)
         made.Precision.halfFloatCasting(poptorch.HalfFloatCastingBehavior.Default).runningStatisticsAlwaysFloat(True)
-        with self.assertRaisesRegex(NotImplementedError, "sendTensorsOffChipAfterFwd"):
+        with self.assertLogs("poptorch", "WARNING") as logged:
             ParallelPhasedExecution("B0").sendTensorsOffChipAfterFwd()
+        self.assertIn("leave it after each phase", logged.output[0])
         made.relaxOptimizerAttributesChecks()
 
 
@@ -281,8 +294,40 @@ class Figures(unittest.TestCase):
             anchored.getAnchoredTensor("other")
         with self.assertRaisesRegex(poptorch.Error, 'names the tensor "nothing"'):
             compiled(1, options().anchorTensor("a", "nothing"))
-        with self.assertRaisesRegex(NotImplementedError, "output mode of its own"):
-            poptorch.Options().anchorTensor("a", "b", poptorch.OutputMode.Sum)
+
+    def test_updates_on_the_host_are_those_of_the_devices(self):
+        torch.manual_seed(5)
+        rows = torch.randn(8, 4)
+        for corrects in (False, True):
+            module = Layers(1)
+            other = copy.deepcopy(module)
+            made = [poptorch.optim.AdamW(each.parameters(), lr=0.02, weight_decay=0.1, bias_correction=corrects)
+                    for each in (module, other)]
+            model = poptorch.trainingModel(Squares(module), options(), made[0])
+            for _ in range(4):
+                model(rows)
+                made[1].zero_grad()
+                Squares(other)(rows).backward()
+                made[1].step()
+            for mine, theirs in zip(module.parameters(), other.parameters()):
+                self.assertTrue(torch.allclose(mine, theirs, atol=1e-6))
+
+    def test_half_sums_of_gradients_choose_the_running_mean_unless_combined(self):
+        for combined, strategy in ((False, poptorch.MeanReductionStrategy.Running), (True, poptorch.MeanReductionStrategy.Post)):
+            module = Squares(Layers(1))
+            optimizer = poptorch.optim.SGD(module.parameters(), lr=0.1, accum_type=torch.half, use_combined_accum=combined)
+            model = poptorch.trainingModel(module, None, optimizer)
+            self.assertEqual(model.options.Training.meanAccumulationAndReplicationReductionStrategy, strategy)
+
+    def test_optimizers_of_own_classes_get_a_warning(self):
+        class Own(torch.optim.SGD):
+            pass
+
+        module = Squares(Layers(1))
+        with self.assertLogs("poptorch", "WARNING") as logged:
+            poptorch.trainingModel(module, None, Own(module.parameters(), lr=0.1))
+        self.assertIn("Own: Poptorch does not run Python optimizer code directly: the devices compute the update of SGD",
+                      logged.output[0])
 
     def test_the_executor_has_what_its_module_has(self):
         module = Layers(2)

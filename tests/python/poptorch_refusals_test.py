@@ -79,9 +79,17 @@ class Refusals(unittest.TestCase):
              lambda: train(3, ParallelPhasedExecution(pair.ipus(0, 2), Phase("B2").ipus(1)), 2)),
             (ValueError, "got 2 IPUs for 1 stages", lambda: Phase("B0").ipus(0, 1)),
             (ValueError, "needs its phases", SerialPhasedExecution),
-            (NotImplementedError, r"setTensorsLiveness\(OffChipAfterFwd\) is not implemented",
-             lambda: SerialPhasedExecution("B0").setTensorsLiveness(poptorch.Liveness.OffChipAfterFwd)),
         ])
+
+    def test_groups_of_replicas_with_values_of_their_own(self):
+        model = poptorch.trainingModel(torch.nn.Linear(1, 1), poptorch.Options().replicationFactor(2))
+        with self.assertRaisesRegex(poptorch.Error, "replicas of a model share its parameters.* Blocks on several IPUs"):
+            model.weight.replicaGrouping(poptorch.CommGroupType.Orthogonal, 1, poptorch.VariableRetrievalMode.OnePerGroup)
+
+    def test_inputs_have_no_gradients(self):
+        with self.assertLogs("poptorch", "WARNING") as logged:
+            poptorch.inferenceModel(torch.nn.Linear(1, 1))(torch.ones(2, 1, requires_grad=True))
+        self.assertIn("backward pass via inputs is not supported", logged.output[0])
 
     def test_blocks_stages_and_ipus(self):
         self.refused([

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import torch
-from pipescope import poptorch, pva, pvti
+from pipescope import aliases, poptorch, pva, pvti
 from pipescope.poptorch.log import _noted, logger
 
 SCRIPT = """
@@ -47,6 +47,17 @@ class FrontDoor(unittest.TestCase):
         made = subprocess.run([os.environ["PIPESCOPE_PROGRAM"], "run-python", "--python", sys.executable, path, "--epochs", "2"],
                               capture_output=True, text=True, check=False)
         self.assertEqual((made.returncode, made.stdout), (0, "done --epochs 2\n"), made.stderr)
+
+    def test_names_on_the_path_leave_what_is_installed(self):
+        names = os.path.join(os.path.dirname(os.path.abspath(aliases.__file__)), "names")
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "pytorch_lightning.py"), "w", encoding="utf-8") as file:
+                file.write("installed = True\n")
+            script = "import poptorch, pytorch_lightning; print(pytorch_lightning.installed, poptorch.__name__)"
+            paths = os.pathsep.join([folder, os.environ["PYTHONPATH"], names])
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                                  env={**os.environ, "PYTHONPATH": paths})
+        self.assertEqual(done.stdout, "True pipescope.poptorch\n")
 
     def test_run_python_refuses(self):
         for words, sentence in (([], "needs a script"), (["none.py"], "There is no file none.py"),
@@ -141,6 +152,37 @@ class Options(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "must be callable"):
             poptorch.registerPreCompileHook(2)
 
+    def test_options_of_popart_are_kept_and_frozen(self):
+        options = poptorch.Options()
+        options._Popart.set("saveInitializersToFile", "weights.onnx")
+        self.assertIn("saveInitializersToFile=weights.onnx", str(options))
+        self.assertNotEqual(str(options), str(poptorch.Options()))
+        self.assertEqual(str(poptorch.Options()), str(poptorch.Options()))
+        os.environ["POPTORCH_DEFAULT_OPTIONS"] = '{"_Popart.set": ["saveInitializersToFile", "weights.onnx"]}'
+        try:
+            self.assertEqual(str(poptorch.Options()), str(options))
+        finally:
+            del os.environ["POPTORCH_DEFAULT_OPTIONS"]
+        copy = options.clone()
+        options.checkIsFrozen()
+        poptorch.inferenceModel(torch.nn.Linear(1, 1), options)
+        for change in (options.checkIsFrozen, lambda: options._Popart.set("a", 1)):
+            with self.assertRaisesRegex(AttributeError, "Can't modify frozen"):
+                change()
+        copy._Popart.set("a", 1)
+
+    def test_options_of_instances_leave_to_the_launcher_what_it_decides(self):
+        from pipescope import popdist
+
+        options = popdist.poptorch.Options(ipus_per_replica=2)  # no launcher contradicts
+        distributed = options.Distributed
+        for name, call in (("useIpuId", lambda: options.useIpuId(1)), ("replicationFactor", lambda: options.replicationFactor(2)),
+                           ("Distributed.disable", distributed.disable),
+                           ("Distributed.setEnvVarNames", lambda: distributed.setEnvVarNames("A", "B")),
+                           ("Distributed.configureProcessId", lambda: distributed.configureProcessId(1))):
+            with self.assertRaisesRegex(RuntimeError, f"Cannot call `{name}` with popdist.poptorch.Options: .*poprun|without"):
+                call()
+
     def test_files_may_name_strategies(self):
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write("setExecutionStrategy(poptorch.ShardedExecution())\n  deviceIterations(3) # rounds\n\n# nothing\n"
@@ -163,6 +205,50 @@ class Inputs(unittest.TestCase):
         product, number = made(torch.ones(4, 3), torch.arange(6.0).reshape(6, 1), torch.ones(2))
         self.assertEqual(product.tolist(), [[3.0], [3.0], [12.0], [12.0]])
         self.assertEqual(number.tolist(), [2.0, 2.0])
+
+    def test_buffers_that_the_program_changes_need_a_copy(self):
+        class Sum(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("first", torch.ones(1))
+                self.register_buffer("second", torch.ones(1))
+
+            def forward(self, x):
+                return torch.sum(x + self.first + self.second)
+
+        model = poptorch.inferenceModel(Sum(), poptorch.Options().updatableNamedBuffers(["first"]))
+        rows = torch.ones(3)
+        self.assertEqual(model(rows), 9)
+        model.first.add_(1)
+        self.assertEqual(model(rows), 9)
+        model.copyNamedBuffersToDevice()
+        self.assertEqual(model(rows), 12)
+        model.second.add_(1)
+        model.copyNamedBuffersToDevice()
+        self.assertEqual(model(rows), 12)
+        model.copyWeightsToDevice()
+        self.assertEqual(model(rows), 15)
+        with self.assertRaisesRegex(poptorch.Error, "updatableNamedBuffers names third, but .* it has: first, second"):
+            poptorch.inferenceModel(Sum(), poptorch.Options().updatableNamedBuffers(["third"]))(rows)
+
+    def test_layers_beside_the_model_are_constants(self):
+        layer = torch.nn.Linear(3, 2)
+
+        class Beside(torch.nn.Module):
+            def forward(self, x):
+                return poptorch.CPU(layer, "layer")(x)
+
+        rows = torch.randn(4, 3)
+        self.assertTrue(torch.allclose(poptorch.inferenceModel(Beside())(rows), layer(rows), atol=1e-6))
+
+    def test_what_needs_a_compiled_model_says_so(self):
+        model = poptorch.inferenceModel(torch.nn.Linear(1, 1))
+        with self.assertRaisesRegex(AssertionError, "getTensorNames: the model is not compiled yet") as raised:
+            model.getTensorNames()
+        self.assertEqual((raised.exception.message, raised.exception.type), (str(raised.exception), "StateError"))
+        offline = poptorch.inferenceModel(torch.nn.Linear(1, 1), poptorch.Options().useOfflineIpuTarget())
+        with self.assertRaisesRegex(AssertionError, "offline device"):
+            offline(torch.ones(1, 1))
 
     def test_no_inputs_and_constants(self):
         class Constant(torch.nn.Module):

@@ -14,6 +14,8 @@ NAMES = {
     "pva": "pipescope.pva",
     "pytorch_lightning": "pipescope.lightning",
 }
+#: The folder with a file for each name, for the path of programs.
+_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names")
 # The content of these modules of the frameworks is in a module with another name here.
 _PARTS = {
     "poptorch.autocasting": "pipescope.poptorch.precision_options",
@@ -48,10 +50,15 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules of some of the names."""
+
+    def __init__(self):
+        self.names = set()
+
     def find_spec(self, asked, path=None, target=None):
         name = asked
         top, _, rest = name.partition(".")
-        if top not in NAMES:
+        if top not in self.names:
             return None
         if top == "lightning" and (rest == "pytorch" or rest.startswith("pytorch.")):
             rest = rest[len("pytorch") :].lstrip(".")  # Lightning 2 has two names
@@ -65,25 +72,31 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def is_alias(name):
     """Return True if importing this name gives a module of this package."""
-    return isinstance(getattr(importlib.util.find_spec(name), "loader", None), _Loader)
+    spec = importlib.util.find_spec(name)
+    return isinstance(getattr(spec, "loader", None), _Loader) or os.path.dirname(getattr(spec, "origin", None) or "") == _FOLDER
 
 
-def install():
-    """Let programs import the frameworks by the names above. Installed ones of these are hidden."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+def install(names=tuple(NAMES)):
+    """Let programs import the frameworks by these names. Installed ones of these are hidden."""
+    finder = next((each for each in sys.meta_path if isinstance(each, _Finder)), None)
+    if finder is None:
+        finder = _Finder()
+        sys.meta_path.insert(0, finder)
+    finder.names.update(names)
 
 
 def take_over(name):
-    """Make the module that is being imported under one of the names the one of this package. The files of `names` call it."""
-    install()
+    """Make the module that is being imported under one of the names the one of this package. The files of `names` call it.
+
+    Other names stay with what is installed under them.
+    """
+    install([name])
     sys.modules.pop(name, None)
     importlib.import_module(name)
 
 
 def install_for_children():
     """Let Python programs that this process starts find the names, too: a folder with them goes to the front of their path."""
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names")
-    package = os.path.dirname(os.path.dirname(folder))
+    package = os.path.dirname(os.path.dirname(_FOLDER))
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    os.environ["PYTHONPATH"] = os.pathsep.join([*(each for each in (folder, package) if each not in paths), *paths])
+    os.environ["PYTHONPATH"] = os.pathsep.join([*(each for each in (_FOLDER, package) if each not in paths), *paths])

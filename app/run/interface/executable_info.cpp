@@ -45,6 +45,14 @@ void addDevice(ExecutableInfo& info, const devices::LoweredDevice& lowered,
         describeMemory(memory, lowered.device, device.memory[static_cast<std::size_t>(memory.space)]));
 }
 
+/// The gradient of a weight is named after the weight.
+std::string outputName(const graph::Graph& graph, graph::TensorId id) {
+  for (const auto& [parameter, gradient] : graph.parameterGradients) {
+    if (gradient == id) return "gradient of " + graph.tensor(parameter).name;
+  }
+  return graph.tensor(id).name;
+}
+
 }  // namespace
 
 ExecutableInfo describeExecutable(const compile::CompiledExecutable& executable,
@@ -67,7 +75,7 @@ ExecutableInfo describeExecutable(const compile::CompiledExecutable& executable,
   for (const graph::TensorId id : graph.inputs)
     info.inputs.push_back({graph.tensor(id).name, graph.tensor(id).type});
   for (const graph::TensorId id : graph.outputs)
-    info.outputs.push_back({graph.tensor(id).name, graph.tensor(id).type});
+    info.outputs.push_back({outputName(graph, id), graph.tensor(id).type});
   info.hasLoss = graph.loss.has_value();
   return info;
 }

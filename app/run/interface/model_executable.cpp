@@ -8,6 +8,7 @@
 #include "app/run/interface/returned_outputs.h"
 #include "app/run/io/host_memory.h"
 #include "app/run/io/weights_file.h"
+#include "app/run/request/model_translation.h"
 #include "app/run/request/onnx_choice.h"
 #include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
@@ -61,6 +62,7 @@ Status ModelExecutable::makeSession() {
   const bool training = info().kind == model::ExecutableKind::training;
   PIPESCOPE_HOST_SPAN(span, "numerics", "prepare the model");
   PIPESCOPE_TRY(checkMemory(*program_, index_));
+  PIPESCOPE_TRY(checkReturned());
   numerics::SessionOptions options = app::inferenceOptions(c);
   std::unique_ptr<optimizers::Optimizer> optimizer;
   if (training) {
@@ -111,7 +113,7 @@ Status ModelExecutable::compute(const CallRequest& request, const base::Progress
     return badInput(fmt::format("The call has {} weight updates, but {} learning rates were given.",
                                 training ? facts.iterations : 0, request.learningRates.size()));
   }
-  ReturnedOutputs returned(facts, info());
+  ReturnedOutputs returned(facts, info(), app::ownOutputRules(program_->configuration()));
   for (std::int64_t iteration = 0; iteration < facts.iterations; ++iteration) {
     PIPESCOPE_TRY(checkCancelled(progress));
     if (!request.learningRates.empty()) {
@@ -128,9 +130,35 @@ Status ModelExecutable::compute(const CallRequest& request, const base::Progress
       return {};
     }
     returned.add(iteration, impl_->results);
+    PIPESCOPE_TRY(addWeights(request, result));
   }
   returned.finish(result);
   gatherLosses(result);
+  return {};
+}
+
+Status ModelExecutable::checkReturned() const {
+  for (const auto& [name, rule] : app::ownOutputRules(program_->configuration())) {
+    const auto isNamed = [&](const TensorInfo& output) { return output.name == name; };
+    if (!std::ranges::any_of(info().outputs, isNamed))
+      return badInput(
+          fmt::format("[[model.returned]] names {}, but {} has no output of that name.", name, info().name));
+  }
+  return {};
+}
+
+Status ModelExecutable::addWeights(const CallRequest& request, CallResult& result) const {
+  result.weights.resize(request.weights.size());
+  for (std::size_t i = 0; i < request.weights.size(); ++i) {
+    PIPESCOPE_ASSIGN(const HostTensor now, weight(request.weights[i]));
+    OutputTensor& all = result.weights[i];
+    if (all.bytes.empty()) {
+      all = {request.weights[i], now.type, {}};
+      all.type.shape.insert(all.type.shape.begin(), 0);
+    }
+    ++all.type.shape.front();
+    all.bytes.insert(all.bytes.end(), now.bytes.begin(), now.bytes.end());
+  }
   return {};
 }
 

@@ -22,6 +22,8 @@ struct CallRequest {
   std::vector<double> learningRates;
   /// End the call at the first loss that is NaN or infinite: see CallResult::diverged.
   bool stopsIfDiverged = false;
+  /// Weights whose values after each weight update are returned, by name.
+  std::vector<std::string> weights;
 };
 
 struct CallResult {
@@ -35,6 +37,8 @@ struct CallResult {
   /// What the output mode returns of each output, in the same order, joined along the first axis. A scalar
   /// output becomes a list.
   std::vector<OutputTensor> outputs;
+  /// The values of CallRequest::weights, in their order: joined along a new first axis, the weight updates.
+  std::vector<OutputTensor> weights;
   /// The iteration whose loss was not finite, if stopsIfDiverged is set. The call is then not recorded.
   std::optional<std::int64_t> diverged;
   double lossScale = 1;  ///< by which the loss was multiplied in the last update of the call
@@ -111,6 +115,9 @@ class ModelExecutable {
   base::Status compute(const CallRequest& request, const base::Progress& progress, CallResult& result);
   base::Result<model::Run> emulate(EmulatedDevice& device, const std::string& name, std::int64_t begun,
                                    std::int64_t ended) const;
+  /// Refuses [[model.returned]] of an output that the model does not have.
+  base::Status checkReturned() const;
+  base::Status addWeights(const CallRequest& request, CallResult& result) const;
   base::Status changeOptimizer(int group, const std::map<std::string, double>& changes);
   void setLearningRate(double rate);
   bool allFinite() const;

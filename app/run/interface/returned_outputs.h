@@ -1,5 +1,7 @@
 #pragma once
 // Collects what the output mode of an executable returns of a call. Used by Executable.
+#include <map>
+
 #include "app/run/interface/model_executable.h"
 #include "engine/emulate/emulated_executable.h"
 #include "engine/numerics/session.h"
@@ -8,7 +10,9 @@ namespace pipescope::run {
 
 class ReturnedOutputs {
  public:
-  ReturnedOutputs(const emulate::ExecutableFacts& facts, const ExecutableInfo& info);
+  /// `own` are the rules of outputs that do not follow that of the executable, by their names.
+  ReturnedOutputs(const emulate::ExecutableFacts& facts, const ExecutableInfo& info,
+                  const std::map<std::string, emulate::OutputRule>& own);
 
   /// The outputs of an iteration that must be kept.
   numerics::Keep keep(std::int64_t iteration) const;
@@ -17,15 +21,18 @@ class ReturnedOutputs {
   void finish(CallResult& result);
 
  private:
-  bool isSum() const { return facts_.output.mode == emulate::OutputRule::Mode::sum; }
+  static bool isSum(const emulate::OutputRule& rule) { return rule.mode == emulate::OutputRule::Mode::sum; }
+  /// True if the rule returns micro-batch `k` of an iteration, counted over all replicas.
+  bool returns(const emulate::OutputRule& rule, std::int64_t iteration, std::int64_t k) const;
   void append(std::size_t output, std::span<const std::byte> microBatch);
   void addTo(std::size_t output, std::size_t replica, std::span<const std::byte> microBatch);
 
   const emulate::ExecutableFacts& facts_;
   const ExecutableInfo& info_;
+  std::vector<emulate::OutputRule> rules_;  ///< by output
   std::vector<float> losses_, returned_;
   std::vector<std::vector<std::byte>> bytes_;  ///< by output
-  std::vector<std::vector<double>> sums_;      ///< by output, for all replicas
+  std::vector<std::vector<double>> sums_;      ///< by output, for all replicas; empty if it is no sum
 };
 
 }  // namespace pipescope::run

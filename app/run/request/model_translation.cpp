@@ -79,12 +79,11 @@ compile::TensorLocations tensorLocations(const Configuration& c) {
   return where;
 }
 
-emulate::OutputRule outputRule(const Configuration& c, const std::string& table) {
+emulate::OutputRule outputRule(const std::string& mode, std::int64_t period) {
   using Mode = emulate::OutputRule::Mode;
-  const std::string& mode = c.text(table + "output_mode");
   if (mode == "final") return {Mode::final, 1};
   if (mode == "sum") return {Mode::sum, 1};
-  if (mode == "every_n") return {Mode::everyN, c.integer(table + "output_period")};
+  if (mode == "every_n") return {Mode::everyN, period};
   return {Mode::all, 1};
 }
 
@@ -100,7 +99,9 @@ base::Result<compile::ExecutableRequest> executableRequest(const Configuration& 
   executable.deviceIterations = c.integer(table + "device_iterations");
   executable.replicas = replicaRequest(c, training);
   // Validation counts all its predictions; only calls of an executable that infers return less.
-  if (kind != model::ExecutableKind::validation) executable.output = outputRule(c, table);
+  if (kind != model::ExecutableKind::validation) {
+    executable.output = outputRule(c.text(table + "output_mode"), c.integer(table + "output_period"));
+  }
   if (!training) return executable;
   executable.microBatches = c.integer("training.gradient_accumulation");
   PIPESCOPE_ASSIGN(executable.microBatchCosts, costsOfMicroBatches(c));
@@ -135,6 +136,7 @@ base::Status addTraining(const Configuration& c, compile::ModelRequest& request)
   PIPESCOPE_ASSIGN(request.update.numbers, trainingOptions(c));
   request.update.normReplicas = c.integer("training.norm_replicas");
   request.update.mergeCollectives = c.boolean("training.merge_collectives");
+  request.update.returnedGradients = c.texts("training.returned_gradients");
   return {};
 }
 
@@ -213,6 +215,13 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   request.devices = c.integer("system.devices");
   PIPESCOPE_ASSIGN(request.scales, deviceScales(c));
   return request;
+}
+
+std::map<std::string, emulate::OutputRule> ownOutputRules(const Configuration& c) {
+  std::map<std::string, emulate::OutputRule> rules;
+  for (const config::Settings& each : c.tables("model.returned"))
+    rules[each.text("output")] = outputRule(each.text("mode"), each.integer("period"));
+  return rules;
 }
 
 }  // namespace pipescope::app

@@ -1,5 +1,7 @@
 #pragma once
 // Translates a configuration to the options of the model compiler. The table of keys explains each key.
+#include <map>
+#include <string>
 #include <vector>
 
 #include "engine/compiler/model_request.h"
@@ -21,6 +23,9 @@ compile::ReplicaRequest replicaRequest(const config::Configuration& configuratio
 
 /// One factor for each micro-batch of training (training.micro_batch_costs); empty: all are 1.
 base::Result<std::vector<double>> costsOfMicroBatches(const config::Configuration& configuration);
+
+/// The rules of [[model.returned]], by the names of outputs.
+std::map<std::string, emulate::OutputRule> ownOutputRules(const config::Configuration& configuration);
 
 /// The [[device_scale]] entries. Refuses two entries for one device.
 base::Result<std::vector<emulate::DeviceScale>> deviceScales(const config::Configuration& configuration);

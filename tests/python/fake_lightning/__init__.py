@@ -21,12 +21,14 @@ class State:
 class Trainer:
     """Fits and validates with one strategy from the registry."""
 
-    def __init__(self, accelerator, strategy, devices, max_epochs=1, accumulate_grad_batches=1, precision="32-true"):
+    def __init__(self, accelerator, strategy, devices, max_epochs=1, accumulate_grad_batches=1, precision="32-true",
+                 gradient_clip_val=None):
         kind = accelerators.AcceleratorRegistry.get(accelerator)
         self.strategy = strategies.StrategyRegistry.get(strategy) if isinstance(strategy, str) else strategy
         self.strategy.accelerator = kind
         self.strategy.parallel_devices = kind.get_parallel_devices(kind.parse_devices(devices))
         self.max_epochs, self.accumulate_grad_batches, self.precision = max_epochs, accumulate_grad_batches, precision
+        self.gradient_clip_val = gradient_clip_val
         self.state, self.lightning_module, self.losses = State(), None, []
 
     def _connect(self, model, stage):
@@ -34,10 +36,12 @@ class Trainer:
         model.trainer = self
         self.state.stage = _Stage(stage)
 
-    def fit(self, model, loader):
+    def fit(self, model, loader, checkpoint=None):
         self._connect(model, "train")
         self.strategy.optimizers = [model.configure_optimizers()]
         self.strategy.setup(self)
+        if checkpoint is not None:
+            self.strategy.load_optimizer_state_dict(checkpoint)
         loader = self.strategy.process_dataloader(loader)
         for _ in range(self.max_epochs):
             for number, batch in enumerate(loader):

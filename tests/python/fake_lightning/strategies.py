@@ -22,5 +22,12 @@ class Strategy:
         self.model = trainer.lightning_module
         self.model_to_device()
 
+    def optimizer_state(self, optimizer):
+        return optimizer.state_dict()
+
+    def load_optimizer_state_dict(self, checkpoint):
+        for optimizer, state in zip(self.optimizers, checkpoint["optimizer_states"]):
+            optimizer.load_state_dict(state)
+
     def teardown(self):
         pass

@@ -4,7 +4,7 @@ import warnings
 
 import torch
 
-from .. import popdist
+from .. import instances
 from .errors import MisconfigurationException
 
 
@@ -21,7 +21,7 @@ class CardOrder(torch.utils.data.Sampler):
     def __init__(self, size, cards, batch, shuffle, seed):
         self._size, self._cards, self._batch, self._shuffle = size, cards, batch, shuffle
         self._seed, self._epoch = seed or 0, 0
-        self._own = cards // popdist.getNumInstances()
+        self._own = cards // instances.getNumInstances()
 
     def __len__(self):
         return self._size // (self._cards * self._batch) * self._own * self._batch
@@ -33,7 +33,7 @@ class CardOrder(torch.utils.data.Sampler):
         order = torch.randperm(self._size, generator=generator) if self._shuffle else torch.arange(self._size)
         whole = self._size // (self._cards * self._batch) * self._cards * self._batch
         order = order[:whole].reshape(-1, self._batch, self._cards)
-        first = popdist.getInstanceIndex() * self._own
+        first = instances.getInstanceIndex() * self._own
         return iter(order[:, :, first : first + self._own].transpose(1, 2).reshape(-1).tolist())
 
 
@@ -44,9 +44,9 @@ def _check(loader):
         raise MisconfigurationException("The data loader has batch_size=None, but a call takes batches: give it a batch_size.")
 
 
-def _is_custom(sampler):
-    """True for a batch sampler of the user. Lightning wraps PyTorch's own, to know the numbers of the samples."""
-    return type(sampler) is not torch.utils.data.BatchSampler
+def _is_custom(loader):
+    """True for a loader with a batch sampler of the user. Such a loader has no batch size of its own."""
+    return loader.batch_size is None or type(loader.batch_sampler) is not torch.utils.data.BatchSampler
 
 
 def _check_rows(made, stage):
@@ -84,7 +84,7 @@ def device_loader(loader, trainer, options, stage="training"):
         return loader
     _check(loader)
     iterable = isinstance(loader.dataset, torch.utils.data.IterableDataset)
-    if not iterable and _is_custom(loader.batch_sampler):
+    if not iterable and _is_custom(loader):
         made = poptorch.DataLoader(options, loader.dataset, batch_sampler=loader.batch_sampler, num_workers=loader.num_workers,
                                    collate_fn=loader.collate_fn, drop_last=stage != "predict")
         _check_rows(made, stage)

@@ -11,7 +11,7 @@ import os
 
 import torch
 
-from .. import popdist
+from .. import instances
 from ..aliases import is_alias
 from . import accelerators
 from .data import device_loader
@@ -22,6 +22,7 @@ from .strategies import _NAMES
 #: The names of Lightning's package, the newer one first.
 PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
+_STATE = "pipescope"  # the key of the devices' state in the state of an optimizer
 _STAGES = {"train": "training", "sanity_check": "validation", "validate": "validation", "test": "test",
            "predict": "predict"}
 
@@ -94,11 +95,13 @@ def _emulated_strategy(base, own, kind, exception):
             super().__init__(accelerator=accelerator, checkpoint_io=checkpoint_io, precision_plugin=precision_plugin)
             self.own, self.parallel_devices, self._runner, self._view = own(**settings), None, None, None
             self._rows = {}  # by stage: the rows of a call
+            self._loaded = None  # state of the devices out of a checkpoint, until they train
+            self._kept = None  # the state that they had at the end, for checkpoints after it
 
         # --- one process, whose tensors lie in the memory of the host ----------------------------------------
         root_device = property(lambda self: torch.device("cpu"))
-        is_global_zero = property(lambda self: popdist.getInstanceIndex() == 0)
-        global_rank = property(lambda self: popdist.getInstanceIndex())
+        is_global_zero = property(lambda self: instances.getInstanceIndex() == 0)
+        global_rank = property(lambda self: instances.getInstanceIndex())
         local_rank = node_rank = 0
         world_size = num_processes = num_nodes = 1
 
@@ -125,6 +128,9 @@ def _emulated_strategy(base, own, kind, exception):
                                 "the update of the weights.")
             if len(self.optimizers) > 1:
                 raise exception("One optimizer is supported: give it several parameter groups.")
+            if getattr(trainer, "gradient_clip_val", None):
+                raise exception(f"gradient_clip_val={trainer.gradient_clip_val}: clipping gradients is not supported on "
+                                f"{kind.name.upper()}s. On IPUs an optimizer of poptorch.optim with max_grad_norm does it.")
             devices = len(self.parallel_devices) if self.parallel_devices else 1
             self._view = _View(trainer, self.own, kind, devices)
             self._runner = DeviceRunner(self._view, trainer.lightning_module)
@@ -147,6 +153,7 @@ def _emulated_strategy(base, own, kind, exception):
             with translated(exception):
                 if not self._runner.has(stage):
                     self._runner.prepare(stage, optimizer)
+                    self._give_loaded(stage)
                     self._runner.expect(stage, self._rows.get(stage))
                 return self._runner.step(stage, batch, optimizer)
 
@@ -165,6 +172,29 @@ def _emulated_strategy(base, own, kind, exception):
         def predict_step(self, batch, *args, **kwargs):
             return self._step("predict", batch)
 
+        # --- the optimizer's state lies on the devices ---------------------------------------------------------------
+        def optimizer_state(self, optimizer):
+            state, kept = super().optimizer_state(optimizer), self._state_of_devices()
+            return state if kept is None else {**state, _STATE: kept}
+
+        def _state_of_devices(self):
+            """The bytes of weights and moments; None before the devices have trained."""
+            model = self._runner.model("training") if self._runner is not None and self._runner.has("training") else None
+            return model._state() if model is not None and model.isCompiled() else self._kept
+
+        def load_optimizer_state_dict(self, checkpoint):
+            super().load_optimizer_state_dict(checkpoint)
+            states = checkpoint["optimizer_states"]
+            self._loaded = next((each[_STATE] for each in states if _STATE in each), None)
+            if self._loaded is None and any(each.get("state") for each in states):
+                raise exception("The checkpoint holds the state of an optimizer that another accelerator has trained with, which the "
+                                "devices cannot take over: pass weights only (load_from_checkpoint), or resume where it was saved.")
+
+        def _give_loaded(self, stage):
+            if stage == "training" and self._loaded is not None:
+                self._runner.model(stage).loadWhenCompiled(self._loaded)
+                self._loaded = None
+
         # --- weights are updated on the devices ------------------------------------------------------------------
         def backward(self, closure_loss, *args, **kwargs):
             return closure_loss
@@ -177,6 +207,7 @@ def _emulated_strategy(base, own, kind, exception):
 
         def teardown(self):
             if self._runner is not None:
+                self._kept = self._state_of_devices()
                 self._runner.finish()
             super().teardown()
 

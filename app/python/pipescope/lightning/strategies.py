@@ -2,7 +2,7 @@
 
 import warnings
 
-from .. import popdist
+from .. import instances
 from .errors import MisconfigurationException
 
 
@@ -14,12 +14,12 @@ def _poptorch():
 
 def _own_share(devices):
     """The devices of this process among those of all instances that a launcher started."""
-    instances = popdist.getNumInstances()
-    if devices % instances != 0:
+    count = instances.getNumInstances()
+    if devices % count != 0:
         raise MisconfigurationException(
-            f"devices is {devices}, which does not divide by the {instances} instances that poprun started."
+            f"devices is {devices}, which does not divide by the {count} instances that poprun started."
         )
-    return devices // instances
+    return devices // count
 
 
 class Strategy:

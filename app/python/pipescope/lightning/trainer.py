@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from .. import popdist
+from .. import instances
 from .._pipescope import interface
 from . import callbacks as callback_kinds
 from .accelerators import CPUAccelerator, HPUAccelerator, IPUAccelerator, device_count
@@ -170,7 +170,7 @@ class Trainer:
     @property
     def instance(self):
         """The number of this process among those of a launcher, from 0. The first one writes files."""
-        return popdist.getInstanceIndex()
+        return instances.getInstanceIndex()
 
     @property
     def checkpoint_folder(self):
@@ -470,7 +470,7 @@ class Trainer:
             )
         value = value.detach().float().mean().item() if isinstance(value, torch.Tensor) else float(value)
         if sync_dist:
-            popdist._leave_at_exit()
+            instances.leave_at_exit()
             values = interface.instance_values(value)
             value = sum(values) / len(values)
         self.callback_metrics[name] = value

@@ -76,7 +76,7 @@ class Watch:
     current = None  # while a model is traced
 
     def __init__(self, module, types, training):
-        self.training = training
+        self.module, self.training = module, training
         self._places, self._old = buffers_of(module), {}
         for name, kind in types.items():
             owner, key = self._places[name]
@@ -130,6 +130,16 @@ def widen(module, types):
     for name in types:
         owner, key = places[name]
         owner._buffers[key] = owner._buffers[key].float()
+
+
+def mark_as_written(tensor):
+    """Note that a call has written the values that a tensor of the host has now."""
+    tensor._pipescope_written = tensor._version
+
+
+def written_version(tensor):
+    """Return the version that a call has written last, or 0."""
+    return getattr(tensor, "_pipescope_written", 0)
 
 
 def count_batches(module, micro_batches):

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from .. import popdist
+from .. import instances
 from .enums import MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
 from .errors import Error
 from .multi_conv import assign_convolutions
@@ -84,12 +84,12 @@ def count_ipus(stages, replicas, processes=1, takes_any=False):
     ipus = {0 if stage.ipu is None else stage.ipu for stage in stages} or {0}
     each = max(len(ipus), max(ipus) + 1)
     if each * replicas > _MOST_IPUS:
-        instances = -(-each * replicas // _MOST_IPUS)
-        while replicas % instances != 0:
-            instances += 1
+        parts = -(-each * replicas // _MOST_IPUS)
+        while replicas % parts != 0:
+            parts += 1
         raise Error(
             f"The model takes {each * replicas} IPUs, but one process has at most {_MOST_IPUS} (too many IPUs): divide "
-            f"the replicas over {instances} processes with `pipescope poprun --num-instances {instances} --num-replicas "
+            f"the replicas over {parts} processes with `pipescope poprun --num-instances {parts} --num-replicas "
             f"{replicas * processes} --ipus-per-replica {each} {_program()}`, and call popdist.poptorch.Options() "
             "instead of replicationFactor."
         )
@@ -282,11 +282,13 @@ def _use_cards(options, toml, processes):
     toml.set("execution.precision", "bfloat16" if options.card_precision == "bf16" else "float32")
 
 
-def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=(), scalars=()):
+def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=(), scalars=(),
+          anchors=None):
     """Return the configuration of a model as TOML text, and the numbers of the parameter groups that it has.
 
     `outline` is that of the traced model, `names` is {id: name} of its parameters, `frozen` and `scalars`
-    name weights that are not trained, and those without axes. Inference has no rule.
+    name weights that are not trained, and those without axes. `anchors` are tensors that are returned, too. Inference has no
+    rule.
     """
     training, nodes, groups = rule is not None, outline["nodes"], []
     toml = Toml()
@@ -297,7 +299,7 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
         toml.set("model.scalar_weights", list(scalars))
     toml.set("execution.mode", "training" if training else "inference")
     processes = options.Distributed.numProcesses
-    if processes > 1 and not popdist.isPopdistEnvSet():
+    if processes > 1 and not instances.isPopdistEnvSet():
         raise Error(
             f"The options name {processes} processes, but this one was started alone: start them with `pipescope "
             f"poprun --num-instances {processes} {_program()}`."
@@ -329,6 +331,8 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
         check_inference(options)
         _output_mode(options, toml, "inference", "all")
     _add_stages(options, toml, blocks, stages)
+    if anchors is not None:
+        anchors.configure(toml)
     for convolutions in assign_convolutions(nodes, traced.annotations):
         toml.add("model.multi_convs", name="multi_conv", operators=[name.lstrip("/") for name in convolutions])
     return str(toml), groups

@@ -1,10 +1,12 @@
 """Functions of models that PyTorch lacks: loops, conditions, moving windows, products in parts, printing."""
 
+import contextlib
 import sys
 
 import torch
 
 from .blocks import _close_scope
+from .buffers import Watch
 from .enums import MatMulSerializationMode
 from .errors import ArgumentError, Error, caller_line
 from .log import note_once
@@ -173,7 +175,7 @@ class _Layout:
             if len(lines[-1]) > 1 and len(lines[-1]) + len(part) > self._width:
                 lines.append(" ")
             lines[-1] += part + (self._separator if number + 1 < len(parts) else "")
-        return ("\n" + " " * (depth - 1)).join(line.rstrip(" ") if line is not lines[-1] else line for line in lines) + self._close
+        return ("\n" + " " * depth).join(line.rstrip(" ") if line is not lines[-1] else line for line in lines) + self._close
 
 
 def ipu_print_tensor(tensor, title="", print_gradient=True, summarise_threshold=1000, edge_items=3, max_line_width=80,
@@ -202,6 +204,21 @@ def ipu_print_tensor(tensor, title="", print_gradient=True, summarise_threshold=
     return tensor
 
 
+@contextlib.contextmanager
+def _constants_beside(model, layer):
+    """Make constants of the parameters of a layer that a model does not have, while both are traced."""
+    own = {id(each) for each in model.parameters()}
+    changed = [(each._parameters, key, value) for each in layer.modules() for key, value in each._parameters.items()
+               if value is not None and id(value) not in own]
+    for parameters, key, value in changed:
+        parameters[key] = value.data
+    try:
+        yield
+    finally:
+        for parameters, key, value in changed:
+            parameters[key] = value
+
+
 class CPU:
     """A layer or function that PopTorch runs on the host in the middle of a model.
 
@@ -214,15 +231,10 @@ class CPU:
 
     def __call__(self, *inputs, **kwargs):
         note_once("poptorch.CPU: emulated devices compute this part of the model themselves, with the same values.")
-        # Parameters that the model does not have are constants of it.
-        trained = [each for each in getattr(self._layer, "parameters", list)() if each.requires_grad]
-        for each in trained:
-            each.requires_grad_(False)
-        try:
+        if not isinstance(self._layer, torch.nn.Module) or Watch.current is None:
             return self._layer(*inputs, **kwargs)
-        finally:
-            for each in trained:
-                each.requires_grad_(True)
+        with _constants_beside(Watch.current.module, self._layer):
+            return self._layer(*inputs, **kwargs)
 
 
 class NameScope:

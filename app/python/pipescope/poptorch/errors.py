@@ -9,9 +9,34 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 class Error(RuntimeError):
     """A model, an option or a call was refused. The text says what, where, and what to do."""
 
+    @property
+    def message(self):
+        """The text."""
+        return str(self)
+
+    @property
+    def type(self):
+        """The name of the component, which is that of the class."""
+        return self.__class__.__name__
+
+    @property
+    def location(self):
+        """The place in the user's code, which is part of the text where one is known."""
+        return ""
+
+
+class OptionError(ValueError, AssertionError):
+    """An option got a value that it cannot have."""
+
+
+class StateError(Error, AssertionError):
+    """A model was asked for what it has only after it was compiled or called."""
+
 
 class RecoverableError(Error):
     """An error of a machine, after which it can be used again. Emulated devices raise none."""
+
+    recovery_action = "NONE"
 
 
 class UnrecoverableError(Error):

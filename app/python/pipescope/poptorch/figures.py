@@ -5,7 +5,7 @@ import os
 import tempfile
 
 from .._pipescope import interface, openReport
-from .errors import Error
+from .errors import Error, StateError
 
 _HOST_IN, _HOST_OUT = 5, 6  # numbers of passes in profiles
 
@@ -40,7 +40,7 @@ class Figures:
     def _must_have_run(self, what):
         self._must_be_compiled(what)
         if self._last is None:
-            raise Error(f"{what}: the model has not been called yet.")
+            raise StateError(f"{what}: the model has not been called yet.")
 
     def getLatency(self):
         """Return the shortest, longest and mean time of the last call in seconds, which are equal on emulated devices."""
@@ -65,7 +65,10 @@ class Figures:
         return datetime.timedelta(seconds=self._compilation_seconds)
 
     def getTensorNames(self):
-        """Return the names of all tensors that the operators of the compiled model make."""
+        """Return the names of all tensors that the operators of the compiled model make.
+
+        In training there are gradients (Gradient___NAME) and weights after an update (UpdatedVar___NAME), too.
+        """
         self._must_be_compiled("getTensorNames")
         return list(self._tensor_names)
 
@@ -76,12 +79,6 @@ class Figures:
             known = ", ".join(self._options.anchored_tensors) or "none"
             raise Error(f'getAnchoredTensor: there is no tensor "{short_name}"; anchored are: {known}.')
         return self._anchors[short_name]
-
-    def _check_anchors(self):
-        for short, long in self._options.anchored_tensors.items():
-            if long not in self._tensor_names:
-                raise Error(f'anchorTensor: {short} names the tensor "{long}", but the model has none of that name: take one of '
-                            "getTensorNames().")
 
     def getPerfCounters(self):
         """Return when the devices copied tensors in a call: seconds from its beginning, as lists by tensor and micro-batch.

@@ -1,5 +1,7 @@
 """options.TensorLocations: which tensors lie in the memory of the chip."""
 
+from .errors import OptionError
+from .log import note_once
 from .options_group import OptionsGroup
 
 
@@ -30,16 +32,18 @@ class TensorLocationSettings:
         return self
 
     def useIOTilesToLoad(self, use=True):
-        """Refused if True: loads always use all tiles."""
-        return self._refuse_io_tiles("useIOTilesToLoad", use)
+        """Load through the tiles that numIOTiles reserves. Without any, loads use all tiles."""
+        return self._use_io_tiles("useIOTilesToLoad", use)
 
     def useIOTilesToStore(self, use=True):
-        """Refused if True: stores always use all tiles."""
-        return self._refuse_io_tiles("useIOTilesToStore", use)
+        """Store through the tiles that numIOTiles reserves. Without any, stores use all tiles."""
+        return self._use_io_tiles("useIOTilesToStore", use)
 
-    def _refuse_io_tiles(self, name, use):
+    def _use_io_tiles(self, name, use):
         if use:
-            raise NotImplementedError(f"{name}(True) is not implemented: loads and stores use all tiles.")
+            note_once(f"{name} has no effect on emulated devices, whose loads and stores of weights and states use all tiles: their "
+                      "times are those of that.")
+        self._values[name] = int(use)
         return self
 
 
@@ -68,5 +72,5 @@ class _TensorLocationOptions(OptionsGroup):
     def numIOTiles(self, tiles):
         """Reserve tiles of each IPU for input and output: 0, or an even number from 32 to 192."""
         if tiles != 0 and (tiles % 2 != 0 or not 32 <= tiles <= 192):
-            raise ValueError(f"numIOTiles is {tiles}, but must be 0, or an even number from 32 to 192.")
+            raise OptionError(f"numIOTiles must be an even number between 32 and 192. It is {tiles}; 0 reserves none.")
         return self._set("numIOTiles", int(tiles))

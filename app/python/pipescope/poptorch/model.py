@@ -8,13 +8,14 @@ import warnings
 import numpy
 import torch
 
-from .. import popdist
+from .. import instances
 from .._pipescope import interface
 from . import configuration, engine_options, hooks, optim, saved_model
-from .buffers import KeptBuffers, count_batches
+from .anchors import Anchors, names_of_weights
+from .buffers import KeptBuffers, count_batches, mark_as_written, written_version
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
-from .errors import CompileError, Error
+from .errors import CompileError, Error, StateError
 from .figures import Figures, with_outputs
 from .log import logger
 from .options import Options
@@ -30,6 +31,17 @@ _ABSENT = {
 
 #: What a state holds beside tensors of the optimizer.
 _COUNTS = ("optimizer/updates", "optimizer/loss_scale")
+#: PopTorch's name of the loss scale ÷ the first one.
+_FACTOR = "lossScaleUpdateFactor"
+
+
+def _refuse_groups(parameter, *args, **kwargs):
+    """What PopTorch's models add to parameters: groups of replicas with values of their own."""
+    raise Error("replicaGrouping: the emulated replicas of a model share its parameters, so that none can have groups of its own. Put "
+                "the parts of a divided weight into Blocks on several IPUs instead.")
+
+
+torch.nn.Parameter.replicaGrouping = _refuse_groups
 
 
 class PoplarExecutor(Figures):
@@ -47,7 +59,8 @@ class PoplarExecutor(Figures):
         self._options._freeze()
         self._optimizer = optimizer
         self._rule = optim.settings_of(optimizer) if training else None
-        if training and optim.accumulator_of(optimizer) == "float16":
+        optim.warn_if_derived(optimizer)
+        if training and optim.accumulator_of(optimizer) == "float16" and not getattr(optimizer, "use_combined_accum", False):
             self._options.Training._useRunningMean()
         self._follow(optimizer)
         self._program = self._executable = self._device = self._traced = None
@@ -55,6 +68,7 @@ class PoplarExecutor(Figures):
         self._calls, self._counters, self._uploaded = 0, {}, None
         self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
         self._records, self._compilation_seconds = False, 0.0
+        self._anchored = Anchors(self._options)
 
     # --- what a torch module has ---------------------------------------------------------------------------
     @property
@@ -114,7 +128,8 @@ class PoplarExecutor(Figures):
         """Attach a compiled model to its devices."""
         self._must_be_compiled("attachToDevice")
         if ConnectionType(self._options.connection_type) == ConnectionType.Never:
-            raise Error("The connection type is Never, so the model is compiled only: it cannot attach to devices.")
+            raise StateError("The connection type is Never, so the model is compiled only: it cannot attach to devices (Trying to run "
+                             "a model on an offline device).")
         self._device.attach()
 
     def detachFromDevice(self):
@@ -137,7 +152,7 @@ class PoplarExecutor(Figures):
 
     def _must_be_compiled(self, what):
         if not self.isCompiled():
-            raise Error(f"{what}: the model is not compiled yet (Model has not been compiled or has been destroyed.). Call compile() "
+            raise StateError(f"{what}: the model is not compiled yet (Model has not been compiled or has been destroyed.). Call compile() "
                         "with tensors, or the model itself.")
 
     # --- weights -------------------------------------------------------------------------------------------
@@ -158,6 +173,7 @@ class PoplarExecutor(Figures):
                 if name in self._traced.kept:
                     continue  # each call of inference brings this buffer back
                 tensor.copy_(torch.from_numpy(self._executable.weight(name)))
+                mark_as_written(tensor)
 
     def copyWeightsToDevice(self):
         """Copy the parameters of the module to the devices."""
@@ -176,17 +192,25 @@ class PoplarExecutor(Figures):
     def copyNamedBuffersToDevice(self):
         """Copy the buffers that Options.updatableNamedBuffers names to the devices."""
         self._must_be_compiled("copyNamedBuffersToDevice")
-        names = self._options.updatable_buffers
-        if not names:
+        if not self._options.updatable_buffers:
             raise Error("copyNamedBuffersToDevice: no buffers are marked: call Options.updatableNamedBuffers([…]) first (No named "
                         "buffers marked as updatable via updatableNamedBuffers option).")
+        self._send(self._options.updatable_buffers)
+
+    def _check_updatable_buffers(self):
         buffers = dict(self._module.named_buffers())
-        if unknown := [name for name in names if name not in buffers]:
-            raise Error(f"copyNamedBuffersToDevice: the model has no buffer {unknown[0]}.")
-        self._send(names)
+        for name in self._options.updatable_buffers:
+            if name not in buffers:
+                raise Error(f"Options.updatableNamedBuffers names {name}, but the model has no buffer of that name; it has: "
+                            f"{', '.join(buffers) or 'none'}.")
 
     def _versions(self):
-        return [(id(tensor), tensor._version) for tensor in self._host_tensors().values()]
+        """What changes when inference must take over weights anew: parameters of any origin, and buffers that a call wrote.
+
+        As in PopTorch, a buffer that the program itself has changed needs copyNamedBuffersToDevice or copyWeightsToDevice.
+        """
+        return [*((id(each), each._version) for each in self._module.parameters()),
+                *((id(each), written_version(each)) for each in self._module.buffers())]
 
     # --- compiling -----------------------------------------------------------------------------------------
     def _micro_batch(self, tensors):
@@ -222,8 +246,12 @@ class PoplarExecutor(Figures):
         """Trace and compile the model with the tensors of a call, without running it."""
         if self.isCompiled():
             raise Error("The model is compiled already: make a new one from the module to compile it again.")
+        self._check_updatable_buffers()
         arguments = Structure(bind_arguments(self._module, args, kwargs))
         tensors = arguments.release()
+        if any(tensor.requires_grad for tensor in tensors):
+            logger.warning("Input tensor has requires_grad=True set. This tensor will be detached because backward pass via inputs is "
+                           "not supported.")
         rows = self._micro_batch(tensors)
         tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
         self._example = [tensor.clone() if count is None else tensor[:count].clone() for tensor, count in zip(tensors, rows)]
@@ -234,7 +262,7 @@ class PoplarExecutor(Figures):
         hooks.call(hooks.before_compiling)
         name = self._options.model_name or ("training" if self._training else "inference")
         nodes = self._compile_traced(name, arguments, 1 if is_lifted else rows[0], is_lifted)
-        popdist._leave_at_exit()
+        instances.leave_at_exit()
         logger.info("%s: %d operators traced and compiled in %.2f s; a call takes %.6f s on the devices", name, nodes,
                     time.perf_counter() - begun, self._program.call_seconds(0))
         self._open_device(name)
@@ -280,19 +308,23 @@ class PoplarExecutor(Figures):
     def _configuration(self, name, rows):
         """Return the configuration of the traced model (TOML), its outline, and the ONNX model."""
         outline = interface.outline(self._traced.onnx, name)
-        self._tensor_names = outline["tensors"]
-        self._check_anchors()
-        anchors = [each for each in self._options.anchored_tensors.values() if each not in outline["outputs"]]
-        onnx = with_outputs(self._traced.onnx, anchors)
+        frozen = self._frozen() if self._training else ()
+        trained = [each for each, _ in self._module.named_parameters()
+                   if self._training and each in outline["weights"] and each not in frozen]
+        self._tensor_names = [*outline["tensors"], *names_of_weights(trained)]
+        loss = outline["outputs"][self._traced.loss] if self._training else None
+        self._anchored.check(outline["tensors"], trained, outline["outputs"], loss)
+        onnx = with_outputs(self._traced.onnx, [each for each in self._anchored.graph_tensors() if each not in outline["outputs"]])
         self._outputs = outline["outputs"][: len(outline["outputs"]) - self._traced.count_of_states(self._training)]
         self._accumulator = optim.accumulator_of(self._optimizer)
-        self._scales_loss = float(getattr(self._optimizer, "loss_scaling", 1.0)) != 1.0 or \
-            self._options.Training.automatic_loss_scaling
+        self._first_loss_scale = float(getattr(self._optimizer, "loss_scaling", 1.0))
+        self._scales_loss = self._first_loss_scale != 1.0 or self._options.Training.automatic_loss_scaling
         toml, self._compiled_groups = configuration.build(
             self._options, self._traced, outline, rows, self._rule, self._optimizer,
-            self._names_of_parameters(), self._frozen() if self._training else (),
+            self._names_of_parameters(), frozen,
             [name for name, value in self._host_tensors().items()
              if value.dim() == 0 and (isinstance(value, torch.nn.Parameter) or name in self._traced.buffers)],
+            self._anchored,
         )
         return toml, outline, onnx
 
@@ -301,7 +333,7 @@ class PoplarExecutor(Figures):
         return {id(parameter): name for name, parameter in self._module.named_parameters()}
 
     def _open_device(self, name):
-        folder = self._options.profile_dir or engine_options.profile_folder() if popdist.getInstanceIndex() == 0 else None
+        folder = self._options.profile_dir or engine_options.profile_folder() if instances.getInstanceIndex() == 0 else None
         profile, self._records = "", folder is not None
         if folder is not None:
             os.makedirs(os.path.join(folder, name), exist_ok=True)
@@ -347,14 +379,13 @@ class PoplarExecutor(Figures):
             arrays[self._traced.inputs[-1]] = numpy.zeros(self._blocks * self._traced.tied_rows, numpy.float32)
         self._calls += 1
         try:
-            answer = self._executable.call(self._device, f"call {self._calls}", arrays)
+            answer = self._executable.call(self._device, f"call {self._calls}", arrays, self._anchored.watched_weights())
         except RuntimeError as error:
             raise Error(str(error)) from error
         self._last = {name: answer[name] for name in ("emulated_seconds", "emulated_ticks")}
         if self._options.log_cycle_count:
             logger.info("call %d took %d cycles", self._calls, self._last["emulated_ticks"])
-        self._anchors = {short: torch.from_numpy(answer["outputs"][long])
-                         for short, long in self._options.anchored_tensors.items()}
+        self._anchors = self._anchored.values(answer)
         self._record(answer)
         if self._training:
             self.copyWeightsToHost()
@@ -384,7 +415,7 @@ class PoplarExecutor(Figures):
 
     def _record(self, answer):
         """Record the mean of the returned losses, and the learning rate, in the profile."""
-        if not self._records or not self._training or popdist.getInstanceIndex() > 0:
+        if not self._records or not self._training or instances.getInstanceIndex() > 0:
             return
         values = {"learning_rate": self._executable.optimizer_settings["learning_rate"]}
         if len(answer["returned_losses"]):
@@ -423,6 +454,7 @@ class PoplarExecutor(Figures):
         for tensor, place in [*targets, *((here[name], place) for name, place in self._traced.kept.items())]:
             if tensor.numel() == outputs[place].numel():
                 tensor.copy_(outputs[place].reshape(tensor.shape))
+                mark_as_written(tensor)
 
     # --- optimizer, files, figures -------------------------------------------------------------------------
     def setOptimizer(self, optimizer):
@@ -433,6 +465,8 @@ class PoplarExecutor(Figures):
         if self.isCompiled() and optim.accumulator_of(optimizer) != self._accumulator:
             raise ValueError(f"accum_type was {self._accumulator} when the model was compiled and cannot become "
                              f"{optim.accumulator_of(optimizer)}: make a new model.")
+        if type(optimizer) is not type(self._optimizer):
+            optim.warn_if_derived(optimizer)
         if rule.name != self._rule.name:
             raise Error(f"The optimizer was {self._rule.name} and cannot become {rule.name}: make a new model.")
         if self.isCompiled():
@@ -451,7 +485,10 @@ class PoplarExecutor(Figures):
             return None
         weights = {name for name, _, _ in self._executable.weights}
         content = saved_model.tensors_of(self._state(), weights)
-        return {name: tensor for name, tensor in content.items() if name not in _COUNTS}
+        state = {name: tensor for name, tensor in content.items() if name not in _COUNTS}
+        if self._options.Training.automatic_loss_scaling:
+            state[_FACTOR] = torch.tensor(self._executable.loss_scale / self._first_loss_scale)
+        return state
 
     def _settings(self):
         """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
@@ -463,7 +500,10 @@ class PoplarExecutor(Figures):
         """Load the state that the optimizer got by load_state_dict()."""
         state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
         if state is not None:
+            factor = state.pop(_FACTOR, None)
             self._set_state(saved_model.with_state(state, self._state()))
+            if factor is not None and self._options.Training.automatic_loss_scaling:
+                self._executable.loss_scale = float(factor) * self._first_loss_scale
 
     def _change_rule(self, rule, optimizer):
         names = self._names_of_parameters()
@@ -492,8 +532,9 @@ class PoplarExecutor(Figures):
         saved_model.write(saved_model.file_of(path), self, self._state(), export_model)
 
     def compileAndExport(self, path, *args, export_model=None, save_rng_state=True, **kwargs):
-        """Compile the model with the tensors of a call, and save it."""
-        self.compile(*args, **kwargs)
+        """Compile the model with the tensors of a call, unless it is compiled, and save it."""
+        if not self.isCompiled():
+            self.compile(*args, **kwargs)
         self.save(path, export_model, save_rng_state)
 
     def _state(self):

@@ -6,7 +6,7 @@ import weakref
 import torch
 
 from .errors import Error
-from .log import note_once
+from .log import logger, note_once
 
 
 def _type_name(dtype, name):
@@ -87,6 +87,7 @@ class Optimizer:
     # --- state on the devices ------------------------------------------------------------------------------
     _executor = None  # weak reference to the model that trains with this optimizer
     _loaded = None  # state for the devices, until the model is compiled
+    _loaded_settings = {}  # what the state said of settings
 
     def _runs_in(self, executor):
         self._executor = weakref.ref(executor)
@@ -112,7 +113,7 @@ class Optimizer:
         "ipu_state" is {name: tensor} and "ipu_param" {name: setting}; both are None before a model is compiled.
         """
         state, executor = self._state_on_devices(), self._compiled_executor()
-        settings = {} if executor is None else executor._settings()
+        settings = self._loaded_settings if executor is None else executor._settings()
         return {**super().state_dict(), "ipu_state": state, "ipu_param": None if state is None else settings}
 
     get_state_dict = state_dict
@@ -125,6 +126,7 @@ class Optimizer:
             raise RuntimeError("Only IPU optimizer states can be loaded onto the IPU: this one has no \"ipu_state\".")
         rest = {name: value for name, value in state_dict.items() if name not in ("ipu_state", "ipu_param")}
         state, counts = state_dict["ipu_state"], state_dict.get("ipu_param") or {}
+        self._loaded_settings = dict(counts)
         held = {name: value for name, value in counts.items() if name.startswith("optimizer/")}
         self._loaded = None if state is None else {**state, **held}
         super().load_state_dict(rest)
@@ -166,6 +168,16 @@ class SGD(Optimizer, torch.optim.SGD):
         self.velocity_scaling = velocity_scaling if velocity_scaling is not None else 1.0
 
 
+def _moved_moments(state, parameter, betas):
+    """Move the moments of a parameter by its gradient, on the host. Returns them."""
+    if not state:
+        state.update(step=0, exp_avg=torch.zeros_like(parameter), exp_avg_sq=torch.zeros_like(parameter))
+    state["step"] += 1
+    state["exp_avg"].mul_(betas[0]).add_(parameter.grad, alpha=1 - betas[0])
+    state["exp_avg_sq"].mul_(betas[1]).addcmul_(parameter.grad, parameter.grad, value=1 - betas[1])
+    return state["exp_avg"], state["exp_avg_sq"]
+
+
 class Adam(Optimizer, torch.optim.Adam):
     """Adam, with L2 regularisation."""
 
@@ -189,6 +201,23 @@ class AdamW(Optimizer, torch.optim.AdamW):
                    first_order_momentum_accum_type=first_order_momentum_accum_type,
                    second_order_momentum_accum_type=second_order_momentum_accum_type)
         self.bias_correction = True if bias_correction is None else bias_correction
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """Make an update on the host. PyTorch's own always corrects the bias of the moments."""
+        if self.bias_correction:
+            return super().step(closure)
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    first, second = _moved_moments(self.state[parameter], parameter, group["betas"])
+                    parameter.mul_(1 - group["lr"] * group["weight_decay"])
+                    parameter.sub_(group["lr"] * first / (second.sqrt() + group["eps"]))
+        return loss
 
 
 class RMSprop(Optimizer, torch.optim.RMSprop):
@@ -234,12 +263,7 @@ class LAMB(Optimizer, torch.optim.Optimizer):
 
     def _update(self, parameter, group):
         state, (beta1, beta2) = self.state[parameter], group["betas"]
-        if not state:
-            state.update(step=0, exp_avg=torch.zeros_like(parameter), exp_avg_sq=torch.zeros_like(parameter))
-        state["step"] += 1
-        state["exp_avg"].mul_(beta1).add_(parameter.grad, alpha=1 - beta1)
-        state["exp_avg_sq"].mul_(beta2).addcmul_(parameter.grad, parameter.grad, value=1 - beta2)
-        first, second = state["exp_avg"], state["exp_avg_sq"]
+        first, second = _moved_moments(state, parameter, group["betas"])
         if self.bias_correction:
             first, second = first / (1 - beta1 ** state["step"]), second / (1 - beta2 ** state["step"])
         step = first / (second.sqrt() + group["eps"]) + group["weight_decay"] * parameter
@@ -292,6 +316,7 @@ def _lamb(optimizer, group):
 _FAMILIES = [
     (LAMB, "lamb", _lamb),
     (torch.optim.SGD, "sgd", _sgd),
+    (AdamW, "adamw", _adamw),
     (torch.optim.AdamW, "adamw", _adamw),
     (torch.optim.Adam, "adam", _adam),
     (torch.optim.RMSprop, "rmsprop", _rmsprop),
@@ -307,6 +332,14 @@ def _family_of(optimizer):
         f"{type(optimizer).__name__} is no optimizer of the devices: use SGD, Adam, AdamW, RMSprop or LAMB of "
         "poptorch.optim or torch.optim, or a class derived from them that keeps step() as it is."
     )
+
+
+def warn_if_derived(optimizer):
+    """Say that the devices compute the update of the family of an optimizer of a class of the user's own."""
+    if optimizer is None or type(optimizer) in {kind for kind, _, _ in _FAMILIES} | {Adam, RMSprop, SGD}:
+        return
+    logger.warning("%s: Poptorch does not run Python optimizer code directly: the devices compute the update of %s, with the settings "
+                   "of this optimizer.", type(optimizer).__name__, _family_of(optimizer)[0].__name__)
 
 
 def accumulator_of(optimizer):

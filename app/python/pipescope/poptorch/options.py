@@ -1,17 +1,19 @@
 """Options of models and data loaders, with PopTorch's names, defaults and printed form."""
 
+import copy
 import json
 import os
 
 from .enums import CommGroupType, ConnectionType, OutputMode, SyncPattern
 from .log import logger, note_once
 from .location_options import TensorLocationSettings, _TensorLocationOptions
-from .options_group import POPART, OptionsGroup
+from .options_file import ConfigFileError, call_option, load_options
+from .options_group import OptionsGroup, PopartOptions
 from .precision_options import _PrecisionOptions
 from .strategies import PipelinedExecution, _Strategy
 from .training_options import _TrainingOptions
 
-__all__ = ["Options", "TensorLocationSettings"]
+__all__ = ["ConfigFileError", "Options", "TensorLocationSettings"]
 
 
 class _DistributedOptions(OptionsGroup):
@@ -99,7 +101,7 @@ class Options(OptionsGroup):
         }
         self.__dict__.update(groups)
         self.__dict__["_groups"] = tuple(groups)
-        self.__dict__["_Popart"] = POPART
+        self._share_popart(PopartOptions())
         # Options that PopTorch does not print.
         self.__dict__["_hidden"] = {
             "input_group_size": 1,
@@ -115,6 +117,7 @@ class Options(OptionsGroup):
             "synthetic_data": False,
             "show_progress_bar": True,
             "updatable_buffers": [],
+            "anchor_modes": {},  # of anchored tensors with an output mode of their own: (mode, period)
         }
         if os.environ.get("POPDIST_OFFLINE_MODE") == "1":
             self.useOfflineIpuTarget()
@@ -185,13 +188,15 @@ class Options(OptionsGroup):
     def anchorTensor(self, short_name, long_name, output_mode=None, output_return_period=None):
         """Return a tensor of the graph from every call, too: getAnchoredTensor(short_name).
 
-        `long_name` is one of getTensorNames(). The output mode is that of the model; another one is refused.
+        `long_name` is one of getTensorNames(), such as "Gradient___fc.bias". Without an output mode of its own it has that of
+        the model.
         """
-        if output_mode is not None and (OutputMode(output_mode).value, int(output_return_period or 1)) != (
-                self.output_mode, self.output_return_period):
-            raise NotImplementedError(
-                f"anchorTensor: {short_name} cannot have an output mode of its own: choose outputMode for the whole model "
-                "first, and leave this one out, or pass the same.")
+        follows = output_mode is None or OutputMode(output_mode) == OutputMode.Default
+        every_n = not follows and OutputMode(output_mode) == OutputMode.EveryN
+        period = _positive("output_return_period", output_return_period or 1) if every_n else 1
+        own = {} if follows else {str(short_name): (OutputMode(output_mode), period)}
+        others = {name: mode for name, mode in self.anchor_modes.items() if name != str(short_name)}
+        self._hide("anchor_modes", {**others, **own})
         return self._set("anchored_tensors", {**self.anchored_tensors, str(short_name): str(long_name)})
 
     def enableSyntheticData(self, enabled):
@@ -259,19 +264,29 @@ class Options(OptionsGroup):
 
     def loadFromFile(self, path):
         """Call each line of a file on these options, such as "Training.gradientAccumulation(4)"."""
-        from .options_file import load_options
-
         load_options(self, path)
         return self
 
     # --- copies and text -----------------------------------------------------------------------------------
+    @property
+    def _execution_strategy(self):
+        """The strategy, by the name that PopTorch's own programs look at."""
+        return self._hidden["strategy"]
+
     def clone(self):
         """Return a copy that can be changed."""
         other = super()._thawed()
         for name in self._groups:
             other.__dict__[name] = getattr(self, name)._thawed()
         other.__dict__["_hidden"] = dict(self._hidden)
+        other._share_popart(copy.deepcopy(self._Popart))
         return other
+
+    def _share_popart(self, popart):
+        """Let the groups print the settings of PopART that these options have."""
+        self.__dict__["_Popart"] = popart
+        for group in (self.Precision, self.Training):
+            group._values["_popart_options"] = popart
 
     def _thawed(self):
         return self.clone()
@@ -293,7 +308,7 @@ class Options(OptionsGroup):
         # This is, character by character, how PopTorch 3.0 prints its options.
         own = "Options(, ".join(f"{k}={v!r}" for k, v in self._values.items())
         groups = ", , ".join(f"{name}={getattr(self, name)!r}" for name in self._groups)
-        return f"{own}{groups}, , _Popart={POPART!r})"
+        return f"{own}{groups}, , _Popart={self._Popart!r})"
 
     def _hide(self, name, value):
         self._set("log_dir", self.log_dir)
@@ -302,6 +317,7 @@ class Options(OptionsGroup):
 
     def _freeze(self):
         super()._freeze()
+        self._Popart._is_frozen = True
         for name in self._groups:
             getattr(self, name)._freeze()
 
@@ -309,9 +325,7 @@ class Options(OptionsGroup):
         """Set the options in POPTORCH_DEFAULT_OPTIONS, a JSON object such as {"deviceIterations": 10}."""
         text = os.environ.get("POPTORCH_DEFAULT_OPTIONS")
         if text:
-            from .options_file import call_option
-
             for name, value in json.loads(text).items():
-                call_option(self, name, [value], f"POPTORCH_DEFAULT_OPTIONS: {name}")
+                call_option(self, name, value if isinstance(value, list) else [value], f"POPTORCH_DEFAULT_OPTIONS: {name}")
         if os.environ.get("POPTORCH_CACHE_DIR"):
             self.enableExecutableCaching(os.environ["POPTORCH_CACHE_DIR"])

@@ -5,6 +5,10 @@ import ast
 from . import enums, location_options, strategies
 
 
+class ConfigFileError(ValueError):
+    """A line of a file with options cannot be understood."""
+
+
 def call_option(options, name, values, where):
     """Call the setter `name`, as "Training.gradientAccumulation", with the values."""
     target = options
@@ -14,13 +18,13 @@ def call_option(options, name, values, where):
             getattr(options._Popart, setter)(*values)
             return
         if group not in options._groups:
-            raise ValueError(f"{where}: there is no group of options {group}.")
+            raise ConfigFileError(f"{where}: there is no group of options {group}.")
         target = getattr(options, group)
     if setter in type(target)._hardware_only:
         getattr(target, setter)(*values)
         return
     if setter.startswith("_") or not callable(getattr(type(target), setter, None)):
-        raise ValueError(f"{where}: there is no option {name}.")
+        raise ConfigFileError(f"{where}: there is no option {name}.")
     getattr(target, setter)(*map(_member, values))
 
 
@@ -45,7 +49,7 @@ def _value(node, where):
     try:
         return ast.literal_eval(node)
     except ValueError:
-        raise ValueError(f"{where}: values must be numbers, texts, lists or members of enumerations.") from None
+        raise ConfigFileError(f"{where}: values must be numbers, texts, lists or members of enumerations.") from None
 
 
 def _without_comment(line):
@@ -72,7 +76,7 @@ def load_options(options, path):
             except SyntaxError:
                 call = None
             if not isinstance(call, ast.Call) or call.keywords:
-                raise ValueError(f'{where}: "{text}" is no call of an option, as deviceIterations(10).')
+                raise ConfigFileError(f'{where}: "{text}" is no call of an option, as deviceIterations(10).')
             name = ast.unparse(call.func)
             name = name[len("options.") :] if name.startswith("options.") else name
             call_option(options, name, [_value(each, where) for each in call.args], where)

@@ -48,12 +48,19 @@ class OptionsGroup:
         return accept
 
     def __setattr__(self, name, value):
+        if name == "__class__":  # libraries give a group a class of their own, derived from its one
+            object.__setattr__(self, name, value)
+            return
         if name not in self._values:
             raise AttributeError(f"{type(self).__name__} has no option {name}.")
         self._set(name, value)
 
     def _freeze(self):
         self.__dict__["_is_frozen"] = True
+
+    def checkIsFrozen(self, option=None):
+        """Raise AttributeError if the options can no longer be changed."""
+        self._check_changeable(option or "changing these")
 
     def _thawed(self):
         other = copy.copy(self)
@@ -80,30 +87,40 @@ class OptionsGroup:
         return f"{type(self).__name__}({values}, {tail})"
 
 
-class _PopartOptions:
-    """The settings of PopART that PopTorch prints. They can be read, but there is no PopART to pass them to."""
+class PopartOptions:
+    """The settings of PopART. They are kept and printed, but there is no PopART to pass them to."""
+
+    def __init__(self):
+        self.options = {"instrumentWithHardwareCycleCounter": False, "rearrangeAnchorsOnHost": False}
+        self._is_frozen = False
 
     def __repr__(self):
-        return "_PopartOptions(instrumentWithHardwareCycleCounter=False, rearrangeAnchorsOnHost=False)"
+        return f"_PopartOptions({', '.join(f'{name}={value}' for name, value in self.options.items())})"
 
     def __deepcopy__(self, memo):
-        return self
+        other = PopartOptions()
+        other.options = dict(self.options)
+        return other
+
+    def _accept(self, what):
+        if self._is_frozen:
+            raise AttributeError(f"Can't modify frozen _PopartOptions: a model or a data loader uses these options already. Change a "
+                                 f"copy from clone() instead of {what}.")
+        note_once(f"The emulated devices have no PopART, so its {what} has no effect.")
 
     def set(self, key, value):
         """Accept an option of PopART, which has no effect: a line of the log says so."""
-        note_once(f"The emulated devices have no PopART, so its option {key} has no effect.")
+        self._accept(f"option {key}")
+        self.options[key] = value
         return self
 
     def setEngineOptions(self, engine_options):
         """Accept options of Poplar. Those that ask for a profile are read from POPLAR_ENGINE_OPTIONS only."""
         for key in engine_options:
-            note_once(f"The emulated devices have no Poplar engine, so its option {key} has no effect.")
+            self._accept(f"engine option {key}")
         return self
 
     def setPatterns(self, patterns, level=2):
         """Accept patterns of PopART's compiler, which have no effect."""
-        note_once("The emulated devices have no PopART, so its patterns have no effect.")
+        self._accept("choice of patterns")
         return self
-
-
-POPART = _PopartOptions()

@@ -1,7 +1,7 @@
 """options.Precision: types of numbers."""
 
 from .enums import HalfFloatCastingBehavior
-from .options_group import POPART, OptionsGroup
+from .options_group import OptionsGroup, PopartOptions
 
 # The lists that PopTorch 3.0 prints. They matter within poptorch.autocast only, which this package refuses.
 _HALF = "addbmm addmm addmv addr baddbmm bmm at conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d"
@@ -18,6 +18,9 @@ class Policy:
         self.promote = _PROMOTED.split() if promote is None else list(promote)
         self.demote = [] if demote is None else list(demote)
 
+    def __deepcopy__(self, memo):
+        return self  # it is never changed
+
     def __repr__(self):
         return f"<poptorch.autocasting.Policy object at {hex(id(self))}>"
 
@@ -25,15 +28,19 @@ class Policy:
         return {"fp16": self.fp16, "fp32": self.fp32, "promote": self.promote, "demote": self.demote}
 
 
+#: The policy of all options that have no other one, so that equal options are printed alike.
+_DEFAULT = Policy()
+
+
 class _PrecisionOptions(OptionsGroup):
     def __init__(self):
-        policy = Policy()
+        policy = _DEFAULT
         super().__init__(
             autocast_enabled=True,
             autocast_policy=policy,
             autocast_policy_dict=policy._dict(),
             half_float_casting=HalfFloatCastingBehavior.Default,
-            _popart_options=POPART,
+            _popart_options=PopartOptions(),
         )
         self.__dict__["stochastic_rounding"] = False
         self.__dict__["running_statistics_always_float"] = True

@@ -1,6 +1,7 @@
 """Stages, phases and execution strategies."""
 
 from .enums import AutoStage, Liveness
+from .log import note_once
 
 
 class Stage:
@@ -182,18 +183,20 @@ class _PhasedStrategy(_Strategy):
         ]
 
 
+def _note_when_tensors_leave(call):
+    note_once(f"{call} has no effect on emulated devices: the tensors that TensorLocations does not keep on the chip leave it after each "
+              "phase, and memory and times are those of that.")
+
+
 class SerialPhasedExecution(_PhasedStrategy):
     """The phases take turns on one group of IPUs; streaming memory holds the tensors of the others."""
 
     key = "serial_phased"
 
     def setTensorsLiveness(self, liveness):
-        """Refused unless it is Liveness.AlwaysLive: what TensorLocations puts on the chip stays there."""
-        if Liveness(liveness) != Liveness.AlwaysLive:
-            raise NotImplementedError(
-                f"setTensorsLiveness({Liveness(liveness).name}) is not implemented: use AlwaysLive, and TensorLocations "
-                "for the kinds of tensors that leave the chip."
-            )
+        """Accept it: TensorLocations decides which kinds of tensors leave the chip, and they do so after each phase."""
+        if Liveness(liveness) not in (Liveness.AlwaysLive, Liveness.OffChipAfterEachPhase):
+            _note_when_tensors_leave(f"setTensorsLiveness({Liveness(liveness).name})")
         return self
 
 
@@ -203,8 +206,7 @@ class ParallelPhasedExecution(_PhasedStrategy):
     key = "parallel_phased"
 
     def sendTensorsOffChipAfterFwd(self, off_chip=True):
-        """Refused unless it is False: what TensorLocations puts on the chip stays there."""
+        """Accept it: TensorLocations decides which kinds of tensors leave the chip, and they do so after each phase."""
         if off_chip:
-            raise NotImplementedError("sendTensorsOffChipAfterFwd(True) is not implemented: use TensorLocations for the "
-                                      "kinds of tensors that leave the chip.")
+            _note_when_tensors_leave("sendTensorsOffChipAfterFwd(True)")
         return self

@@ -12,7 +12,7 @@ import torch
 
 from .blocks import Annotations
 from .buffers import BuffersChange, KeptBuffers, Watch, buffers_of, check_norms, sizes_of, widen
-from .decompositions import OPSET, Decomposed
+from .decomposed import OPSET, Decomposed
 from .errors import Error, user_line
 from .device_functions import PrintedTensors
 from .host_kernels import HostKernels, lacks_kernels

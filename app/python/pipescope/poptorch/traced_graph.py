@@ -4,7 +4,7 @@ import contextlib
 
 import torch
 
-from .decomposed_writing import expand_indices
+from .decomposed.writing import expand_indices
 from .functional_graph import Editor, functionalise, type_of
 from .host_kernels import HostKernels
 from .log import logger

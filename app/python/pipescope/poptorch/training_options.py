@@ -1,7 +1,7 @@
 """options.Training: how gradients are accumulated and reduced."""
 
 from .enums import MeanReductionStrategy, ReductionType
-from .options_group import POPART, OptionsGroup
+from .options_group import OptionsGroup, PopartOptions
 
 
 class _TrainingOptions(OptionsGroup):
@@ -12,7 +12,7 @@ class _TrainingOptions(OptionsGroup):
             gradient_accumulation=1,
             accumulation_and_replication_reduction_type=ReductionType.Mean,
             meanAccumulationAndReplicationReductionStrategy=MeanReductionStrategy.Post,
-            _popart_options=POPART,
+            _popart_options=PopartOptions(),
         )
         # The strategy is running with a half-precision accumulator unless the user chose one.
         self.__dict__["strategy_given"] = False

@@ -4,9 +4,9 @@ import math
 
 import torch
 
-from .buffers import sizes_of
-from .decomposition_rules import RULES, rule
-from .errors import Error, caller_line
+from ..buffers import sizes_of
+from .rules import RULES, rule
+from ..errors import Error, caller_line
 
 
 def _axes(x, dim):

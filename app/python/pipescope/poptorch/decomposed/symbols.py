@@ -3,7 +3,7 @@
 import torch
 from torch.onnx import symbolic_helper as helper
 
-from .functional_graph import type_of
+from ..functional_graph import type_of
 
 
 def _unary(name):

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from .buffers import sizes_of
-from .decomposition_rules import RULES, rule
+from ..buffers import sizes_of
+from .rules import RULES, rule
 
 
 def _like(x):

@@ -4,9 +4,9 @@ import math
 
 import torch
 
-from .buffers import sizes_of
-from .decomposition_rules import rule
-from .errors import Error, caller_line
+from ..buffers import sizes_of
+from .rules import rule
+from ..errors import Error, caller_line
 
 
 @rule(torch.unflatten, torch.Tensor.unflatten)

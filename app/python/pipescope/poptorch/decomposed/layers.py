@@ -6,10 +6,10 @@ The random numbers are drawn by the devices.
 import torch
 import torch.nn.functional as F
 
-from .buffers import Watch, sizes_of
-from .decomposition_rules import RULES, rule
-from .errors import Error, caller_line
-from .host_kernels import as_activations, convolution
+from ..buffers import Watch, sizes_of
+from .rules import RULES, rule
+from ..errors import Error, caller_line
+from ..host_kernels import as_activations, convolution
 
 # --- dropout and other random numbers ----------------------------------------------------------------------------
 

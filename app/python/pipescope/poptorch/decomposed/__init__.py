@@ -1,6 +1,6 @@
 """Replaces functions of PyTorch that its ONNX exporter refuses or exports wrongly while a model is traced.
 
-The functions in their places stand in decomposed_losses.py, decomposed_layers.py and decomposed_functions.py.
+The functions in their places stand in the other files of this folder, each under the functions that it replaces (rules.py).
 """
 
 import os
@@ -13,15 +13,15 @@ from torch.onnx.symbolic_opset9 import _convolution as convolution_of_onnx
 from torch.onnx.symbolic_opset14 import batch_norm as batch_norm_of_onnx
 from torch.overrides import TorchFunctionMode
 
-from .buffers import Watch
+from ..buffers import Watch
 
 # These register their functions.
-from . import decomposed_arithmetic, decomposed_functions, decomposed_indexing, decomposed_layers  # noqa: F401
-from . import decomposed_losses, decomposed_random, decomposed_reductions, decomposed_writing  # noqa: F401
-from .decomposition_rules import RULES
+from . import arithmetic, functions, indexing, layers, losses, random, reductions, writing  # noqa: F401
+from .rules import RULES
 from .symbols import SYMBOLS
 
 OPSET = 16  # of the exported models
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def _tracing():
@@ -147,7 +147,7 @@ class Decomposed(TorchFunctionMode):
             args, kwargs = _detached(tuple(args)), {name: _detached(value) for name, value in (kwargs or {}).items()}
         result = self._call(_replaced(func), args, kwargs or {})
         for each in self._caught[known:]:
-            if os.path.dirname(each.filename) == os.path.dirname(__file__):
+            if each.filename.startswith(_PACKAGE):
                 caller = sys._getframe(1)
                 while caller.f_code.co_filename == torch.overrides.__file__:
                     caller = caller.f_back

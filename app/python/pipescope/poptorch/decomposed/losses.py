@@ -6,8 +6,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .buffers import sizes_of
-from .decomposition_rules import RULES, rule
+from ..buffers import sizes_of
+from .rules import RULES, rule
 
 
 def _reduced(values, reduction, size_average=None, reduce=None):

@@ -2,9 +2,9 @@
 
 import torch
 
-from .buffers import sizes_of
-from .decomposition_rules import RULES, rule
-from .functional_graph import type_of
+from ..buffers import sizes_of
+from .rules import RULES, rule
+from ..functional_graph import type_of
 
 
 def _spread(values, shape):

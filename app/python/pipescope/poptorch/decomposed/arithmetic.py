@@ -5,8 +5,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .buffers import sizes_of
-from .decomposition_rules import rule
+from ..buffers import sizes_of
+from .rules import rule
 
 
 @rule(torch.exp2, torch.Tensor.exp2, torch.special.exp2)
@@ -38,6 +38,8 @@ def _scaled_sum(x, product, beta, alpha):
 
 @rule(torch.addmv, torch.Tensor.addmv)
 def _addmv(x, matrix, vector, *, beta=1, alpha=1):
+    if alpha == 0:  # the product is left out, too, and may hold anything
+        return torch.zeros_like(x) if beta == 0 else x * beta
     return _scaled_sum(x, torch.mv(matrix, vector), beta, alpha)
 
 
@@ -48,6 +50,8 @@ def _addr(x, first, second, *, beta=1, alpha=1):
 
 @rule(torch.addbmm, torch.Tensor.addbmm)
 def _addbmm(x, first, second, *, beta=1, alpha=1):
+    if alpha == 0:
+        return torch.zeros_like(x) if beta == 0 else x * beta
     return _scaled_sum(x, torch.bmm(first, second).sum(0), beta, alpha)
 
 

@@ -2,10 +2,10 @@
 
 import torch
 
-from .buffers import sizes_of
-from .decomposition_rules import rule
-from .emitted import emit
-from .errors import Error, caller_line
+from ..buffers import sizes_of
+from .rules import rule
+from ..emitted import emit
+from ..errors import Error, caller_line
 
 
 @rule(torch.roll, torch.Tensor.roll)
