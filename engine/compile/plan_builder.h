@@ -49,7 +49,9 @@ struct PlanOptions {
   bool recompute = false;
   std::int64_t microBatches = 1;           ///< above 1, training has accumulation buffers
   std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
-  bool splitBackward = false;              ///< weight gradients are a pass of their own
+  /// The forward pass writes what it keeps to its place in the ring at once, so that nothing is copied.
+  bool stashInPlace = false;
+  bool splitBackward = false;  ///< weight gradients are a pass of their own
   /// By stage, with splitBackward: how many micro-batches wait for their weight gradients at the same time.
   /// 0: their inputs stay alive from the backward pass on.
   std::vector<std::int64_t> weightEntries;

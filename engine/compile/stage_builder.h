@@ -46,6 +46,9 @@ class StageBuilder {
   /// The forward values that the recompute and backward passes read. They must be stashed.
   std::set<graph::TensorId> neededByBackward() const;
   void addStash(graph::TensorId id);
+  /// Gives the value a ring in which the pass that makes it writes it at once. A view is kept by what it is a
+  /// view of, so nothing is kept twice.
+  void keepInPlace(graph::TensorId id, std::int64_t entries);
   /// Adds the copy of a stashed tensor out of its ring, unless it was added before. `again`: for an operator
   /// that is recomputed.
   void restoreBefore(PlanTensorId tensor, Pass kind, bool again);

@@ -23,6 +23,7 @@
 #include "engine/devices/system_registry.h"
 #include "engine/ops/standard_operators.h"
 #include "engine/schedules/phases.h"
+#include "profiler/clock/ring_entries.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::compile {
@@ -287,9 +288,9 @@ class ModelCompiler {
     // stages.
     const auto count = static_cast<int>(staged.stages.size());
     const int last = count - lastStagesKeep(count);
+    const std::vector<std::int64_t> entries = clock::ringEntries(order);
     std::vector<bool> whole;
-    for (int s = 0; s < count; ++s)
-      whole.push_back(order.stashEntries[static_cast<std::size_t>(s)] > 0 || s < last);
+    for (int s = 0; s < count; ++s) whole.push_back(entries[static_cast<std::size_t>(s)] > 0 || s < last);
     PIPESCOPE_ASSIGN(staged.graph,
                      withRecompute(staged.graph, staged.stages, whole, request_.recompute.checkpoints));
     return {};
@@ -303,7 +304,8 @@ class ModelCompiler {
     options.name = model::toString(asked.kind);
     options.kind = asked.kind;
     options.microBatches = executable.facts.microBatches;
-    options.stashEntries = order.stashEntries;
+    options.stashEntries = clock::ringEntries(order);
+    options.stashInPlace = result_.system->keepsInPlace();
     options.weightEntries = order.weightEntries;
     options.splitBackward = order.splitBackward;
     options.pipes = order.pipes;

@@ -261,6 +261,9 @@ class System {
   /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise
   /// they keep the order of the model.
   virtual bool ordersForMemory() const { return false; }
+  /// Whether the values that a forward pass leaves to its backward pass stay where they are. Otherwise they
+  /// are copied into a ring and back.
+  virtual bool keepsInPlace() const { return false; }
   /// Whether the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
   virtual bool sharesCode() const { return false; }
   /// Whether the system's framework runs convolutions side by side where the model asks for it.

@@ -79,6 +79,7 @@ class GaudiSystem final : public System {
     return ticks;
   }
   std::vector<std::int64_t> linksOf(const Flow& flow) const override { return fabric_.linksOf(flow); }
+  bool keepsInPlace() const override { return true; }
   /// Cards agree over Ethernet with a message there and one back.
   Ticks syncTicks(int devices) const override {
     return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());
