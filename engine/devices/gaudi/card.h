@@ -56,6 +56,8 @@ struct Card {
   double portBytesPerSecond = 1;
   std::int64_t ports = 1;
   double collectiveEfficiency = 1, collectiveLatency = 0;
+  std::int64_t collectiveSlice =
+      1;  ///< most bytes of a card's share that a collective over boxes moves at once
 
   /// Multiply-adds per cycle for products in this type; 0: the card does not compute in it.
   std::int64_t macs(ElementType type) const;
