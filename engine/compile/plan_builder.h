@@ -70,7 +70,11 @@ struct PlanOptions {
   /// Bytes of gradients in each all-reduce, in the order in which the backward pass computes them. The last
   /// number holds for all further ones. Empty: one all-reduce for each type of number.
   std::vector<base::Bytes> gradientBuckets;
-  bool mergeCollectives = true;  ///< false: each parameter has collectives of its own
+  bool gatherByBlock = false;  ///< sharded weights are gathered for one block at a time, otherwise for a pass
+  /// Replicas that keep shares of gradients receive only these. Otherwise each receives whole sums.
+  bool reduceScatter = true;
+  bool overlapCollectives = true;  ///< see StagePlan::overlapsCollectives
+  bool mergeCollectives = true;    ///< false: each parameter has collectives of its own
 };
 
 /// `graph` has gradients (training) or is a forward graph (inference). Stages come from placeStages. A value

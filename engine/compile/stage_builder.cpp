@@ -52,13 +52,18 @@ PlanTensorId StageBuilder::add(std::string name, TensorType type, TensorUse use,
   return PlanTensorId(static_cast<std::int64_t>(plan_.tensors.size()) - 1);
 }
 
+/// A constant without a value is memory that stays on the device between calls.
+TensorUse StageBuilder::constantUse(TensorId id) const {
+  return graph_.constant(id) == nullptr ? TensorUse::cache : TensorUse::constant;
+}
+
 PlanTensorId StageBuilder::tensorFor(TensorId id) {
   if (!id.valid()) return {};
   if (const auto found = known_.find(id); found != known_.end()) return found->second;
   const Tensor& tensor = graph_.tensor(id);
   TensorUse use = TensorUse::activation;
   if (tensor.role == TensorRole::parameter) use = TensorUse::weight;
-  if (tensor.role == TensorRole::constant) use = TensorUse::constant;
+  if (tensor.role == TensorRole::constant) use = constantUse(id);
   if (tensor.role == TensorRole::input) use = TensorUse::input;
   if (tensor.role == TensorRole::gradient) use = TensorUse::gradient;
   const bool received = tensor.producer.valid() && !mine(graph_.node(tensor.producer));
@@ -106,7 +111,7 @@ bool StageBuilder::isPartial(const PartialGradient& part) const {
 void StageBuilder::addPrepared(const Node& cast) {
   const Tensor& source = graph_.tensor(cast.inputs[0]);
   const std::string name = source.name + "/float8";
-  const auto use = source.role == TensorRole::parameter ? TensorUse::weight : TensorUse::constant;
+  const auto use = source.role == TensorRole::parameter ? TensorUse::weight : constantUse(source.id);
   known_[cast.outputs[0]] = add(name, graph_.tensor(cast.outputs[0]).type, use);
   if (cast.outputs.size() > 1)
     known_[cast.outputs[1]] = add(name + "_scale", graph_.tensor(cast.outputs[1]).type, TensorUse::constant);
@@ -123,6 +128,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   op.block = node.block;
   op.again = node.pass == Pass::recompute;
   op.group = graph::stringAttribute(node, kMultiConv, "");
+  gatherBlockOf(node, kind);
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
   if (training() && touchesParameter(node)) {
     for (ops::Work& work : op.work) {
@@ -250,10 +256,12 @@ base::Status StageBuilder::addBackward() {
     if (node.pass == Pass::forward || !mine(node) || weightNodes.contains(node.id)) continue;
     PIPESCOPE_TRY(addGradientNode(node, Pass::backward));
   }
+  scatterPending(Pass::backward);
   addWeightStash(weightNodes);
   for (const Node& node : graph_.nodes()) {
     if (weightNodes.contains(node.id)) PIPESCOPE_TRY(addGradientNode(node, Pass::weightGradient));
   }
+  scatterPending(Pass::weightGradient);
   return {};
 }
 

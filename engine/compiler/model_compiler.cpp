@@ -344,6 +344,9 @@ class ModelCompiler {
       executable.lowered.push_back(std::move(*device).value());
     }
     return {};
+    options.gatherByBlock = result_.system->gathersByBlock();
+    options.reduceScatter = request_.update.reduceScatter;
+    options.overlapCollectives = request_.update.overlapCollectives;
   }
 
   void notePhases() {

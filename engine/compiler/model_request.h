@@ -46,8 +46,10 @@ struct UpdateRequest {
   std::shared_ptr<const optimizers::Optimizer> optimizer;
   /// Of these count: the accumulator's type, means, clipping, master weights and the loss scale.
   numerics::SessionOptions numbers;
-  std::int64_t normReplicas = 1;  ///< neighbouring replicas that share the statistics of batch norms
-  bool mergeCollectives = true;   ///< see PlanOptions
+  std::int64_t normReplicas = 1;   ///< neighbouring replicas that share the statistics of batch norms
+  bool mergeCollectives = true;    ///< see PlanOptions
+  bool reduceScatter = true;       ///< see PlanOptions
+  bool overlapCollectives = true;  ///< see PlanOptions
 };
 
 /// What a backward pass computes again instead of keeping it.

@@ -135,6 +135,8 @@ base::Status addTraining(const Configuration& c, compile::ModelRequest& request)
   PIPESCOPE_ASSIGN(request.update.numbers, trainingOptions(c));
   request.update.normReplicas = c.integer("training.norm_replicas");
   request.update.mergeCollectives = c.boolean("training.merge_collectives");
+  request.update.reduceScatter = c.boolean("training.reduce_scatter");
+  request.update.overlapCollectives = c.boolean("training.overlap_collectives");
   return {};
 }
 

@@ -84,6 +84,7 @@ class GaudiSystem final : public System {
   Ticks syncTicks(int devices) const override {
     return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());
   }
+  bool gathersByBlock() const override { return true; }  // DeepSpeed's ZeRO-3: one module at a time
   Ticks callTicks() const override { return base::ticksFromSeconds(card_.callOverhead, card_.timebase()); }
   /// PyTorch's DistributedDataParallel has a first bucket of 1 MiB, so that communication starts early. Those
   /// that follow are 230 MiB, the default of Optimum Habana for Gaudis (ddp_bucket_cap_mb).
