@@ -72,6 +72,7 @@ struct ModelRequest {
   graph::ElementType precision = graph::ElementType::float32;
   std::vector<std::string> float32Operators;  ///< operator types that stay in float32
   std::optional<Float8Request> float8;        ///< products multiply float8 numbers
+  std::optional<bool> fusedAttention;         ///< none: as the system's software usually does
   bool stochasticRounding = false;
   UpdateRequest update;  ///< of the training executable
   RecomputeRequest recompute;

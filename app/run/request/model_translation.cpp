@@ -205,6 +205,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
     if (!c.boolean("compile." + pass.name)) request.passesOff.insert(pass.name);
   }
   request.overlapIo = c.boolean("execution.overlap_io");
+  const std::string& attention = c.text("execution.fused_attention");
+  if (attention != "auto") request.fusedAttention = attention == "true";
   request.host = hostModel(c);
   if (c.text("host.copies") == "overlapped") request.overlapIo = true;
   request.recordAllReplicas = c.text("execution.record_replicas") == "all";

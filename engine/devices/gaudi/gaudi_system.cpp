@@ -79,12 +79,16 @@ class GaudiSystem final : public System {
     return ticks;
   }
   std::vector<std::int64_t> linksOf(const Flow& flow) const override { return fabric_.linksOf(flow); }
+  /// Habana's FusedSDPA. Intel's published programs of 2,048 tokens and more use it (Model Performance Data
+  /// for Gaudi 2 and 3; Optimum Habana, --use_flash_attention), those of BERT, ViT and Gemma with up to 1,024
+  /// tokens do not.
+  std::optional<std::int64_t> fusesAttentionFrom() const override { return 1025; }
   bool keepsInPlace() const override { return true; }
+  bool gathersByBlock() const override { return true; }  // DeepSpeed's ZeRO-3: one module at a time
   /// Cards agree over Ethernet with a message there and one back.
   Ticks syncTicks(int devices) const override {
     return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());
   }
-  bool gathersByBlock() const override { return true; }  // DeepSpeed's ZeRO-3: one module at a time
   Ticks callTicks() const override { return base::ticksFromSeconds(card_.callOverhead, card_.timebase()); }
   /// PyTorch's DistributedDataParallel has a first bucket of 1 MiB, so that communication starts early. Those
   /// that follow are 230 MiB, the default of Optimum Habana for Gaudis (ddp_bucket_cap_mb).
