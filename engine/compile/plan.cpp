@@ -5,8 +5,9 @@
 namespace pipescope::compile {
 
 std::string toString(TensorUse use) {
-  static constexpr const char* names[] = {"weight", "constant", "accumulator", "optimizer_state",
-                                          "stash",  "input",    "activation",  "gradient"};
+  static constexpr const char* names[] = {"weight",   "constant",       "accumulator", "optimizer_state",
+                                          "cache",    "stash",          "input",       "activation",
+                                          "gradient", "gathered_weight"};
   return names[static_cast<std::size_t>(use)];
 }
 

@@ -22,10 +22,12 @@ enum class TensorUse : std::uint8_t {
   constant,        ///< always live
   accumulator,     ///< gradient accumulation buffer; always live
   optimizerState,  ///< always live (unless off chip)
+  cache,           ///< memory without a value of its own, such as kept keys and values; always live
   stash,           ///< ring of `copies` entries; always live
   input,           ///< host stream or inter-stage buffer; live from its first to its last use
   activation,      ///< live from its producer to its last use
   gradient,        ///< as activation
+  gatheredWeight,  ///< a weight that was gathered from replicas or loaded for a pass; as activation
 };
 std::string toString(TensorUse use);
 constexpr bool isAlwaysLive(TensorUse use) {
@@ -91,6 +93,8 @@ struct StagePlan {
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;
   base::Bytes stashBytesPerEntry;
+  /// Sums of gradients may begin before the backward pass has ended, on devices that can do both at a time.
+  bool overlapsCollectives = true;
   Mesh mesh;
 };
 

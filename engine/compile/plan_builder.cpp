@@ -111,6 +111,7 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
     PIPESCOPE_ASSIGN(StagePlan stage, builder.build());
     stage.place = stages[s].place;
     stage.mesh = options.mesh;
+    stage.overlapsCollectives = options.overlapCollectives;
     stage.blocks = stages[s].blocks;
     for (PlanTensor& tensor : stage.tensors) {
       if (tensor.use == TensorUse::weight || tensor.use == TensorUse::accumulator)

@@ -49,7 +49,9 @@ struct PlanOptions {
   bool recompute = false;
   std::int64_t microBatches = 1;           ///< above 1, training has accumulation buffers
   std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
-  bool splitBackward = false;              ///< weight gradients are a pass of their own
+  /// The forward pass writes what it keeps to its place in the ring at once, so that nothing is copied.
+  bool stashInPlace = false;
+  bool splitBackward = false;  ///< weight gradients are a pass of their own
   /// By stage, with splitBackward: how many micro-batches wait for their weight gradients at the same time.
   /// 0: their inputs stay alive from the backward pass on.
   std::vector<std::int64_t> weightEntries;
@@ -68,7 +70,11 @@ struct PlanOptions {
   /// Bytes of gradients in each all-reduce, in the order in which the backward pass computes them. The last
   /// number holds for all further ones. Empty: one all-reduce for each type of number.
   std::vector<base::Bytes> gradientBuckets;
-  bool mergeCollectives = true;  ///< false: each parameter has collectives of its own
+  bool gatherByBlock = false;  ///< sharded weights are gathered for one block at a time, otherwise for a pass
+  /// Replicas that keep shares of gradients receive only these. Otherwise each receives whole sums.
+  bool reduceScatter = true;
+  bool overlapCollectives = true;  ///< see StagePlan::overlapsCollectives
+  bool mergeCollectives = true;    ///< false: each parameter has collectives of its own
 };
 
 /// `graph` has gradients (training) or is a forward graph (inference). Stages come from placeStages. A value

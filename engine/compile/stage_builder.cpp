@@ -52,13 +52,18 @@ PlanTensorId StageBuilder::add(std::string name, TensorType type, TensorUse use,
   return PlanTensorId(static_cast<std::int64_t>(plan_.tensors.size()) - 1);
 }
 
+/// A constant without a value is memory that stays on the device between calls.
+TensorUse StageBuilder::constantUse(TensorId id) const {
+  return graph_.constant(id) == nullptr ? TensorUse::cache : TensorUse::constant;
+}
+
 PlanTensorId StageBuilder::tensorFor(TensorId id) {
   if (!id.valid()) return {};
   if (const auto found = known_.find(id); found != known_.end()) return found->second;
   const Tensor& tensor = graph_.tensor(id);
   TensorUse use = TensorUse::activation;
   if (tensor.role == TensorRole::parameter) use = TensorUse::weight;
-  if (tensor.role == TensorRole::constant) use = TensorUse::constant;
+  if (tensor.role == TensorRole::constant) use = constantUse(id);
   if (tensor.role == TensorRole::input) use = TensorUse::input;
   if (tensor.role == TensorRole::gradient) use = TensorUse::gradient;
   const bool received = tensor.producer.valid() && !mine(graph_.node(tensor.producer));
@@ -106,7 +111,7 @@ bool StageBuilder::isPartial(const PartialGradient& part) const {
 void StageBuilder::addPrepared(const Node& cast) {
   const Tensor& source = graph_.tensor(cast.inputs[0]);
   const std::string name = source.name + "/float8";
-  const auto use = source.role == TensorRole::parameter ? TensorUse::weight : TensorUse::constant;
+  const auto use = source.role == TensorRole::parameter ? TensorUse::weight : constantUse(source.id);
   known_[cast.outputs[0]] = add(name, graph_.tensor(cast.outputs[0]).type, use);
   if (cast.outputs.size() > 1)
     known_[cast.outputs[1]] = add(name + "_scale", graph_.tensor(cast.outputs[1]).type, TensorUse::constant);
@@ -123,6 +128,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   op.block = node.block;
   op.again = node.pass == Pass::recompute;
   op.group = graph::stringAttribute(node, kMultiConv, "");
+  gatherBlockOf(node, kind);
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
   if (training() && touchesParameter(node)) {
     for (ops::Work& work : op.work) {
@@ -180,12 +186,30 @@ std::set<TensorId> StageBuilder::neededByBackward() const {
   return needed;
 }
 
+void StageBuilder::keepInPlace(TensorId id, std::int64_t entries) {
+  while (true) {
+    const graph::NodeId maker = graph_.tensor(id).producer;
+    if (!maker.valid() || !mine(graph_.node(maker)) || graph_.node(maker).inputs.empty()) break;
+    const auto made = ops::workOf(graph_, graph_.node(maker), registry_);
+    const TensorId viewed = graph_.node(maker).inputs[0];
+    const bool view = made && made->empty() && viewed.valid() &&
+                      graph_.tensor(viewed).type.bytes() == graph_.tensor(id).type.bytes();
+    if (!view) break;
+    id = viewed;
+  }
+  PlanTensor& tensor = plan_.tensors[tensorFor(id)];
+  if (isAlwaysLive(tensor.use)) return;
+  tensor.use = TensorUse::stash;
+  tensor.copies = entries;
+}
+
 /// Adds the copy of a value into its ring in the forward pass. The copy out of it comes right before its
 /// first use, or with the other loads at the start of the backward pass if the ring lies off the chip.
 void StageBuilder::addStash(TensorId id) {
   const Tensor& tensor = graph_.tensor(id);
   const std::int64_t entries =
       std::max<std::int64_t>(1, options_.stashEntries[static_cast<std::size_t>(stage_)]);
+  if (options_.stashInPlace) return keepInPlace(id, entries);
   const Home ring =
       makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash, options_.locations.activations);
   plan_.tensors[ring.id].copies = entries;
@@ -220,6 +244,10 @@ base::Status StageBuilder::addBackward() {
   const bool leaves = options_.locations.activations.offChip && !keeps;
   if (stashes() || leaves) {
     for (const TensorId id : neededByBackward()) addStash(id);
+    for (const PlanTensor& tensor : plan_.tensors) {
+      if (options_.stashInPlace && tensor.use == TensorUse::stash)
+        plan_.stashBytesPerEntry += tensor.type.bytes();
+    }
   }
   fetchWeights(Pass::backward, {Pass::recompute, Pass::backward, Pass::weightGradient});
   std::set<graph::NodeId> weightNodes;
@@ -228,10 +256,12 @@ base::Status StageBuilder::addBackward() {
     if (node.pass == Pass::forward || !mine(node) || weightNodes.contains(node.id)) continue;
     PIPESCOPE_TRY(addGradientNode(node, Pass::backward));
   }
+  scatterPending(Pass::backward);
   addWeightStash(weightNodes);
   for (const Node& node : graph_.nodes()) {
     if (weightNodes.contains(node.id)) PIPESCOPE_TRY(addGradientNode(node, Pass::weightGradient));
   }
+  scatterPending(Pass::weightGradient);
   return {};
 }
 
@@ -273,7 +303,9 @@ std::set<graph::NodeId> StageBuilder::weightGradientNodes() const {
 }
 
 void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
-  if (nodes.empty() || !stashes() || options_.weightEntries[static_cast<std::size_t>(stage_)] <= 1) return;
+  const std::int64_t entries =
+      options_.weightEntries.empty() ? 0 : options_.weightEntries[static_cast<std::size_t>(stage_)];
+  if (nodes.empty() || !training() || entries <= 1) return;
   std::set<TensorId> read, made;
   for (const graph::NodeId id : nodes) {
     const Node& node = graph_.node(id);
@@ -286,6 +318,10 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
     const Tensor& tensor = graph_.tensor(id);
     if (made.contains(id) || tensor.role == TensorRole::parameter || tensor.role == TensorRole::constant)
       continue;
+    if (options_.stashInPlace) {
+      keepInPlace(id, entries);
+      continue;
+    }
     const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element},
                          1, ""};
     // Values that the forward pass stashed stay in their rings until here. The others get rings of their own.
@@ -293,16 +329,15 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
     if (ring == rings_.end()) {
       const Home home = makeHome(tensor.name + "/weight_stash", tensor.type, TensorUse::stash,
                                  options_.locations.activations);
-      const PlanTensorId entries = home.id;
-      plan_.tensors.back().copies = options_.weightEntries[static_cast<std::size_t>(stage_)];
+      plan_.tensors.back().copies = entries;
       if (home.remote) {
-        addRemoteCopy(Pass::backward, tensor.name + "/weight_stash", false, tensorFor(id), entries);
+        addRemoteCopy(Pass::backward, tensor.name + "/weight_stash", false, tensorFor(id), home.id);
       } else {
         pass(Pass::backward)
             .operators.push_back(
-                {tensor.name + "/weight_stash", "Stash", {copy}, {tensorFor(id)}, {entries}});
+                {tensor.name + "/weight_stash", "Stash", {copy}, {tensorFor(id)}, {home.id}});
       }
-      ring = rings_.emplace(id, entries).first;
+      ring = rings_.emplace(id, home.id).first;
     }
     const PlanTensorId restored = add(tensor.name + "/weight_restored", tensor.type, TensorUse::activation);
     if (plan_.tensors[ring->second].remote) {

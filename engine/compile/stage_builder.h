@@ -35,6 +35,7 @@ class StageBuilder {
   PlanTensorId add(std::string name, graph::TensorType type, TensorUse use, std::int64_t copies = 1);
   /// The stage's tensor for a value of the graph; it is made at the first use.
   PlanTensorId tensorFor(graph::TensorId id);
+  TensorUse constantUse(graph::TensorId id) const;
   PassPlan& pass(model::Pass kind);
 
   bool touchesParameter(const graph::Node& node) const;
@@ -46,6 +47,9 @@ class StageBuilder {
   /// The forward values that the recompute and backward passes read. They must be stashed.
   std::set<graph::TensorId> neededByBackward() const;
   void addStash(graph::TensorId id);
+  /// Gives the value a ring in which the pass that makes it writes it at once. A view is kept by what it is a
+  /// view of, so nothing is kept twice.
+  void keepInPlace(graph::TensorId id, std::int64_t entries);
   /// Adds the copy of a stashed tensor out of its ring, unless it was added before. `again`: for an operator
   /// that is recomputed.
   void restoreBefore(PlanTensorId tensor, Pass kind, bool again);
@@ -66,6 +70,11 @@ class StageBuilder {
   graph::TensorType shareOf(const graph::TensorType& type) const;
   /// Loads the weights that nodes of the given passes read, and gathers them from all replicas.
   void fetchWeights(Pass kind, const std::set<Pass>& readers);
+  bool gathersByBlock() const;
+  /// Gathers the weights of the node's block before the first node of it that reads one in this pass.
+  void gatherBlockOf(const graph::Node& node, Pass kind);
+  /// Loads and gathers these weights.
+  void fetch(Pass kind, const std::set<graph::TensorId>& weights, const std::string& name);
   /// Adds a load from streaming memory or a store to it. It joins the copy before it.
   void addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from, PlanTensorId to);
   void addCollective(Pass kind, const std::string& name, ops::Collective::Kind what,
@@ -85,6 +94,13 @@ class StageBuilder {
   bool isPartial(const PartialGradient& part) const;
   /// Adds a parameter's gradient to its accumulator.
   void addAccumulate(const PartialGradient& part, model::Pass kind);
+  /// Sums a gradient over replicas, each of which keeps its share; `then` uses the share. Where collectives
+  /// bundle gradients, that happens once a bundle is full, or in scatterPending().
+  void scatterGradient(PlanTensorId gradient, PlanTensorId share, const graph::Tensor& parameter,
+                       std::optional<PlanOperator> then, Pass kind);
+  void scatterPending(Pass kind);
+  /// The collective that sums gradients of which each replica keeps its share.
+  ops::Collective::Kind summing() const;
   bool updatesShare(const Gradient& gradient) const;
   void addNorms();
   void addUpdateOf(const Gradient& gradient);
@@ -104,8 +120,18 @@ class StageBuilder {
   int stage_;
   StagePlan plan_;
   std::map<graph::TensorId, PlanTensorId> known_;
-  std::vector<Gradient> gradients_;              ///< in the order in which they are made
-  std::map<graph::TensorId, Home> weightHomes_;  ///< for weights that may lie off the chip or in shares
+  std::vector<Gradient> gradients_;  ///< in the order in which they are made
+  /// Gradients of one type that wait for their common reduce-scatter, and what uses their shares.
+  struct PendingScatter {
+    graph::ElementType element{};
+    std::vector<PlanTensorId> gradients, shares;
+    std::vector<PlanOperator> then;
+    std::int64_t elements = 0;
+  };
+  PendingScatter pending_;
+  int scatters_ = 0;                                 ///< bundles so far
+  std::set<std::pair<Pass, std::string>> gathered_;  ///< blocks whose weights are there
+  std::map<graph::TensorId, Home> weightHomes_;      ///< for weights that may lie off the chip or in shares
   /// Weights of which a replica has updated only its share.
   std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
   std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values

@@ -57,9 +57,14 @@ void StageBuilder::addCollective(Pass kind, const std::string& name, Kind what,
   pass(kind).operators.push_back({name, names[static_cast<std::size_t>(what)], {work}, from, to});
 }
 
+bool StageBuilder::gathersByBlock() const {
+  const TensorLocation& location = options_.locations.weights;
+  return options_.gatherByBlock && location.sharded && !location.offChip && options_.mesh.replicas > 1;
+}
+
 void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
   const TensorLocation& location = options_.locations.weights;
-  if (!location.offChip && !location.sharded) return;
+  if ((!location.offChip && !location.sharded) || gathersByBlock()) return;
   std::set<TensorId> read;
   for (const Node& node : graph_.nodes()) {
     if (!mine(node) || !readers.contains(node.pass)) continue;
@@ -67,6 +72,29 @@ void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
       if (input.valid() && graph_.tensor(input).role == TensorRole::parameter) read.insert(input);
     }
   }
+  fetch(kind, read, "stage" + std::to_string(stage_) + "/gather_weights");
+}
+
+void StageBuilder::gatherBlockOf(const Node& node, Pass kind) {
+  if (!gathersByBlock() || gathered_.contains({kind, node.block})) return;
+  const auto weightsOf = [&](const Node& reader, std::set<TensorId>& weights) {
+    for (const TensorId input : reader.inputs) {
+      if (input.valid() && graph_.tensor(input).role == TensorRole::parameter) weights.insert(input);
+    }
+  };
+  std::set<TensorId> read;
+  weightsOf(node, read);
+  if (read.empty()) return;
+  for (const Node& other : graph_.nodes()) {
+    const bool same = (other.pass == Pass::forward) == (kind == Pass::forward);
+    if (same && mine(other) && other.block == node.block) weightsOf(other, read);
+  }
+  gathered_.insert({kind, node.block});
+  fetch(kind, read, (node.block.empty() ? "stage" + std::to_string(stage_) : node.block) + "/gather_weights");
+}
+
+void StageBuilder::fetch(Pass kind, const std::set<TensorId>& read, const std::string& name) {
+  const TensorLocation& location = options_.locations.weights;
   struct Gathered {
     std::vector<PlanTensorId> shares, whole;
     std::int64_t elements = 0;
@@ -78,13 +106,13 @@ void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
       const Home made = makeHome(tensor.name, tensor.type, TensorUse::weight, location);
       weightHomes_[id] = made;
       known_[id] = made.remote || made.sharded
-                       ? add(tensor.name + "/loaded", tensor.type, TensorUse::activation)
+                       ? add(tensor.name + "/loaded", tensor.type, TensorUse::gatheredWeight)
                        : made.id;
     }
     const Home& home = weightHomes_[id];
     PlanTensorId share = home.id;
     if (home.remote) {
-      share = home.sharded ? add(tensor.name + "/share", home.type, TensorUse::activation) : known_[id];
+      share = home.sharded ? add(tensor.name + "/share", home.type, TensorUse::gatheredWeight) : known_[id];
       addRemoteCopy(kind, tensor.name + "/load", true, home.id, share);
     }
     if (!home.sharded) continue;
@@ -94,8 +122,7 @@ void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
     gathered.elements += tensor.type.elements();
   }
   for (const auto& [element, g] : gathers) {
-    addCollective(kind, "stage" + std::to_string(stage_) + "/gather_weights", Kind::allGather, g.shares,
-                  g.whole, element, g.elements);
+    addCollective(kind, name, Kind::allGather, g.shares, g.whole, element, g.elements);
   }
 }
 
@@ -104,7 +131,17 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
   const TensorId gradient = part.gradient;
   const PlanTensorId made = tensorFor(gradient);
   if (options_.microBatches <= 1 && part.updates && !isPartial(part)) {
-    gradients_.push_back({{made, false, false, graph_.tensor(gradient).type}, parameter.id, false});
+    const TensorType& type = graph_.tensor(gradient).type;
+    const TensorLocation& location = options_.locations.accumulators;
+    const bool keepsShare = location.sharded && !options_.gradientBuckets.empty() &&
+                            options_.mesh.replicas > 1 && type.elements() >= location.leastSharded;
+    if (!keepsShare) {
+      gradients_.push_back({{made, false, false, type}, parameter.id, false});
+      return;
+    }
+    const PlanTensorId share = add(parameter.name + "/gradient_share", shareOf(type), TensorUse::gradient);
+    scatterGradient(made, share, parameter, {}, kind);
+    gradients_.push_back({{share, false, true, shareOf(type)}, parameter.id, true});
     return;
   }
   const TensorType sums{options_.accumulator.value_or(parameter.type.element), parameter.type.shape};
@@ -114,18 +151,51 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
   if (home.sharded) {
     source =
         add(parameter.name + "/gradient_share", shareOf(graph_.tensor(gradient).type), TensorUse::gradient);
-    addCollective(kind, parameter.name + "/reduce_scatter", Kind::reduceScatter, {made}, {source},
-                  parameter.type.element, parameter.type.elements());
   }
   if (home.remote) {
     target = add(name + "/loaded", home.type, TensorUse::gradient);
     addRemoteCopy(kind, name + "/load", true, home.id, target);
   }
   const ops::Work sum{ops::Map{ops::MapFunction::add, home.type.elements(), 2, sums.element, true}, 1, ""};
-  pass(kind).operators.push_back(
-      {parameter.name + "/accumulate", "Accumulate", {sum}, {source, target}, {target}});
+  PlanOperator accumulate{parameter.name + "/accumulate", "Accumulate", {sum}, {source, target}, {target}};
+  if (home.sharded) {
+    scatterGradient(made, source, parameter, std::move(accumulate), kind);
+  } else {
+    pass(kind).operators.push_back(std::move(accumulate));
+  }
   if (home.remote) addRemoteCopy(kind, name + "/store", false, target, home.id);
   if (part.updates) gradients_.push_back({home, parameter.id, home.sharded});
+}
+
+void StageBuilder::scatterGradient(PlanTensorId gradient, PlanTensorId share, const Tensor& parameter,
+                                   std::optional<PlanOperator> then, Pass kind) {
+  const graph::ElementType element = parameter.type.element;
+  if (options_.gradientBuckets.empty() || options_.locations.accumulators.offChip) {
+    addCollective(kind, parameter.name + "/reduce_scatter", summing(), {gradient}, {share}, element,
+                  parameter.type.elements());
+    if (then) pass(kind).operators.push_back(std::move(*then));
+    return;
+  }
+  if (pending_.element != element) scatterPending(kind);
+  pending_.element = element;
+  pending_.gradients.push_back(gradient);
+  pending_.shares.push_back(share);
+  pending_.elements += parameter.type.elements();
+  if (then) pending_.then.push_back(std::move(*then));
+  if (base::Bytes(pending_.elements * graph::sizeOf(element)) >= options_.gradientBuckets.back())
+    scatterPending(kind);
+}
+
+void StageBuilder::scatterPending(Pass kind) {
+  if (pending_.gradients.empty()) return;
+  addCollective(kind, "stage" + std::to_string(stage_) + "/scatter_gradients" + std::to_string(scatters_++),
+                summing(), pending_.gradients, pending_.shares, pending_.element, pending_.elements);
+  for (PlanOperator& op : pending_.then) pass(kind).operators.push_back(std::move(op));
+  pending_ = {};
+}
+
+Kind StageBuilder::summing() const {
+  return options_.reduceScatter ? Kind::reduceScatter : Kind::allReduce;
 }
 
 /// True if a replica updates only its share and then sends it to the others.
@@ -158,7 +228,7 @@ void StageBuilder::addAllReduce() {
       gradient.home.id = loaded;
       gradient.home.remote = false;
     }
-    const Kind kind = updatesShare(gradient) ? Kind::reduceScatter : Kind::allReduce;
+    const Kind kind = updatesShare(gradient) ? summing() : Kind::allReduce;
     const graph::ElementType element = gradient.home.type.element;
     const auto [found, added] = open.try_emplace({kind, element}, made.size());
     const std::size_t index = found->second;

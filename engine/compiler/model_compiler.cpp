@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/compile/distributed_norm.h"
+#include "engine/compile/fused_attention.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/multi_conv.h"
@@ -24,6 +25,7 @@
 #include "engine/devices/system_registry.h"
 #include "engine/ops/standard_operators.h"
 #include "engine/schedules/phases.h"
+#include "profiler/clock/ring_entries.h"
 #include "profiler/record/host_span.h"
 
 namespace pipescope::compile {
@@ -77,7 +79,7 @@ class ModelCompiler {
   base::Status add(const ExecutableRequest& asked) {
     PIPESCOPE_HOST_SPAN(span, "compiler", "compile an executable");
     const bool training = asked.kind == model::ExecutableKind::training;
-    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true));
+    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true, {}));
     PassRunner passes = makePasses(staged.stages);
     PIPESCOPE_TRY(passes.runOn(staged.graph));
     CompiledExecutable executable;
@@ -89,32 +91,59 @@ class ModelCompiler {
     executable.facts.replicas = replicas.replicas;
     PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
     PIPESCOPE_TRY(checkSideBySide(staged.graph));
-    if (training && recomputes(shape.stages)) PIPESCOPE_TRY(addRecompute(staged, executable.order));
+    PIPESCOPE_ASSIGN(std::optional<StagedGraph> fused, fusedGraph(asked, training));
+    std::optional<PassRunner> ofFused;
+    if (fused) PIPESCOPE_TRY(ofFused.emplace(makePasses(fused->stages)).runOn(fused->graph));
+    PassRunner& ofPlan = ofFused ? *ofFused : passes;
+    if (training && recomputes(shape.stages)) {
+      PIPESCOPE_TRY(addRecompute(staged, executable.order));
+      if (fused) PIPESCOPE_TRY(addRecompute(*fused, executable.order));
+    }
     PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
-    PIPESCOPE_ASSIGN(executable.plan,
-                     buildPlan(staged.graph, staged.stages, options, ops::standardOperators()));
+    PIPESCOPE_ASSIGN(executable.plan, buildPlan(fused ? fused->graph : staged.graph, staged.stages, options,
+                                                ops::standardOperators()));
     executable.plan.ordersForMemory = result_.system->ordersForMemory();
     executable.plan.sharesCode = result_.system->sharesCode();
     executable.plan.runsSideBySide = result_.system->runsSideBySide();
-    runPasses(passes, staged.stages, executable.plan);
+    runPasses(ofPlan, staged.stages, executable.plan);
     if (result_.system->placesShareLinks()) noteRingBytes(executable.plan);
     executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
-    addSavings(passes, executable.plan, *result_.system, executable.lowered);
-    executable.passes = passes.reports();
+    addSavings(ofPlan, executable.plan, *result_.system, executable.lowered);
+    executable.passes = ofPlan.reports();
     executable.rankGraph = std::make_shared<const graph::Graph>(std::move(staged.graph));
     executable.graph = executable.rankGraph;
     if (request_.ranks.tensor > 1) {
-      PIPESCOPE_ASSIGN(StagedGraph undivided, stageGraph(asked, training, false));
+      PIPESCOPE_ASSIGN(StagedGraph undivided, stageGraph(asked, training, false, {}));
       executable.graph = std::make_shared<const graph::Graph>(std::move(undivided.graph));
     }
     result_.executables.push_back(std::move(executable));
     return {};
   }
 
+  /// The graph that is planned where the system's software fuses attention. Numbers are computed by the
+  /// operators of the model. None: it fuses none.
+  base::Result<std::optional<StagedGraph>> fusedGraph(const ExecutableRequest& asked, bool training) {
+    const std::optional<std::int64_t> usual = result_.system->fusesAttentionFrom();
+    if (!request_.fusedAttention.value_or(usual.has_value())) return std::optional<StagedGraph>();
+    if (!usual) {
+      return base::badInput(fmt::format(
+          "The software of system {} has no fused attention: leave execution.fused_attention out, "
+          "or choose a system of Gaudis.",
+          result_.system->name()));
+    }
+    AttentionFusion fusion{.leastKeys = request_.fusedAttention ? 1 : *usual};
+    if (request_.float8 && request_.float8->allProducts) fusion.factors = request_.float8->forward;
+    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true, fusion));
+    const bool any = std::ranges::any_of(staged.graph.nodes(),
+                                         [](const graph::Node& node) { return node.op == "FusedAttention"; });
+    return any ? std::optional(std::move(staged)) : std::nullopt;
+  }
+
   /// The graph in the types that are computed, placed into stages, with its gradients.
   /// `ofRank`: the graph of one of the ranks that share the model, not the undivided one.
-  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank) {
+  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank,
+                                       const std::optional<AttentionFusion>& fusion) {
     const ops::OperatorRegistry& operators = ops::standardOperators();
     StagedGraph staged;
     PIPESCOPE_ASSIGN(staged.graph,
@@ -133,6 +162,10 @@ class ModelCompiler {
       PIPESCOPE_TRY(checkDivided(division));
       noteWholeWeights(staged.graph, division);
       PIPESCOPE_ASSIGN(staged.graph, graphOfRank(staged.graph, division, operators));
+    }
+    if (fusion) {
+      PIPESCOPE_ASSIGN(std::optional<graph::Graph> fused, fuseAttention(staged.graph, *fusion, operators));
+      if (fused) staged.graph = std::move(*fused);
     }
     if (training && scalesLoss(request_.update)) {
       const double scale = request_.update.numbers.lossScale.initial;
@@ -304,9 +337,9 @@ class ModelCompiler {
     // stages.
     const auto count = static_cast<int>(staged.stages.size());
     const int last = count - lastStagesKeep(count);
+    const std::vector<std::int64_t> entries = clock::ringEntries(order);
     std::vector<bool> whole;
-    for (int s = 0; s < count; ++s)
-      whole.push_back(order.stashEntries[static_cast<std::size_t>(s)] > 0 || s < last);
+    for (int s = 0; s < count; ++s) whole.push_back(entries[static_cast<std::size_t>(s)] > 0 || s < last);
     PIPESCOPE_ASSIGN(staged.graph,
                      withRecompute(staged.graph, staged.stages, whole, request_.recompute.checkpoints));
     return {};
@@ -320,13 +353,17 @@ class ModelCompiler {
     options.name = model::toString(asked.kind);
     options.kind = asked.kind;
     options.microBatches = executable.facts.microBatches;
-    options.stashEntries = order.stashEntries;
+    options.stashEntries = clock::ringEntries(order);
+    options.stashInPlace = result_.system->keepsInPlace();
     options.weightEntries = order.weightEntries;
     options.splitBackward = order.splitBackward;
     options.pipes = order.pipes;
     options.placeOfStage = shape.placeOfStage;
     options.mesh = replicas;
     options.gradientBuckets = result_.system->gradientBuckets();
+    options.gatherByBlock = result_.system->gathersByBlock();
+    options.reduceScatter = request_.update.reduceScatter;
+    options.overlapCollectives = request_.update.overlapCollectives;
     options.mergeCollectives = request_.update.mergeCollectives;
     options.lastStagesKeep = lastStagesKeep(shape.stages);
     PIPESCOPE_ASSIGN(options.locations, placeTensors(request_, *result_.system, training, replicas.replicas));

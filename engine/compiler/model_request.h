@@ -46,8 +46,10 @@ struct UpdateRequest {
   std::shared_ptr<const optimizers::Optimizer> optimizer;
   /// Of these count: the accumulator's type, means, clipping, master weights and the loss scale.
   numerics::SessionOptions numbers;
-  std::int64_t normReplicas = 1;  ///< neighbouring replicas that share the statistics of batch norms
-  bool mergeCollectives = true;   ///< see PlanOptions
+  std::int64_t normReplicas = 1;   ///< neighbouring replicas that share the statistics of batch norms
+  bool mergeCollectives = true;    ///< see PlanOptions
+  bool reduceScatter = true;       ///< see PlanOptions
+  bool overlapCollectives = true;  ///< see PlanOptions
   /// Weights whose gradients of a micro-batch are outputs behind those of the model.
   std::vector<std::string> returnedGradients;
 };
@@ -72,6 +74,7 @@ struct ModelRequest {
   graph::ElementType precision = graph::ElementType::float32;
   std::vector<std::string> float32Operators;  ///< operator types that stay in float32
   std::optional<Float8Request> float8;        ///< products multiply float8 numbers
+  std::optional<bool> fusedAttention;         ///< none: as the system's software usually does
   bool stochasticRounding = false;
   UpdateRequest update;  ///< of the training executable
   RecomputeRequest recompute;

@@ -13,8 +13,10 @@ class StageText {
   explicit StageText(std::string& text) : text_(text) {}
 
   void add(const StagePlan& stage) {
-    const auto& [index, place, blocks, tensors, passes, stashEntries, stashBytesPerEntry, mesh] = stage;
-    write(index, place, blocks, tensors.items(), passes, stashEntries, stashBytesPerEntry.count, mesh);
+    const auto& [index, place, blocks, tensors, passes, stashEntries, stashBytesPerEntry, overlaps, mesh] =
+        stage;
+    write(index, place, blocks, tensors.items(), passes, stashEntries, stashBytesPerEntry.count, overlaps,
+          mesh);
   }
 
  private:

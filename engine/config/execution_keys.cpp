@@ -169,6 +169,13 @@ void addExecution(std::vector<Key>& all) {
        kNoLimit,
        {},
        {"checkpoints"}});
+  all.push_back(text(
+      "execution.fused_attention", "auto",
+      "Whether software computes attention over a whole sequence without keeping its scores in memory, as "
+      "FusedSDPA of Gaudis does. auto: on Gaudis if the sequence has more than 1,024 tokens, because their "
+      "programs for long sequences do so; never on IPUs. true: for sequences of any length. It affects "
+      "emulated time and memory only: the computed numbers stay the same.",
+      {"fused-attention"}, {"auto", "true", "false"}));
   const auto location = [&](const char* name, const char* help, Texts flags = {}) {
     all.push_back(boolean(std::string("execution.") + name, false, help, std::move(flags)));
   };

@@ -160,6 +160,11 @@ class TomlReader {
       return base::badInput(
           fmt::format("{}: {} must be {}.", place(file_, node), full, toString(keys_.find(full)->type)));
     }
+    // A text of which true and false are choices may be written as a truth value.
+    const std::vector<std::string>& choices = keys_.find(full)->choices;
+    if (const bool* truth = std::get_if<bool>(&*value);
+        truth != nullptr && std::ranges::find(choices, "true") != choices.end())
+      value = Value(std::string(*truth ? "true" : "false"));
     if (const Status status = settings.set(inner, std::move(*value), Origin::file); !status.ok()) {
       return base::badInput(fmt::format("{}: {}", place(file_, node), status.error().message));
     }

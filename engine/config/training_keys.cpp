@@ -38,6 +38,17 @@ void addTraining(std::vector<Key>& all) {
               "number or in as many as the system's framework makes. Without, each parameter has a "
               "collective of its own, as in PopART unless told otherwise.",
               {"merge-collectives"}));
+  all.push_back(
+      boolean("training.reduce_scatter", true,
+              "With shard_optimizer, shard_weights or shard_accumulators: each replica receives only the sum "
+              "of its share of the gradients. Without, it receives the whole sum, as with DeepSpeed's "
+              "reduce_scatter = false.",
+              {"reduce-scatter"}));
+  all.push_back(
+      boolean("training.overlap_collectives", true,
+              "Where devices can sum gradients over replicas beside the backward pass, they do so. Without, "
+              "the sum begins after it. IPUs always begin after it.",
+              {"overlap-collectives"}));
   all.push_back(integer("training.norm_replicas", "replicas", 1, 1, 4096,
                         "Number of neighbouring replicas that share the statistics of batch norms. It must "
                         "divide the number of replicas.",

@@ -57,6 +57,7 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
   if (!facts.microBatchCosts.empty())
     record("micro_batch_costs", fmt::format("{}", fmt::join(facts.microBatchCosts, " ")));
   if (executable.order().places.size() > 1 && system.placesShareLinks()) record("updates_share_links", "1");
+  if (system.keepsInPlace()) record("stash_in_place", "1");
   const std::string overlapped = overlappedCollectives(executable);
   if (!overlapped.empty()) record("overlapped_collectives", overlapped);
 }

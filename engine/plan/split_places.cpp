@@ -1,6 +1,7 @@
 #include "engine/plan/split_places.h"
 
 #include "engine/schedules/schedule.h"
+#include "profiler/clock/ring_entries.h"
 
 namespace pipescope::plan {
 
@@ -49,8 +50,9 @@ base::Result<SplitPlaces> splitPlaces(const ModelRequest& request, bool recomput
   // The last stage's backward pass follows its forward pass at once, unless it is a phase of its own.
   const bool named = !request.recompute.checkpoints.empty();
   const std::size_t last = places.placeOfStage.size() - (layout.separateBackwardPhase ? 0 : 1);
+  const std::vector<std::int64_t> entries = clock::ringEntries(order);
   for (std::size_t s = 0; s < places.placeOfStage.size(); ++s) {
-    const bool whole = order.stashEntries[s] > 0 || s < last;
+    const bool whole = entries[s] > 0 || s < last;
     places.recomputes.push_back(shape.training && recomputes && (named || whole));
   }
   return places;

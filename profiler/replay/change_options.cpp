@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/base/nearest.h"
+#include "profiler/clock/ring_entries.h"
 #include "profiler/replay/recompute_costs.h"
 #include "profiler/replay/reorder.h"
 
@@ -177,7 +178,7 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
   const bool on = value == "pipeline";
   std::set<int> stages;
   for (int stage = 0; stage < recording.stageCount(); ++stage) {
-    const std::vector<std::int64_t>& stash = recording.orders.front().stashEntries;
+    const std::vector<std::int64_t> stash = clock::ringEntries(recording.orders.front());
     const auto s = static_cast<std::size_t>(stage);
     const bool last = (stage + 1) % (recording.stageCount() / recording.orders.front().pipes) == 0;
     const std::vector<StageWork>& works = recording.replicas.front().stages[s].works;

@@ -1,5 +1,7 @@
 #include "profiler/replay/recompute_costs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -19,6 +21,10 @@ class OperatorFlow {
   static base::Result<OperatorFlow> read(const ChangeContext& context, const Recording& recording) {
     OperatorFlow flow;
     const model::ExecutableId executable = recording.executable.id;
+    if (!context.catalog.property(fmt::format("replay.{}.stash_in_place", executable.value)).empty()) {
+      for (const model::Stage& stage : recording.stages)
+        if (stage.stashEntries > 0) flow.inPlace_.insert(stage.index);
+    }
     PIPESCOPE_TRY(analysis::forAllRows<model::Operator>(context.source, [&](const model::Operator& op) {
       if (op.executable == executable) flow.operators_[op.id] = op;
     }));
@@ -51,17 +57,15 @@ class OperatorFlow {
   /// and inputs come in that only the forward pass reads now.
   std::map<int, Bytes> savedAgain() const {
     std::map<int, Bytes> saved;
-    std::set<std::pair<int, Tensor>> known;  // what stages stash already
-    for (const auto& [id, op] : operators_) {
-      if (op.kind != "Stash") continue;
-      for (const model::Edge& edge : inputsOf(id)) known.insert({op.stage, {edge.from, edge.tensor}});
-      if (stashesOwnResult(id)) saved[op.stage] += bytesInto(id);
+    std::map<int, Kept> kept = keptByStage();
+    for (const auto& [stage, tensors] : kept) {
+      for (const auto& [tensor, value] : tensors) saved[stage] += value.own ? value.bytes : Bytes(0);
     }
     for (const OperatorId id : neededAgain()) {
       const int stage = operators_.at(id).stage;
       for (const model::Edge& edge : inputsOf(id)) {
-        if (operators_.at(edge.from).stage == stage) continue;
-        if (known.insert({stage, {edge.from, edge.tensor}}).second) saved[stage] -= edge.bytes;
+        if (isOfForward(edge.from, stage)) continue;
+        if (kept[stage].try_emplace({edge.from, edge.tensor}).second) saved[stage] -= edge.bytes;
       }
     }
     return saved;
@@ -73,17 +77,9 @@ class OperatorFlow {
     for (const auto& [stage, results] : resultsAgain()) {
       for (const Bytes bytes : results) added[stage] += bytes;
     }
-    std::unordered_set<OperatorId> readByBackward;
-    for (const auto& [id, op] : operators_) {
-      if (!isBackward(op.pass)) continue;
-      for (const model::Edge& edge : inputsOf(id)) readByBackward.insert(edge.from);
-    }
-    for (const auto& [id, op] : operators_) {
-      if (op.kind != "Restore" || readByBackward.contains(id)) continue;
-      for (const model::Edge& stash : inputsOf(id)) {
-        if (isKind(stash.from, "Stash") && !stashesOwnResult(stash.from))
-          added[op.stage] -= bytesInto(stash.from);
-      }
+    for (const auto& [stage, tensors] : keptByStage()) {
+      for (const auto& [tensor, value] : tensors)
+        added[stage] -= value.own || value.readByBackward ? Bytes(0) : value.bytes;
     }
     return added;
   }
@@ -137,6 +133,50 @@ class OperatorFlow {
 
  private:
   using Tensor = std::pair<OperatorId, model::DebugContextId>;  // who makes it, and which result it is
+  struct KeptTensor {
+    Bytes bytes;
+    bool own = false;             ///< the stage computes it
+    bool readByBackward = false;  ///< otherwise only what is computed again reads it
+  };
+  using Kept = std::map<Tensor, KeptTensor>;
+
+  bool isOfForward(OperatorId id, int stage) const {
+    const model::Operator& op = operators_.at(id);
+    return op.stage == stage && op.pass == Pass::forward;
+  }
+  /// What each stage keeps from its forward pass: what it copies to the stash or, where values stay in place,
+  /// what its backward pass reads of them.
+  std::map<int, Kept> keptByStage() const {
+    std::map<int, Kept> kept;
+    std::unordered_set<OperatorId> readByBackward;
+    for (const auto& [id, op] : operators_) {
+      if (!isBackward(op.pass) || op.kind == "Restore") continue;
+      for (const model::Edge& edge : inputsOf(id)) readByBackward.insert(edge.from);
+    }
+    const auto keep = [&](const model::Edge& edge, int stage, bool read) {
+      KeptTensor& tensor = kept[stage][{edge.from, edge.tensor}];
+      tensor.bytes = edge.bytes;
+      tensor.own = isOfForward(edge.from, stage);
+      tensor.readByBackward = tensor.readByBackward || read;
+    };
+    for (const auto& [id, op] : operators_) {
+      if (op.kind == "Restore") {
+        for (const model::Edge& stash : inputsOf(id)) {
+          if (!isKind(stash.from, "Stash")) continue;
+          for (const model::Edge& edge : inputsOf(stash.from))
+            keep(edge, op.stage, readByBackward.contains(id));
+        }
+      } else if (inPlace_.contains(op.stage) && (isBackward(op.pass) || op.pass == Pass::recompute)) {
+        for (const model::Edge& edge : inputsOf(id)) {
+          const model::Operator& from = operators_.at(edge.from);
+          const bool arrives =
+              from.pass == Pass::hostIn || (from.stage != op.stage && from.pass == Pass::forward);
+          if (arrives || isOfForward(edge.from, op.stage)) keep(edge, op.stage, isBackward(op.pass));
+        }
+      }
+    }
+    return kept;
+  }
   static bool isBackward(Pass pass) { return pass == Pass::backward || pass == Pass::weightGradient; }
   const std::vector<model::Edge>& inputsOf(OperatorId id) const {
     static const std::vector<model::Edge> kNone;
@@ -144,6 +184,7 @@ class OperatorFlow {
     return found == inputs_.end() ? kNone : found->second;
   }
 
+  std::set<int> inPlace_;  ///< stages that keep values where they are
   std::unordered_map<OperatorId, model::Operator> operators_;
   std::unordered_map<OperatorId, std::vector<model::Edge>> inputs_;
 };

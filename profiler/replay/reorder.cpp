@@ -8,6 +8,7 @@
 #include <set>
 
 #include "profiler/analysis/block_walk.h"
+#include "profiler/clock/ring_entries.h"
 #include "profiler/replay/recompute_costs.h"
 
 namespace pipescope::replay {
@@ -107,10 +108,12 @@ base::Status matchRecompute(const ChangeContext& context, const clock::Order& be
                             const clock::Order& after, Changed& changed) {
   Recording& recording = changed.recording;
   const auto last = static_cast<std::size_t>(recording.stageCount()) - 1;
-  if (recording.executable.recompute != "pipeline" || before.stashEntries.size() <= last ||
-      after.stashEntries.size() <= last)
+  const std::vector<std::int64_t> entriesBefore = clock::ringEntries(before),
+                                  entriesAfter = clock::ringEntries(after);
+  if (recording.executable.recompute != "pipeline" || entriesBefore.size() <= last ||
+      entriesAfter.size() <= last)
     return {};
-  const bool had = before.stashEntries[last] > 0, has = after.stashEntries[last] > 0;
+  const bool had = entriesBefore[last] > 0, has = entriesAfter[last] > 0;
   if (had == has) return {};
   const int stage = static_cast<int>(last);
   PIPESCOPE_ASSIGN(RecomputeCosts costs, recomputeCosts(context, recording, {stage}));
@@ -154,17 +157,15 @@ base::Result<StashCosts> stashCostsOf(const ChangeContext& context, const Record
 }
 
 /// Names the stages that need a stash with the order `after` and had none. Costs that are given know no
-/// copies. (Compared with emulations, ResNet-50 and BERT-Large on Gaudis were 10 to 12 % off for this reason,
-/// and at most 4 % on IPUs.)
-void addStashRemark(const clock::Order& after, const std::set<int>& stages, Changed& changed) {
+/// copies. (Compared with emulations, ResNet-50 and BERT-Large on IPUs were at most 4 % off for this reason.)
+void addStashRemark(const std::vector<std::int64_t>& after, const std::set<int>& stages, Changed& changed) {
   std::vector<int> fresh;
   for (const int stage : stages)
-    if (after.stashEntries[static_cast<std::size_t>(stage)] > 0) fresh.push_back(stage);
+    if (after[static_cast<std::size_t>(stage)] > 0) fresh.push_back(stage);
   if (fresh.empty() || changed.recording.tickMeaning == model::TickMeaning::cost) return;
   changed.remarks.push_back(fmt::format(
       "Stage{} {} now keep{} results until the backward pass, and the recording does not tell how long "
-      "copies "
-      "to a stash take: on devices that copy them with kernels, the step may be an eighth longer.",
+      "copies to a stash take: on devices that make them, the step may be a few per cent longer.",
       fresh.size() == 1 ? "" : "s", fmt::join(fresh, ", "), fresh.size() == 1 ? "s" : ""));
 }
 
@@ -180,13 +181,17 @@ bool isOptionOn(const analysis::Catalog& catalog, std::string_view key) {
 base::Status matchStash(const ChangeContext& context, const clock::Order& before, const clock::Order& after,
                         Changed& changed) {
   Recording& recording = changed.recording;
+  const std::vector<std::int64_t> entriesBefore = clock::ringEntries(before),
+                                  entriesAfter = clock::ringEntries(after);
   std::set<int> stages;
-  for (std::size_t s = 0; s < before.stashEntries.size() && s < after.stashEntries.size(); ++s)
-    if ((before.stashEntries[s] > 0) != (after.stashEntries[s] > 0)) stages.insert(static_cast<int>(s));
+  for (std::size_t s = 0; s < entriesBefore.size() && s < entriesAfter.size(); ++s)
+    if ((entriesBefore[s] > 0) != (entriesAfter[s] > 0)) stages.insert(static_cast<int>(s));
   if (stages.empty() || !recording.training) return {};
-  addStashRemark(after, stages, changed);
+  const std::string inPlace =
+      context.catalog.property(fmt::format("replay.{}.stash_in_place", recording.executable.id.value));
+  if (inPlace.empty()) addStashRemark(entriesAfter, stages, changed);
   for (const int stage : stages) {
-    const bool isNew = after.stashEntries[static_cast<std::size_t>(stage)] > 0;
+    const bool isNew = entriesAfter[static_cast<std::size_t>(stage)] > 0;
     if (isNew && isOptionOn(context.catalog, "execution.offload_activations"))
       return base::badInput(
           fmt::format("With the schedule {}, stage {} would keep activations in streaming memory, and the "
@@ -205,7 +210,7 @@ base::Status matchStash(const ChangeContext& context, const clock::Order& before
   };
   for (ReplicaCosts& replica : recording.replicas) {
     for (const int s : stages) {
-      const bool launched = after.stashEntries[static_cast<std::size_t>(s)] > 0;
+      const bool launched = entriesAfter[static_cast<std::size_t>(s)] > 0;
       for (StageWork& work : replica.stages[static_cast<std::size_t>(s)].works) {
         const auto forward = firstCompute(work.forward), backward = firstCompute(work.backward);
         if (forward == work.forward.end() || backward == work.backward.end()) continue;

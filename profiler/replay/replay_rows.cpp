@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "profiler/analysis/block_walk.h"
+#include "profiler/clock/ring_entries.h"
 
 namespace pipescope::replay {
 namespace {
@@ -76,7 +77,8 @@ class ReplayWriter {
     writeFact("host_reads_results", host.readsResults ? "1" : "");
     writeFact("loader_ticks", host.loaderTicks > 0 ? fmt::format("{}", host.loaderTicks) : "");
     writeFact("network_ticks", host.networkTicks > 0 ? fmt::format("{}", host.networkTicks) : "");
-    writeFact("updates_share_links", context_.catalog.property(own_ + "updates_share_links"));
+    for (const char* fact : {"updates_share_links", "stash_in_place"})
+      writeFact(fact, context_.catalog.property(own_ + fact));
     writeFact("copies_overlap", host.overlapsCopies ? "1" : "");
     writeFact("sync_ticks",
               recording_.syncTicks.count > 0 ? fmt::format("{}", recording_.syncTicks.count) : "");
@@ -127,7 +129,7 @@ class ReplayWriter {
       recorder_.add(executable.id == recording_.executable.id ? recording_.executable : executable);
     for (const model::Stage& stage : context_.catalog.stages)
       if (stage.executable != recording_.executable.id) recorder_.add(stage);
-    const std::vector<std::int64_t>& stash = recording_.orders.front().stashEntries;
+    const std::vector<std::int64_t> stash = clock::ringEntries(recording_.orders.front());
     for (model::Stage stage : recording_.stages) {
       if (static_cast<std::size_t>(stage.index) < stash.size())
         stage.stashEntries = stash[static_cast<std::size_t>(stage.index)];

@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/base/byte_text.h"
+#include "profiler/clock/ring_entries.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
 
@@ -116,8 +117,8 @@ base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Re
     PIPESCOPE_ASSIGN(read, analysis::memory(context.source, context.catalog, before.executable.id));
   }
   const analysis::Memory& memory = context.memory != nullptr ? *context.memory : read;
-  const std::vector<std::int64_t>& stash = after.recording.orders.front().stashEntries;
-  const std::vector<std::int64_t>& recorded = before.orders.front().stashEntries;
+  const std::vector<std::int64_t> stash = clock::ringEntries(after.recording.orders.front());
+  const std::vector<std::int64_t> recorded = clock::ringEntries(before.orders.front());
   std::map<model::DeviceId, Bytes> added;  // all stages of a device share its memory
   for (const model::Stage& stage : before.stages) {
     const auto s = static_cast<std::size_t>(stage.index);

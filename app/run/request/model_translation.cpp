@@ -137,6 +137,8 @@ base::Status addTraining(const Configuration& c, compile::ModelRequest& request)
   request.update.normReplicas = c.integer("training.norm_replicas");
   request.update.mergeCollectives = c.boolean("training.merge_collectives");
   request.update.returnedGradients = c.texts("training.returned_gradients");
+  request.update.reduceScatter = c.boolean("training.reduce_scatter");
+  request.update.overlapCollectives = c.boolean("training.overlap_collectives");
   return {};
 }
 
@@ -205,6 +207,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
     if (!c.boolean("compile." + pass.name)) request.passesOff.insert(pass.name);
   }
   request.overlapIo = c.boolean("execution.overlap_io");
+  const std::string& attention = c.text("execution.fused_attention");
+  if (attention != "auto") request.fusedAttention = attention == "true";
   request.host = hostModel(c);
   if (c.text("host.copies") == "overlapped") request.overlapIo = true;
   request.recordAllReplicas = c.text("execution.record_replicas") == "all";

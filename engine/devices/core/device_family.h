@@ -261,6 +261,15 @@ class System {
   /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise
   /// they keep the order of the model.
   virtual bool ordersForMemory() const { return false; }
+  /// Whether the values that a forward pass leaves to its backward pass stay where they are. Otherwise they
+  /// are copied into a ring and back.
+  virtual bool keepsInPlace() const { return false; }
+  /// Whether the system's framework gathers sharded weights for one block of the model at a time. Otherwise
+  /// it gathers those of a pass at its start.
+  virtual bool gathersByBlock() const { return false; }
+  /// The least number of keys from which on the system's software usually fuses attention
+  /// (engine/compile/fused_attention.h). None: it never does.
+  virtual std::optional<std::int64_t> fusesAttentionFrom() const { return std::nullopt; }
   /// Whether the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
   virtual bool sharesCode() const { return false; }
   /// Whether the system's framework runs convolutions side by side where the model asks for it.

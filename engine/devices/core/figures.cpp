@@ -3,6 +3,7 @@
 #include "profiler/base/number_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -53,6 +54,19 @@ std::int64_t FigureReader::countOr(const std::string& key, const std::string& un
                                    std::int64_t fallback) {
   known_.insert(key);
   return has(key) ? count(key, unit, largest) : fallback;
+}
+
+void FigureReader::shown(const std::string& key, const std::string& unit,
+                         const std::vector<std::string>& from) {
+  if (positiveOr(key, unit, 0) <= 0) return;
+  const auto statedHere = [this](const std::string& name) {
+    const auto found = file_.figures.find(name);
+    return found != file_.figures.end() && found->second.file == file_.file;
+  };
+  if (!statedHere(key) || std::ranges::any_of(from, statedHere)) return;
+  fail(key, fmt::format("changes nothing by itself, because times follow from {}; change one of these, or "
+                        "leave it out",
+                        fmt::join(from, ", ")));
 }
 
 const FigureValue* FigureReader::find(const std::string& key, const std::string& unit) {

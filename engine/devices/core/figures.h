@@ -50,6 +50,9 @@ class FigureReader {
   std::int64_t count(const std::string& key, const std::string& unit, std::int64_t largest);
   std::int64_t countOr(const std::string& key, const std::string& unit, std::int64_t largest,
                        std::int64_t fallback);
+  /// A figure that is shown but decides nothing, because times follow from the figures `from`. A file that
+  /// changes it over its base, and none of these, would change nothing, which is a fault.
+  void shown(const std::string& key, const std::string& unit, const std::vector<std::string>& from);
   bool has(const std::string& key) const { return file_.figures.contains(key); }
 
   /// The first fault, or a sentence about a key that nobody asked for, with the nearest known key.

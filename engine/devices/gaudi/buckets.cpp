@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <variant>
 
 namespace pipescope::devices::gaudi {
 namespace {
@@ -19,6 +20,18 @@ ListedKernel copyKernel(const Card& card, const compile::StagePlan& stage, const
   copy.kernel.starts = static_cast<std::int64_t>(bucket.gradients.size());
   copy.path = bucket.name;
   return copy;
+}
+
+/// Whether each card updates only its share of what the collective sums: it receives only that, or the update
+/// gathers the weights afterwards.
+bool sharesOf(const compile::PlanOperator& sum, const compile::StagePlan& stage) {
+  const auto* work = std::get_if<ops::Collective>(&sum.work.front().item);
+  if (work != nullptr && work->kind == ops::Collective::Kind::reduceScatter) return true;
+  return std::ranges::any_of(stage.passes, [](const compile::PassPlan& pass) {
+    return pass.pass == model::Pass::update &&
+           std::ranges::any_of(pass.operators,
+                               [](const compile::PlanOperator& op) { return op.kind == "AllGather"; });
+  });
 }
 
 /// A kernel and the place in the list that it goes in front of.
@@ -47,6 +60,22 @@ void insertAll(KernelList& list, std::vector<Insertion> insertions) {
 
 }  // namespace
 
+std::int64_t reduceBufferBytes(const compile::StagePlan& stage, const StageUses& uses) {
+  std::int64_t most = 0;
+  for (const Bucket& bucket : bucketsOf(stage, uses)) most = std::max(most, bucket.shares ? bucket.bytes : 0);
+  for (const compile::PassPlan& pass : stage.passes) {
+    if (pass.pass != model::Pass::backward && pass.pass != model::Pass::weightGradient) continue;
+    for (const compile::PlanOperator& op : pass.operators) {
+      for (const ops::Work& work : op.work) {
+        const auto* sum = std::get_if<ops::Collective>(&work.item);
+        if (sum != nullptr && !sum->ofModel && sum->kind != ops::Collective::Kind::allGather)
+          most = std::max(most, sum->elements * graph::sizeOf(sum->type));
+      }
+    }
+  }
+  return most;
+}
+
 std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& uses) {
   std::vector<Bucket> buckets;
   for (const compile::PassPlan& pass : stage.passes) {
@@ -57,8 +86,11 @@ std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& 
       for (const compile::PlanTensorId id : op.inputs) {
         if (!id.valid()) continue;
         bucket.gradients.push_back(uses.root(static_cast<std::size_t>(id.value)));
-        bucket.bytes += stage.tensors.items()[bucket.gradients.back()].type.bytes().count;
+        const compile::PlanTensor& gradient = stage.tensors.items()[bucket.gradients.back()];
+        bucket.bytes += gradient.type.bytes().count;
+        bucket.accumulates = bucket.accumulates || isAlwaysLive(gradient.use);
       }
+      bucket.shares = sharesOf(op, stage);
       if (!bucket.gradients.empty()) buckets.push_back(std::move(bucket));
     }
   }

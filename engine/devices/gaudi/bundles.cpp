@@ -26,6 +26,7 @@ class Bundler {
   }
 
   std::vector<std::int32_t> bundles() {
+    bundleFused();
     if (card_.layeredBundles) {
       for (std::size_t k = 0; k < bundle_.size(); ++k) joinProductsAround(k);
     }
@@ -95,6 +96,18 @@ class Bundler {
   void bundle(const Kernels& kernels) {
     for (const std::size_t kernel : kernels) bundle_[kernel] = count_;
     ++count_;
+  }
+
+  /// The kernels of a fused operator hand each other slices.
+  void bundleFused() {
+    for (std::size_t k = 0; k < bundle_.size(); ++k) {
+      const int part = list_.kernels[k].part;
+      if (part < 0 || bundle_[k] >= 0) continue;
+      Kernels all;
+      for (std::size_t next = k; next < bundle_.size() && list_.kernels[next].part == part; ++next)
+        all.push_back(next);
+      bundle(all);
+    }
   }
 
   /// A product that makes more than it reads, what a TPC does with it, and a product that makes less than it

@@ -76,7 +76,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.hbmBytes = read.count("hbm", "B", kMemory);
   card.hbmReserved = static_cast<std::int64_t>(read.notNegative("hbm_reserved", "B"));
   card.hbmBytesPerSecond = read.positive("hbm_bandwidth", "B/s");
-  card.hbmEffective = read.positive("hbm_effective", "B/s");
+  card.hbmEffective = card.hbmBytesPerSecond * read.positive("hbm_efficiency", "1", 1);
   card.cacheLine = read.count("cache_line", "B", kSide);
   card.dmaBytesPerSecond = read.positive("dma_bandwidth", "B/s");
   card.dmaLatency = read.notNegative("dma_latency", "s");
@@ -95,6 +95,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.ports = read.count("ports", "ports", 4096);
   card.collectiveEfficiency = read.positive("collective_efficiency", "1", 1);
   card.collectiveLatency = read.notNegative("collective_latency", "s");
+  card.collectiveSlice = read.count("collective_slice", "B", kMemory);
   PIPESCOPE_TRY(read.status());
   PIPESCOPE_TRY(checkPowers(file, card));
   if (card.macsFp8 > 0) {

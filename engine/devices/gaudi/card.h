@@ -36,7 +36,7 @@ struct Card {
   // Tensor processor cores (TPC).
   std::int64_t tpcs = 1, vectorBytes = 256, localBytes = 0;
   double tpcHz = 1, accessInterval = 1, tpcLatency = 1;
-  // Memory rates. "Effective" is what kernels reach.
+  // Memory rates. "Effective" is what kernels reach: the share hbm_efficiency of the peak.
   std::int64_t sramBytes = 1, hbmBytes = 1, hbmReserved = 0, cacheLine = 1;
   double hbmBytesPerSecond = 1, hbmEffective = 1;
   /// SRAM may lie in equal parts beside groups of engines. The first rates are those of all engines with
@@ -56,6 +56,8 @@ struct Card {
   double portBytesPerSecond = 1;
   std::int64_t ports = 1;
   double collectiveEfficiency = 1, collectiveLatency = 0;
+  std::int64_t collectiveSlice =
+      1;  ///< most bytes of a card's share that a collective over boxes moves at once
 
   /// Multiply-adds per cycle for products in this type; 0: the card does not compute in it.
   std::int64_t macs(ElementType type) const;

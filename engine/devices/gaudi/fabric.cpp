@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "profiler/base/check.h"
@@ -95,7 +96,14 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   const double inside = most > 1 ? phases * (p - 1) / p * bytes / (efficiency * peer_ * (p - 1)) : 0;
   const auto boxes = static_cast<double>(inBox.size());
   const double outside = boxes > 1 ? phases * (boxes - 1) / boxes * (bytes / least) / (efficiency * out_) : 0;
-  return latency * (boxes > 1 && most > 1 ? 2 : 1) + std::max(inside, outside);
+  const double starts = (most > 1 ? latency : 0) + latency * (boxes - 1);
+  const auto slices = static_cast<double>(slicesOf(bytes / static_cast<double>(cards.size())));
+  return starts + std::max(inside, outside) + std::min(inside, outside) / slices;
+}
+
+std::int64_t Fabric::slicesOf(double bytesOfCard) const {
+  const auto slice = static_cast<double>(card_.collectiveSlice);
+  return bytesOfCard <= slice ? 1 : std::max<std::int64_t>(2, std::llround(std::ceil(bytesOfCard / slice)));
 }
 
 }  // namespace pipescope::devices::gaudi

@@ -34,12 +34,17 @@ class Fabric {
   LinkInfo linkBetween(int from, int to) const;
 
   /// Seconds of a collective among these cards (ascending, at least one). `bytes` is the size of each card's
-  /// tensor; for an all-gather, of the whole. t(all-reduce) = α + 2·(P−1)/P·S/(η·B), where B counts the P−1
-  /// peer links of a mesh. Over b boxes, the part between boxes, 2·(b−1)/b·(S/p)/(η·scale-out) with p cards
-  /// in each box, runs at the same time.
+  /// tensor; for an all-gather, of the whole. Inside a box, t(all-reduce) = α + 2·(P−1)/P·S/(η·B), where B
+  /// counts the P−1 peer links of a mesh. Over b boxes there is also the part between boxes,
+  /// 2·(b−1)/b·(S/p)/(η·scale-out) with p cards in each box. A slice of the tensor passes through both parts,
+  /// one after the other, while other slices are in the other part. So the faster part is hidden behind the
+  /// slower one, but for one slice. Each further box costs a start. (C: HabanaAI/HCL, collective_states.cpp
+  /// for slices, hcl_collective_routines.cpp for the loop over boxes.)
   double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
 
  private:
+  /// How many slices a collective is cut into, of which a card has `bytesOfCard` in the end.
+  std::int64_t slicesOf(double bytesOfCard) const;
   Card card_;
   int devices_ = 1, perBox_ = 1;
   double peer_ = 0, out_ = 0;

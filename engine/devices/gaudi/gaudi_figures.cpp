@@ -27,6 +27,7 @@ std::vector<Figure> gaudiFigures(const Card& card, const FigureFile& cardFile, c
          "FLOP/s", "TPCs x lanes x multiply-add x clock");
   derive("tpc_access", static_cast<double>(card.tpcs * card.vectorBytes) / card.accessInterval * card.tpcHz,
          "B/s", "TPCs x vector / access interval x clock");
+  derive("hbm_effective", card.hbmEffective, "B/s", "hbm_bandwidth x hbm_efficiency");
   derive("hbm_usable", static_cast<double>(card.usableHbm()), "B", "hbm - hbm_reserved");
   derive("all_ports", static_cast<double>(card.ports) * card.portBytesPerSecond, "B/s",
          "ports x rate of a port");

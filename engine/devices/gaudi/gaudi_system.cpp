@@ -81,6 +81,12 @@ class GaudiSystem final : public System {
   std::vector<std::int64_t> linksOf(const Flow& flow) const override { return fabric_.linksOf(flow); }
   bool takesProposals() const override { return false; }  // the graph compiler of SynapseAI fuses by itself
   std::vector<LinkInfo> route(int from, int to) const override { return {fabric_.linkBetween(from, to)}; }
+  /// Habana's FusedSDPA. Intel's published programs of 2,048 tokens and more use it (Model Performance Data
+  /// for Gaudi 2 and 3; Optimum Habana, --use_flash_attention), those of BERT, ViT and Gemma with up to 1,024
+  /// tokens do not.
+  std::optional<std::int64_t> fusesAttentionFrom() const override { return 1025; }
+  bool keepsInPlace() const override { return true; }
+  bool gathersByBlock() const override { return true; }  // DeepSpeed's ZeRO-3: one module at a time
   /// Cards agree over Ethernet with a message there and one back.
   Ticks syncTicks(int devices) const override {
     return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());

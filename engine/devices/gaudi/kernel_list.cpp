@@ -15,13 +15,37 @@ using compile::StagePlan;
 /// tensors.)
 constexpr std::size_t kMostOperands = 16;
 
+bool isFusedAttention(const PlanOperator& op) {
+  return op.kind.ends_with("FusedAttention");
+}
 bool startsWithProduct(const PlanOperator& op) {
-  return !op.work.empty() && std::holds_alternative<ops::Contraction>(op.work.front().item);
+  return !op.work.empty() &&
+         (isFusedAttention(op) || std::holds_alternative<ops::Contraction>(op.work.front().item));
 }
 bool isMove(const PlanOperator& op) {
   return op.work.size() == 1 && op.work.front().repeat == 1 &&
          std::holds_alternative<ops::Rearrange>(op.work.front().item) && op.outputs.size() == 1 &&
          op.kind == "Transpose";
+}
+/// Bytes of what a piece of Work makes.
+std::int64_t resultBytes(const ops::Work& work) {
+  if (const auto* product = std::get_if<ops::Contraction>(&work.item)) {
+    using Phase = ops::Contraction::Phase;
+    std::int64_t elements = product->groups;
+    const bool weights = product->phase == Phase::weightGradient;
+    for (const std::int64_t extent : weights                                  ? product->kernel
+                                     : product->phase == Phase::inputGradient ? product->field
+                                                                              : product->output)
+      elements *= extent;
+    if (weights)
+      return elements * product->inputChannels * product->outputChannels * graph::sizeOf(product->type);
+    const std::int64_t channels =
+        product->phase == Phase::inputGradient ? product->inputChannels : product->outputChannels;
+    // Products of float8 make 16-bit results.
+    return elements * product->batch * channels * std::max<std::int64_t>(2, graph::sizeOf(product->type));
+  }
+  if (const auto* map = std::get_if<ops::Map>(&work.item)) return map->elements * graph::sizeOf(map->type);
+  return 0;
 }
 std::vector<std::size_t> valid(const std::vector<PlanTensorId>& ids) {
   std::vector<std::size_t> found;
@@ -148,6 +172,7 @@ class Lister {
     listed.kernel = kernel;
     listed.path = op.name + (work.label.empty() ? "" : "/" + work.label);
     listed.op = 0;
+    listed.handed = resultBytes(work);
     listed.fusable = kernel.engine == Engine::tpc && !kernel.barrier &&
                      (kernel.elementwise || std::holds_alternative<ops::Reduce>(work.item));
     if (!own.empty() && joins(own.back(), listed)) {
@@ -178,6 +203,7 @@ class Lister {
     kernel.barrier = kernel.barrier || next.kernel.barrier;
     kernel.starts = std::max(kernel.starts, next.kernel.starts);
     into.fusable = into.fusable && next.fusable;
+    into.handed = std::max(into.handed, next.handed);
     for (const std::size_t tensor : next.reads) {
       if (!contains(into.makes, tensor)) addOnce(into.reads, tensor);
     }
@@ -200,6 +226,7 @@ class Lister {
   void describe(const PlanOperator& op, int index, std::vector<ListedKernel>& own) const {
     for (std::size_t k = 0; k < own.size(); ++k) {
       own[k].op = index;
+      own[k].part = isFusedAttention(op) ? index : -1;
       const bool again = k > 0 && own[k - 1].kernel.barrier;
       if (k == 0 || again) {
         for (const std::size_t input : valid(op.inputs)) addOnce(own[k].reads, uses_.root(input));

@@ -20,6 +20,10 @@ struct ListedKernel {
   /// The result of its operator, if the kernel before it works on this result too, on another engine: a bias
   /// is added to what a product made. −1: it needs nothing from the kernel before it but its reads.
   std::int64_t continues = -1;
+  std::int64_t handed = 0;  ///< bytes that it hands to the kernel that continues with its result
+  /// The fused operator that it is a part of: what it hands to the next part never leaves the chip, and all
+  /// parts form a bundle. −1: none.
+  int part = -1;
   bool fusable = false;
   int bucket = -1;  ///< the operator of the collective pass whose bucket is complete after this kernel
 };

@@ -79,6 +79,8 @@ class StageLowering {
     TensorLives lives;
     std::vector<std::size_t> variables;  ///< by plan tensor
     std::set<std::size_t> inSram;        ///< tensors that never lie in HBM
+    /// By tensor of a gradient: the program step from which on it is a view of its bucket.
+    std::map<std::size_t, std::int32_t> inBucketFrom;
     std::vector<int>
         bucketOfSegment;  ///< by segment of the backward pass: the collective that may start at its end
   };
@@ -99,13 +101,33 @@ class StageLowering {
       state.variables.push_back(memory_.add(std::move(variable)));
     }
     for (const Bucket& bucket : bucketsOf(stage, state.uses)) {
-      LoweredVariable variable;
-      variable.name = bucket.name + "/bucket";
-      variable.category = "bucket";
-      variable.bytes = Bytes(bucket.bytes);
-      variable.alwaysLive = true;
-      variable.stage = stage.index;
-      memory_.add(std::move(variable));
+      if (!bucket.shares && !bucket.accumulates) addBucket(stage, bucket.name + "/bucket", bucket.bytes);
+    }
+    addBucket(stage, "stage" + std::to_string(stage.index) + "/reduce_buffer",
+              reduceBufferBytes(stage, state.uses));
+  }
+
+  void addBucket(const StagePlan& stage, std::string name, std::int64_t bytes) {
+    if (bytes <= 0) return;
+    LoweredVariable variable;
+    variable.name = std::move(name);
+    variable.category = "bucket";
+    variable.bytes = Bytes(bytes);
+    variable.alwaysLive = true;
+    variable.stage = stage.index;
+    memory_.add(std::move(variable));
+  }
+
+  /// A gradient that is a view of its bucket needs no memory of its own behind the kernel that copies it
+  /// there.
+  void noteViews(const StagePlan& stage, const KernelList& list, StageState& state) const {
+    std::map<int, const Bucket*> byOperator;
+    const std::vector<Bucket> buckets = bucketsOf(stage, state.uses);
+    for (const Bucket& bucket : buckets) byOperator[bucket.op] = &bucket;
+    for (std::size_t k = 0; k < list.kernels.size(); ++k) {
+      if (list.kernels[k].bucket < 0 || byOperator.at(list.kernels[k].bucket)->shares) continue;
+      for (const std::size_t gradient : list.kernels[k].reads)
+        state.inBucketFrom[gradient] = memory_.steps() + static_cast<std::int32_t>(k) + 1;
     }
   }
 
@@ -126,7 +148,13 @@ class StageLowering {
     GaudiLoweringContext context = context_;
     PIPESCOPE_ASSIGN(KernelList list, listKernels(plan, state.uses, context));
     chains_ += list.chains;
-    if (plan.pass == Pass::backward) packBuckets(card_, stage, state.uses, list);
+    if (plan.pass == Pass::backward) {
+      packBuckets(card_, stage, state.uses, list);
+      noteViews(stage, list, state);
+      if (!stage.overlapsCollectives) {
+        for (ListedKernel& kernel : list.kernels) kernel.bucket = -1;
+      }
+    }
     if (plan.pass == Pass::update) unpackBuckets(card_, stage, state.uses, list);
     LoweredPass pass;
     pass.stage = stage.index;
@@ -263,7 +291,8 @@ class StageLowering {
       const std::string name = listed.path + "/" + listed.kernel.name;
       const Ticks from = ticksOf(placed[k].start - base), to = ticksOf(placed[k].end - base);
       LoweredStep step = stepOf(kindOf(engine), laneOf(engine), programOf(engine), name, from, to - from);
-      step.op = listed.bucket >= 0 ? -1 : listed.op;  // packing belongs to the collective of its name
+      // Packing belongs to the collective of its name.
+      step.op = listed.kernel.bucketWritten > 0 ? -1 : listed.op;
       const bool own = engine == Engine::host || engine == Engine::nic;
       step.bytesIn = Bytes(own ? listed.kernel.bytesIn : traffic[k].read);
       step.bytesOut = Bytes(own ? listed.kernel.bytesOut : traffic[k].written);
@@ -286,8 +315,11 @@ class StageLowering {
     const StageState& state = states_.at(&stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
       if (state.inSram.contains(i)) continue;
-      for (const LifeSteps life : state.lives.of(i))
-        memory_.addLife(state.variables[i], life.first, life.end);
+      const auto bucket = state.inBucketFrom.find(state.uses.root(i));
+      for (const LifeSteps life : state.lives.of(i)) {
+        const bool view = bucket != state.inBucketFrom.end() && life.first < bucket->second;
+        memory_.addLife(state.variables[i], life.first, view ? std::min(life.end, bucket->second) : life.end);
+      }
     }
   }
 

@@ -70,7 +70,11 @@ class TrafficCounter {
         traffic.feeds.push_back({place.maker, slices ? slicesOf(whole) : 1});
       }
     }
-    if (listed.continues >= 0) takeOver(k, bytesOf(static_cast<std::size_t>(listed.continues)));
+    if (listed.continues >= 0) {
+      const bool inside = listed.part >= 0 && list_.kernels[k - 1].part == listed.part;
+      takeOver(k, inside ? list_.kernels[k - 1].handed : bytesOf(static_cast<std::size_t>(listed.continues)),
+               inside);
+    }
     if (listed.kernel.againBytes > 0) {
       // An operand that does not fit into SRAM comes from HBM again.
       traffic.read += traffic.read > 0 ? listed.kernel.againBytes : 0;
@@ -103,11 +107,12 @@ class TrafficCounter {
   }
 
   /// A kernel that continues with what the one before it made takes it through SRAM, slice by slice.
-  void takeOver(std::size_t k, std::int64_t bytes) {
+  void takeOver(std::size_t k, std::int64_t bytes, bool inside) {
     traffic_[k - 1].stored += bytes;
     traffic_[k - 1].moved += bytes;
-    if (card_.sramIsCache) traffic_[k - 1].written += bytes;
+    if (card_.sramIsCache && !inside) traffic_[k - 1].written += bytes;
     traffic_[k].loaded += bytes;
+    if (inside) traffic_[k - 1].handedOut += bytes, traffic_[k].handedIn += bytes;
     traffic_[k].feeds.push_back({k - 1, slicesOf(bytes)});
     passed_ += bytes;
   }

@@ -42,8 +42,8 @@ base::Result<Chip> readChip(const FigureFile& file) {
   chip.vectorBytes = read.count("vector_width", "B", 4096);
   chip.wideLoadBytes = read.count("wide_load", "B", 4096);
   chip.weightLoadBytes = chip.vectorBytes;
-  read.positiveOr("memory_bandwidth", "B/s", 0);
-  read.positiveOr("exchange_bandwidth", "B/s", 0);
+  read.shown("memory_bandwidth", "B/s", {"vector_width", "wide_load", "clock", "tiles"});
+  read.shown("exchange_bandwidth", "B/s", {"exchange_width", "clock", "tiles"});
   chip.exchangeBytesPerCycle = read.positive("exchange_width", "B/cycle");
   chip.exchangePairFactor = read.positive("exchange_pair_factor", "1", 16);
   chip.computeSetOverhead = static_cast<std::int64_t>(read.notNegative("compute_set_overhead", "cycles"));

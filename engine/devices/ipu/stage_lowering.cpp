@@ -65,7 +65,8 @@ class StageLowering {
       tensors.variables.push_back(memory_.addTensor(
           tensor.name, toString(tensor.use), toString(tensor.type), tensor.type.elements() * tensor.copies,
           graph::sizeOf(tensor.type.element), isAlwaysLive(tensor.use),
-          tensor.use == compile::TensorUse::constant, stage.index));
+          tensor.use == compile::TensorUse::constant || tensor.use == compile::TensorUse::cache,
+          stage.index));
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -58,7 +59,7 @@ using Groups = std::map<std::pair<std::string, std::pair<std::string, std::strin
 Groups groupsOf(const std::vector<PointResult>& results, bool chose) {
   Groups groups;
   for (const PointResult& result : results) {
-    if (!result.fault.empty() || result.point.chose.empty() == chose) continue;
+    if (!result.fault.empty() || result.point.chose.empty() == chose || result.boundByHost()) continue;
     const Kind& kind = kindOf(result.point);
     groups[{chipOf(result.point), {kind.kind, kind.quantity}}].logarithms.push_back(result.logarithm());
   }
@@ -85,6 +86,11 @@ double PointResult::logarithm() const {
 
 bool PointResult::outside() const {
   return fault.empty() && point.tolerance > 0 && std::abs(ours / point.measured - 1) > point.tolerance;
+}
+
+bool PointResult::boundByHost() const {
+  const auto rate = point.parameters.find("loader_rate");
+  return rate != point.parameters.end() && ours >= (1 - 1e-6) * point.cards * std::atof(rate->second.c_str());
 }
 
 std::vector<PointResult> emulateAll(const std::vector<Point>& points) {

@@ -102,7 +102,7 @@ TEST(GaudiProperties, MoreOfAnythingIsNeverSlower) {
   const UserDevices user;
   static constexpr const char* kResources[] = {
       "mme_clock", "tpcs",          "tpc_clock",     "sram",           "sram_bandwidth",
-      "hbm",       "hbm_effective", "dma_bandwidth", "host_bandwidth", "tpc_local_memory",
+      "hbm",       "hbm_bandwidth", "dma_bandwidth", "host_bandwidth", "tpc_local_memory",
       "port_rate"};
   static constexpr const char* kResourcesOfGaudi3[] = {"sram_write_bandwidth", "shared_sram_bandwidth",
                                                        "shared_sram_write_bandwidth"};

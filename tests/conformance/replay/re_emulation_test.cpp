@@ -257,12 +257,14 @@ TEST_P(MnistLike, CostsAgree) {
 }
 
 /// What a stage computes again takes as long as in its forward pass, as far as a recording without it tells;
-/// results that are then not kept are not copied to the stash.
+/// results that are then not kept are not copied to the stash. On a card, they need not be written to HBM
+/// either, which a recording does not tell.
 TEST_P(MnistLike, RecomputeAgrees) {
+  const double close = GetParam() == std::string("hls-gaudi2") ? 0.02 : 0.01;
   for (const char* schedule : {"popart", "1f1b"}) {
     const ReplayedSetup on = mnist(GetParam(), schedule).with("execution.recompute", "pipeline");
     const ReplayedSetup off = on.with("execution.recompute", "none");
-    expectClose(off, {"recompute=on"}, on, 0.01);
+    expectClose(off, {"recompute=on"}, on, close);
     expectClose(on, {"recompute=off"}, off);
   }
 }

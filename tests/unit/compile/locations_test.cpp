@@ -232,6 +232,71 @@ TEST(Locations, BucketsFollowTheBackwardPass) {
             (Collectives{{"AllReduce", 30}, {"AllReduce", 5}}));
 }
 
+/// DeepSpeed's ZeRO-2: a replica keeps its share of each gradient from the backward pass on, summed in
+/// bundles.
+TEST(Locations, SharesOfGradientsAreSummedInBundles) {
+  PlanOptions options = adamw(2, 1);
+  options.locations.accumulators.sharded = true;
+  options.gradientBuckets = {base::Bytes(4), base::Bytes(1000)};
+  const StagePlan stage = firstStage(options);
+  EXPECT_EQ(collectives(stage, model::Pass::backward), (Collectives{{"ReduceScatter", kWeights}}));
+  EXPECT_TRUE(collectives(stage, model::Pass::collective).empty());
+  std::int64_t shares = 0;
+  for (const PlanTensor& tensor : stage.tensors)
+    shares += tensor.name.ends_with("/gradient_share") ? tensor.type.elements() : 0;
+  EXPECT_EQ(shares, 15 + 3);
+  options.gradientBuckets.back() = base::Bytes(4 * 30);
+  EXPECT_EQ(collectives(firstStage(options), model::Pass::backward),
+            (Collectives{{"ReduceScatter", 30}, {"ReduceScatter", 5}}));
+  options.reduceScatter = false;
+  EXPECT_EQ(collectives(firstStage(options), model::Pass::backward),
+            (Collectives{{"AllReduce", 30}, {"AllReduce", 5}}));
+  // Sums over micro-batches add each share behind its bundle.
+  options.microBatches = 4;
+  int adds = 0;
+  for (const PassPlan& pass : firstStage(options).passes) {
+    bool summed = false;
+    for (const PlanOperator& op : pass.operators) {
+      summed = summed || op.kind == "AllReduce";
+      if (op.kind != "Accumulate") continue;
+      EXPECT_TRUE(summed);
+      ++adds;
+    }
+  }
+  EXPECT_EQ(adds, 2);
+}
+
+/// DeepSpeed's ZeRO-3: only the weights of one block are there at a time.
+TEST(Locations, WeightsMayBeGatheredBlockByBlock) {
+  PlanOptions options = adamw(2);
+  options.locations.weights.sharded = true;
+  options.stashEntries = {0};
+  const auto gathers = [&] {
+    const auto plan = buildPlan(twoLayers(), {{{"B1", "B2"}, 0}}, options, ops::standardOperators());
+    EXPECT_TRUE(plan.ok());
+    std::map<model::Pass, std::vector<std::pair<std::string, std::string>>> found;  // with what follows each
+    for (const PassPlan& pass : plan->stages[0].passes) {
+      for (std::size_t i = 0; i < pass.operators.size(); ++i) {
+        if (pass.operators[i].kind == "AllGather" && pass.pass != model::Pass::update)
+          found[pass.pass].emplace_back(pass.operators[i].name, pass.operators[i + 1].block);
+      }
+    }
+    for (const PlanTensor& tensor : plan->stages[0].tensors) {
+      if (tensor.name.ends_with("/loaded")) {
+        EXPECT_EQ(tensor.use, TensorUse::gatheredWeight);
+      }
+    }
+    return found;
+  };
+  using Gathers = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(gathers()[model::Pass::forward], (Gathers{{"stage0/gather_weights", "B1"}}));
+  options.gatherByBlock = true;
+  EXPECT_EQ(gathers()[model::Pass::forward],
+            (Gathers{{"B1/gather_weights", "B1"}, {"B2/gather_weights", "B2"}}));
+  // Only the second layer's input has a gradient, which needs its weight.
+  EXPECT_EQ(gathers()[model::Pass::backward], (Gathers{{"B2/gather_weights", "B2"}}));
+}
+
 TEST(Locations, ParametersMayHaveCollectivesOfTheirOwn) {
   PlanOptions options = adamw(2);
   options.mergeCollectives = false;
@@ -245,6 +310,40 @@ TEST(Locations, ParametersMayHaveCollectivesOfTheirOwn) {
               UnorderedElementsAre(One("ReduceScatter", 30), One("ReduceScatter", 5)));
   EXPECT_THAT(collectives(firstStage(options), model::Pass::update),
               UnorderedElementsAre(One("AllGather", 30), One("AllGather", 5)));
+}
+
+/// Memory that stays on the device without a value of its own holds keys and values, and is no constant.
+TEST(Locations, MemoryWithoutAValueIsACache) {
+  graph::Graph graph;
+  const graph::TensorType type{graph::ElementType::float32, {2, 3}};
+  graph.inputs = {graph.addTensor("x", type, graph::TensorRole::input)};
+  const graph::TensorId cache = graph.addTensor("key_cache", type, graph::TensorRole::constant);
+  const graph::TensorId table =
+      graph.addConstant("table", type, std::vector<std::byte>(static_cast<std::size_t>(type.bytes().count)));
+  graph::TensorId at = graph.inputs[0];
+  for (const graph::TensorId other : {cache, table}) {
+    graph::Node node;
+    node.name = node.block = graph.tensor(other).name;
+    node.op = "Add";
+    node.inputs = {at, other};
+    at = ops::appendNode(graph, std::move(node), {"sum_" + graph.tensor(other).name},
+                         graph::TensorRole::activation, ops::standardOperators())
+             .value()[0];
+  }
+  graph.outputs = {at};
+  PlanOptions options;
+  options.kind = model::ExecutableKind::inference;
+  options.stashEntries = {0};
+  const auto plan = buildPlan(graph, {{{"key_cache", "table"}, 0}}, options, ops::standardOperators());
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  std::map<std::string, TensorUse> uses;
+  for (const PlanTensor& tensor : plan->stages[0].tensors) uses[tensor.name] = tensor.use;
+  EXPECT_EQ(uses["key_cache"], TensorUse::cache);
+  EXPECT_EQ(uses["table"], TensorUse::constant);
+  EXPECT_EQ(toString(TensorUse::cache), "cache");
+  EXPECT_EQ(toString(TensorUse::gatheredWeight), "gathered_weight");
+  EXPECT_TRUE(isAlwaysLive(TensorUse::cache));
+  EXPECT_FALSE(isAlwaysLive(TensorUse::gatheredWeight));
 }
 
 // --- Several stages on one device ---------------------------------------------------

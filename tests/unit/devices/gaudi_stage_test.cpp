@@ -302,7 +302,7 @@ TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
 }
 
 /// The gradients of three weights. The first two form one bucket, and the last forms another.
-StagePlan withBuckets() {
+StagePlan withBuckets(ops::Collective::Kind kind = ops::Collective::Kind::allReduce) {
   StageMaker maker(0, 0);
   const std::int64_t n = 4096;
   std::vector<compile::PlanTensorId> gradients;
@@ -313,7 +313,7 @@ StagePlan withBuckets() {
               {x}, {gradients.back()});
   }
   const auto reduce = [&](std::int64_t elements) {
-    return ops::Work{ops::Collective{ops::Collective::Kind::allReduce, elements, kCardHalf}, 1, ""};
+    return ops::Work{ops::Collective{kind, elements, kCardHalf}, 1, ""};
   };
   maker.add(Pass::collective, "stage0/all_reduce0", "AllReduce", {reduce(2 * n * n)},
             {gradients[0], gradients[1]}, {gradients[0], gradients[1]});
@@ -393,6 +393,36 @@ TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
   };
   EXPECT_EQ(kernels(7), 1u);  // 8 + 1 + 7
   EXPECT_EQ(kernels(8), 2u);
+}
+
+std::map<std::string, std::int64_t> bytesByCategory(const LoweredDevice& device) {
+  std::map<std::string, std::int64_t> bytes;
+  for (const UnitBytesRun& run : device.memory[0].units) bytes[run.category] += run.bytes.count;
+  return bytes;
+}
+
+/// In PyTorch's DistributedDataParallel with gradient_as_bucket_view, all gradients lie in buckets once.
+/// Where cards keep shares, buckets are one buffer as large as the largest of them.
+TEST(GaudiBuckets, HoldGradientsOnce) {
+  const auto system = systemOf("hls-gaudi2");
+  const std::int64_t gradient = std::int64_t{2} * 4096 * 4096;
+  const LoweredDevice views = lowerOnCard(*system, withBuckets());
+  expectCardSound(*system, views);
+  EXPECT_EQ(bytesByCategory(views)["bucket"], 3 * gradient);
+  EXPECT_LE(bytesByCategory(views)["gradient"], 2 * gradient) << "none is held behind its copy";
+  const LoweredDevice shares = lowerOnCard(*system, withBuckets(ops::Collective::Kind::reduceScatter));
+  expectCardSound(*system, shares);
+  EXPECT_EQ(bytesByCategory(shares)["bucket"], 2 * gradient);
+}
+
+TEST(GaudiStage, SumsMayWaitForTheEndOfTheBackwardPass) {
+  const auto system = systemOf("hls-gaudi2");
+  StagePlan stage = withBuckets();
+  stage.overlapsCollectives = false;
+  const LoweredDevice device = lowerOnCard(*system, stage);
+  expectCardSound(*system, device);
+  EXPECT_EQ(device.passes[0].segments.size(), 1U);
+  for (const LoweredSegment& segment : device.passes[1].segments) EXPECT_EQ(segment.after, -1);
 }
 
 TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {

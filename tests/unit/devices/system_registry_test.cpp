@@ -268,6 +268,13 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = inf, unit = \"Hz\", grade = \"D\", source = "
                    "\"s\" }\n",
                    "figure \"clock\" is inf"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nexchange_bandwidth = { value = 16e12, unit = \"B/s\", grade = "
+                   "\"D\", source = \"s\" }\n",
+                   "figure \"exchange_bandwidth\" changes nothing by itself, because times follow from "
+                   "exchange_width, clock, tiles; change one of these, or leave it out."},
+        FaultyFile{"base = \"mk2\"\n[figures]\nmemory_bandwidth = { value = 95e12, unit = \"B/s\", grade = "
+                   "\"D\", source = \"s\" }\n",
+                   "figure \"memory_bandwidth\" changes nothing by itself"},
         FaultyFile{"", "key \"family\" is missing; say which kind of device it is"},
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},

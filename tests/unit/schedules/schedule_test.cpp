@@ -1,5 +1,6 @@
 // Tests of the rules by which schedules refuse shapes, of the layout of stages and of the depth of stashes.
 #include "engine/schedules/schedule.h"
+#include "profiler/clock/ring_entries.h"
 
 #include <gtest/gtest.h>
 
@@ -128,6 +129,11 @@ TEST(Schedules, StashDepths) {
   EXPECT_EQ(must("1f1b", shape(four, 8)).stashEntries, (Depths{4, 3, 2, 0}));
   EXPECT_EQ(must("zb-h1", shape(four, 8)).stashEntries, (Depths{4, 4, 4, 4}));
   EXPECT_EQ(must("zb-h2", shape(four, 8)).stashEntries, (Depths{7, 7, 7, 7}));
+  // The last stage of a zero-bubble schedule holds micro-batches for their weight gradients only.
+  EXPECT_EQ(clock::ringEntries(must("zb-h1", shape(four, 8))), (Depths{4, 4, 4, 0}));
+  EXPECT_EQ(clock::ringEntries(must("zb-h2", shape(four, 8))), (Depths{7, 7, 7, 0}));
+  EXPECT_EQ(clock::ringEntries(must("gpipe", shape(four, 8))), (Depths{8, 8, 8, 8}));
+  EXPECT_EQ(clock::ringEntries(must("popart", shape(four, 8))), (Depths{7, 5, 3, 0}));
   // Weight gradients that are put off: stage s puts off as many as its delay, plus the one under way.
   EXPECT_EQ(must("zb-h1", shape(four, 8)).weightEntries, (Depths{0, 2, 3, 4}));
   EXPECT_EQ(must("zb-h2", shape(four, 8)).weightEntries, (Depths{0, 3, 5, 7}));

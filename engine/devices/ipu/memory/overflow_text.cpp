@@ -17,6 +17,7 @@ enum Kind : std::size_t {
   weights,
   optimizer,
   stash,
+  caches,
   activations,
   gradients,
   temporaries,
@@ -27,6 +28,7 @@ enum Kind : std::size_t {
 constexpr std::array<const char*, kinds> kGroups{"weights and accumulated gradients",
                                                  "optimizer state",
                                                  "stash of the pipeline",
+                                                 "caches",
                                                  "activations and inputs",
                                                  "gradients",
                                                  "temporaries of products",
@@ -35,7 +37,10 @@ constexpr std::array<const char*, kinds> kGroups{"weights and accumulated gradie
 
 Kind kindOf(const TileContent& variable) {
   const std::string& category = variable.category;
-  if (category == "weight" || category == "accumulator" || category == "constant") return weights;
+  if (category == "cache") return caches;
+  if (category == "gathered_weight" || category == "weight" || category == "accumulator" ||
+      category == "constant")
+    return weights;
   if (category == "optimizer_state") return optimizer;
   if (category == "stash") return stash;
   if (category == "input" || category == "activation") return activations;
