@@ -21,8 +21,8 @@ class EdgeRecorder {
   }
 
  private:
-  /// Where a stage's tensor comes from, and which of the stage's operators read it before the stage itself
-  /// has made it.
+  /// Ends of a stage's tensor: the operator that it comes from, and the stage's operators that read it before
+  /// the stage itself has made it.
   struct Ends {
     OperatorId producer;
     std::vector<OperatorId> readers;
@@ -99,7 +99,7 @@ class EdgeRecorder {
   model::ExecutableId executable_;
   const compile::ExecutablePlan& plan_;
   const OperatorsOfPass& operators_;
-  std::map<std::pair<int, std::string>, Ends> ends_;  ///< by stage and name of the tensor
+  std::map<std::pair<int, std::string>, Ends> ends_;  ///< keyed by stage and name of the tensor
 };
 
 }  // namespace

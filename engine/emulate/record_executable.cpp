@@ -344,14 +344,14 @@ class ExecutableRecorder {
   RecordLevel level_;
   NameTree names_;
   MemoryRecorder memory_;
-  std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
+  std::map<int, ProgramTree> trees_;  ///< tree of each device of the replica that is being recorded
   OperatorsOfPass operators_;
   std::vector<OperatorPeak> operatorPeaks_;
   std::vector<double> costLevels_;      ///< different costs of micro-batches besides 1
   std::vector<int> levelOfMicroBatch_;  ///< index into StageCosts::works; empty: the costs as compiled
   ReplicaPart part_;                    ///< the replica that is being recorded
-  clock::ReplicaCosts costs_;           ///< its costs
-  std::vector<int> recomputed_;         ///< by stage: pieces of its backward work that recompute
+  clock::ReplicaCosts costs_;           ///< costs of that replica
+  std::vector<int> recomputed_;         ///< recomputing pieces of each stage's backward work
   EmulatedExecutable result_;
 };
 
