@@ -24,8 +24,8 @@ class ReturnedOutputs {
   const emulate::ExecutableFacts& facts_;
   const ExecutableInfo& info_;
   std::vector<float> losses_, returned_;
-  std::vector<std::vector<std::byte>> bytes_;  ///< by output
-  std::vector<std::vector<double>> sums_;      ///< by output, for all replicas
+  std::vector<std::vector<std::byte>> bytes_;  ///< bytes of each output
+  std::vector<std::vector<double>> sums_;      ///< sums of each output, for all replicas
 };
 
 }  // namespace pipescope::run
