@@ -8,7 +8,7 @@
 
 namespace pipescope::gui {
 
-/// Where traces are imported.
+/// Places at which traces are imported.
 struct ImportPlaces {
   QString program;  ///< path of pipescope
   QString cache;    ///< folder for the profiles; created if it is missing

@@ -73,7 +73,8 @@ void setLook(QApplication& application) {
   if (QFontDatabase().families().contains(wanted)) application.setFont(QFont(wanted, 9));
 }
 
-/// What a window opens. Traces of other tools are imported first, with the progress in the status line.
+/// Opens the files of a window. Traces of other tools are imported first, with the progress in the status
+/// line.
 class Opening {
  public:
   /// Call it on the window's thread, before the first open().
@@ -142,7 +143,7 @@ class Windows {
     return window;
   }
 
-  /// What a screenshot draws: the window, or the workbench that was asked for.
+  /// Returns the subject of a screenshot: the window, or the workbench that was asked for.
   ScreenshotSubject subject(shell::MainWindow& window) {
     const auto errorOf = [&window] {
       const QString own = window.session().error();

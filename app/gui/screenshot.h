@@ -12,7 +12,7 @@ namespace pipescope::gui {
 /// Gives the window that a screenshot draws.
 struct ScreenshotSubject {
   std::function<QWidget*()> settled;  ///< the window once it has read everything; null before
-  std::function<QString()> error;     ///< why it does not show what was asked for; empty: it does
+  std::function<QString()> error;     ///< reason why it does not show what was asked for; empty: it does
 };
 
 /// Waits until a window has loaded everything, draws it to a file and ends the program with status 0. The

@@ -33,7 +33,7 @@ TensorId attend(ModelWriter& writer, TensorId query, TensorId key, TensorId valu
   if (mask.valid()) {
     scores = writer.reshape("scores/heads", scores,
                             {shape.batch, shape.heads, shape.positions, writer.shapeOf(mask).back()});
-    // This is the most negative number of half precision. Its exponential is 0 in every type.
+    // This is the most negative number of half precision. The exponential of that number is 0 in every type.
     scores = writer.node("Where", "mask", {mask, scores, writer.scalar("mask/hidden", -65504.0)});
     scores = writer.reshape("mask/groups", scores, flat);
   }

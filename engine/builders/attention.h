@@ -12,12 +12,12 @@ struct AttentionShape {
   std::int64_t keys() const { return keyHeads * headSize; }
 };
 
-/// (batch · positions) × (heads · size) → batch × heads × positions × size.
+/// Turns (batch · positions) × (heads · size) into batch × heads × positions × size.
 TensorId splitHeads(ModelWriter& writer, const std::string& name, TensorId x, const AttentionShape& shape,
                     std::int64_t heads);
 /// The same for keys, transposed: batch × heads × size × positions.
 TensorId splitKeys(ModelWriter& writer, const std::string& name, TensorId x, const AttentionShape& shape);
-/// batch × heads × positions × size → (batch · positions) × (heads · size).
+/// Turns batch × heads × positions × size into (batch · positions) × (heads · size).
 TensorId mergeHeads(ModelWriter& writer, const std::string& name, TensorId x, const AttentionShape& shape);
 
 /// Computes softmax(q·k / √size)·v for split heads. Each group of query heads has its own key head. Dropout

@@ -1,4 +1,4 @@
-// BERT (Devlin et al., NAACL 2019): an encoder with post-norm and learned positions. Its heads are SQuAD
+// BERT (Devlin et al., NAACL 2019): an encoder with post-norm and learned positions. The heads are SQuAD
 // (start and end of the answer), masked tokens, and classification of the sequence by its first token.
 #include <fmt/format.h>
 
@@ -125,7 +125,7 @@ class Bert {
     } else {
       x = w_.linear("tokens", x, to(s_.integer("vocabulary")));
     }
-    // In training a call returns only the loss, because scores for every token would take gigabytes.
+    // A call returns only the loss in training, because scores for every token would take gigabytes.
     if (w_.training()) return w_.crossEntropy(x, {w_.shapeOf(x).front()});
     w_.output(x);
   }

@@ -28,7 +28,7 @@ struct BuilderKey {
 /// A request for a model.
 struct BuilderRequest {
   std::string builder;
-  std::map<std::string, Setting> settings;  ///< only those that the user gave
+  std::map<std::string, Setting> settings;  ///< settings that the user gave
   std::int64_t microBatch = 1;
   bool training = true;  ///< True adds loss, dropout and batch statistics; false makes predictions only.
 };
@@ -73,10 +73,10 @@ void registerBuilders(BuilderRegistry& registry);
 /// All builders, made once.
 const BuilderRegistry& builderRegistry();
 
-/// Returns the forward graph in float32. Its inputs are "samples" and, in training, "labels". Weights are
-/// shapes with initializers. Blocks are the name paths of layers ("encoder/layer3"). Errors: an unknown
-/// builder or setting (the sentence proposes a similar one), a value out of range, settings that contradict
-/// each other.
+/// Returns the forward graph in float32. The inputs of the graph are "samples" and, in training, "labels".
+/// Weights are shapes with initializers. Blocks are the name paths of layers ("encoder/layer3"). Errors: an
+/// unknown builder or setting (the sentence proposes a similar one), a value out of range, settings that
+/// contradict each other.
 base::Result<graph::Graph> buildModel(const BuilderRequest& request, const ops::OperatorRegistry& registry);
 
 }  // namespace pipescope::builders

@@ -261,7 +261,7 @@ class Decoder {
     } else {
       x = project("tokens", x, vocabulary, "head_bias");
     }
-    // In training a call returns only the loss, because scores for every token would take gigabytes.
+    // A call returns only the loss in training, because scores for every token would take gigabytes.
     if (w_.training()) return w_.crossEntropy(x, {rows()});
     w_.output(x);
   }

@@ -11,7 +11,7 @@
 
 namespace pipescope::builders {
 
-/// One layer. Its node is called `name`, its result "<name>/out" and its weights "<name>/weight" and
+/// One layer. The node is called `name`, the result "<name>/out" and the weights "<name>/weight" and
 /// "<name>/bias".
 struct LayerSpec {
   std::string type;   ///< conv, maxpool, relu, flatten or linear; cross_entropy as the last layer
@@ -34,9 +34,9 @@ struct LayersModel {
 /// The layer types that LayerSpec::type may name, sorted.
 std::vector<std::string> layerTypes();
 
-/// Returns the forward graph. Its inputs are "samples" (micro-batch × sample) and, with a loss, "labels"
-/// (micro-batch). Its output is the last layer before the loss. Weights and biases start with PyTorch's
-/// default, uniform within ±1/√fan_in. Errors name the layer and both figures.
+/// Returns the forward graph. The inputs of the graph are "samples" (micro-batch × sample) and, with a loss,
+/// "labels" (micro-batch). The output is the last layer before the loss. Weights and biases start with
+/// PyTorch's default, uniform within ±1/√fan_in. Errors name the layer and both figures.
 base::Result<graph::Graph> buildLayers(const LayersModel& model, const ops::OperatorRegistry& registry);
 
 }  // namespace pipescope::builders

@@ -66,8 +66,8 @@ class ModelWriter {
 
   TensorId reshape(const std::string& name, TensorId x, const Shape& shape);
   TensorId transpose(const std::string& name, TensorId x, const std::vector<std::int64_t>& order);
-  /// x·Wᵀ + b for a matrix x. The weight is outputs × inputs and starts from `initializer`. Biases start as
-  /// zeros unless `uniformBias` is above 0.
+  /// Computes x·Wᵀ + b for a matrix x. The weight is outputs × inputs and starts from `initializer`. Biases
+  /// start as zeros unless `uniformBias` is above 0.
   struct Linear {
     std::int64_t outputs = 1;
     bool bias = true;
@@ -78,7 +78,7 @@ class ModelWriter {
   TensorId layerNorm(const std::string& name, TensorId x, double epsilon);
   /// Normalises without a bias: x / √(mean of x² + ε) · w.
   TensorId rmsNorm(const std::string& name, TensorId x, double epsilon);
-  /// gelu, relu, silu or tanh.
+  /// Adds an activation: gelu, relu, silu or tanh.
   TensorId activation(const std::string& name, TensorId x, const std::string& kind);
   /// Returns x itself outside training or if the ratio is 0.
   TensorId dropout(const std::string& name, TensorId x, double ratio);

@@ -28,9 +28,8 @@ bool hasType(const Value& value, KeyType type) {
   return value.index() == static_cast<std::size_t>(type);
 }
 
-/// Converts a value to the key's type where that is harmless: a whole number to a real one, an empty list to
-/// a list of texts, and a text to a whole number if it is one of the key's words (−1 − its position) or
-/// digits.
+/// Converts a value to the key's type if that is harmless: a whole number to a real one, an empty list to a
+/// list of texts, and a text to a whole number if it is one of the key's words (−1 − its position) or digits.
 Value widened(Value value, const Key& key) {
   const KeyType type = key.type;
   if (type == KeyType::integer && !key.choices.empty() && std::holds_alternative<std::string>(value)) {
@@ -89,7 +88,7 @@ Status checkChoice(const Key& key, const std::string& value) {
 }
 
 Status checkValue(const Key& key, const Value& value) {
-  constexpr double kTooLarge = 9.2e18;  // for a whole number of 64 bits
+  constexpr double kTooLarge = 9.2e18;  // limit of a whole number of 64 bits
   const auto* real = std::get_if<double>(&value);
   if (real != nullptr && key.type == KeyType::integer && std::fabs(*real) >= kTooLarge)
     PIPESCOPE_TRY(checkNumber(key, *real));
@@ -218,8 +217,8 @@ Status Configuration::applyEnvironment(const std::function<const char*(const cha
 
 namespace {
 
-/// How far the name of a variable, without PIPESCOPE_, is from a key's; 0: they are the same but for the
-/// table. None: it hardly means this key.
+/// Returns how far the name of a variable, without PIPESCOPE_, is from a key's; 0: they are the same but for
+/// the table. None: it hardly means this key.
 std::optional<std::size_t> distanceFromKey(const std::string& own, const Key& key,
                                            const std::set<std::string>& tables) {
   const std::string full = environmentName(key.path).substr(kVariablePrefix.size());

@@ -1,7 +1,7 @@
 #pragma once
 // A configuration: the values of keys, and where each value came from. Precedence: default < derived < model
 // < file < environment < flag. `derived` is what the program works out from other keys, and `model` what a
-// model file decides, where nobody else does.
+// model file decides if nobody else does.
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -26,7 +26,7 @@ std::string toString(Origin origin);
 struct Setting {
   Value value;
   Origin origin = Origin::byDefault;
-  std::optional<Value> given = {};  ///< what was given, if `value` is what it stands for (resolve)
+  std::optional<Value> given = {};  ///< given value, if `value` is what it stands for (resolve)
 };
 
 /// The values of a whole configuration, or of one entry of an array of tables. Asking for an unknown key is a

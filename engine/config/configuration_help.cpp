@@ -22,7 +22,7 @@ std::string rangeText(const Key& key) {
   return most ? fmt::format("≤ {}", key.most) : "";
 }
 
-/// The default; where it depends on another key, by values of that: "adamw, lamb `0.01`; sgd `0.0`".
+/// The default; if it depends on another key, by values of that: "adamw, lamb `0.01`; sgd `0.0`".
 std::string defaultText(const Key& key) {
   if (key.required) return "required";
   if (key.chooser.empty()) return fmt::format("`{}`", toToml(key.fallback));

@@ -11,7 +11,7 @@ namespace pipescope::config {
 /// Texts of help fit a terminal of this many columns. The widest indent of a paragraph takes four of them.
 inline constexpr std::size_t kHelpColumns = 80, kHelpWidth = kHelpColumns - 4;
 
-/// What a key takes, for one line of help: "a whole number, samples, 1 … 1000000; default 1".
+/// Returns what a key takes, for one line of help: "a whole number, samples, 1 … 1000000; default 1".
 std::string keyFacts(const Key& key);
 
 /// All that is known about a key, for `pipescope help KEY`.
@@ -21,7 +21,7 @@ std::string keyHelp(const Key& key);
 /// Empty if there is none.
 std::vector<const Key*> keysMeant(const KeyTable& keys, std::string_view word);
 
-/// The keys that have a meaning where another key has the value `choice` (Key::chooser), with their defaults
+/// The keys that have a meaning if another key has the value `choice` (Key::chooser), with their defaults
 /// there: what a builder or an optimizer can be told. Empty if no key depends on such a value.
 std::string choiceHelp(const KeyTable& keys, const std::string& choice);
 

@@ -4,7 +4,7 @@
 namespace pipescope::config::table {
 namespace {
 
-/// What precision = "float8" casts, to what, and with which scales.
+/// Adds the keys that say what precision = "float8" casts, to what, and with which scales.
 void addFloat8(std::vector<Key>& all) {
   all.push_back(
       text("execution.float8_format", "hybrid",

@@ -31,10 +31,10 @@ struct Key {
   /// Names on the command line, without dashes. The first is the key's own flag. Empty: only --set can set
   /// it.
   std::vector<std::string> flags;
-  bool required = false;  ///< within its table
+  bool required = false;  ///< required within its table
   /// The path of a text key that decides whether this key has a meaning; empty: it always has one.
   std::string chooser = {};
-  /// By value of the chooser, where this key has a meaning: its default there.
+  /// Default of this key for each value of the chooser with which the key has a meaning.
   std::map<std::string, Value> fallbackOf = {};
   /// Values of the chooser that only have other defaults than another value. The help names them once.
   std::vector<std::string> variants = {};

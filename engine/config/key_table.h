@@ -17,9 +17,9 @@ class KeyTable {
   /// Paths are unique, and choosers are keys of the table.
   explicit KeyTable(std::vector<Key> keys);
 
-  /// In the order of the help page.
+  /// Keys in the order of the help page.
   const std::vector<Key>& all() const { return keys_; }
-  /// Null where there is no such key.
+  /// Null if there is no such key.
   const Key* find(std::string_view path) const;
   std::vector<std::string> paths() const;
 

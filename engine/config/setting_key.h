@@ -13,8 +13,8 @@ namespace pipescope::config {
 struct SettingRow {
   std::string name;
   Value fallback;
-  double least = 0, most = 0;             ///< of numbers
-  std::vector<std::string> choices = {};  ///< of texts; empty: any
+  double least = 0, most = 0;             ///< limits of numbers
+  std::vector<std::string> choices = {};  ///< allowed texts; empty: any
   std::string help;                       ///< a sentence
   std::string unit = {};
   bool hasFlag = false;  ///< also an option of the command line
@@ -24,12 +24,12 @@ struct SettingRow {
 
 class SettingKeys {
  public:
-  /// Keys are `prefix` + name, and have a meaning where `chooser` names a thing that has the setting.
+  /// Keys are `prefix` + name, and have a meaning if `chooser` names a thing that has the setting.
   SettingKeys(std::string prefix, std::string chooser)
       : prefix_(std::move(prefix)), chooser_(std::move(chooser)) {}
 
   void add(const std::string& owner, const SettingRow& setting);
-  /// In the order in which the settings were first added.
+  /// Takes the keys in the order in which the settings were first added.
   std::vector<Key> take();
 
  private:
@@ -37,7 +37,7 @@ class SettingKeys {
 
   std::string prefix_, chooser_;
   std::vector<Key> keys_;
-  /// By path: each help sentence with the owners that share it.
+  /// Help sentences of each path, each with the owners that share it.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> help_;
 };
 

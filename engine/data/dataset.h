@@ -20,7 +20,7 @@ std::string toString(DataSplit split);
 /// One of the values in a row of a data set. Data sets of images call theirs "samples" and "labels".
 struct Field {
   std::string name;
-  graph::TensorType type;  ///< of one row, without a batch dimension ("1x28x28 float32")
+  graph::TensorType type;  ///< type of one row, without a batch dimension ("1x28x28 float32")
 };
 
 /// Rows that are read by index. An open data set is immutable, so that any thread may call read().
@@ -32,7 +32,7 @@ class Dataset {
   virtual std::string description() const = 0;
   /// Number of rows, at least 1.
   virtual std::int64_t size() const = 0;
-  /// At least one field, and always the same ones.
+  /// Returns at least one field, and always the same ones.
   virtual std::vector<Field> fields() const = 0;
   /// The field "labels" holds whole numbers 0 … classes() − 1. 0: there is no such field, or its values are
   /// not classes.

@@ -17,21 +17,21 @@ namespace pipescope::data {
 /// One value that the model takes from each row.
 struct FieldRequest {
   std::string name;
-  graph::TensorType type;     ///< of one row
+  graph::TensorType type;     ///< type of one row
   std::int64_t limit = 0;     ///< whole numbers: synthetic ones are 0 … limit − 1, at least 1
   double low = -1, high = 1;  ///< real numbers: synthetic ones are in [low, high)
-  bool labels = false;        ///< what predictions are compared with
+  bool labels = false;        ///< the values that predictions are compared with
   std::int64_t ignored = 0;   ///< labels: a number below 0 that stands for no class; 0: there is none
 };
 
-/// What a run needs of a data set.
+/// Requirements of a run for a data set.
 struct DatasetRequest {
   DataSplit split = DataSplit::train;
-  std::filesystem::path directory;   ///< for formats that read files
-  Preprocessing preprocessing;       ///< for formats that read bytes
+  std::filesystem::path directory;   ///< folder for formats that read files
+  Preprocessing preprocessing;       ///< settings for formats that read bytes
   std::vector<FieldRequest> fields;  ///< empty: as stored
   std::int64_t count = 0;            ///< number of rows, for formats that generate them
-  std::uint64_t seed = 0;            ///< for formats that generate rows
+  std::uint64_t seed = 0;            ///< seed for formats that generate rows
 
   /// The only field that is not labels. Null if there is none or several.
   const FieldRequest* onlySample() const;
@@ -39,7 +39,7 @@ struct DatasetRequest {
 };
 
 struct DatasetFormat {
-  std::string name;  ///< as data.dataset names it
+  std::string name;  ///< name as in data.dataset
   std::string doc;   ///< one sentence for help and messages
   base::Result<std::unique_ptr<Dataset>> (*open)(const DatasetRequest& request) = nullptr;
   std::vector<config::SettingRow> settings = {};  ///< keys of [data] that not every format has
@@ -64,7 +64,7 @@ const DatasetRegistry& datasetRegistry();
 
 /// Opens a data set of the named format. For an unknown name the error lists the known ones.
 base::Result<std::unique_ptr<Dataset>> openDataset(std::string_view format, const DatasetRequest& request);
-/// The number of rows of a data set of the named format. It reads values only where headers do not suffice.
+/// The number of rows of a data set of the named format. It reads values only if headers do not suffice.
 base::Result<std::int64_t> countDataset(std::string_view format, const DatasetRequest& request);
 
 }  // namespace pipescope::data

@@ -11,7 +11,7 @@
 
 namespace pipescope::data {
 
-/// What an IDX file of bytes (type 0x08) holds; the value is its number of extents.
+/// Content of an IDX file of bytes (type 0x08); the value is its number of extents.
 enum class IdxKind : std::uint8_t {
   labels = 1,  ///< magic 2049: count
   images = 3,  ///< magic 2051: count × rows × columns
@@ -22,7 +22,7 @@ constexpr std::int64_t maximumIdxBytes = std::int64_t{1} << 30U;
 constexpr std::int64_t maximumImageSide = 4096;
 
 struct IdxArray {
-  std::vector<std::int64_t> extents;  ///< each at least 1
+  std::vector<std::int64_t> extents;  ///< extents of at least 1
   std::vector<std::uint8_t> values;   ///< row-major, as many as the product of the extents
 };
 

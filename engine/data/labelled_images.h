@@ -1,5 +1,5 @@
 #pragma once
-// What all data sets of images with a class have in common.
+// Base of all data sets of images with a class.
 #include "engine/data/dataset.h"
 #include "profiler/base/check.h"
 

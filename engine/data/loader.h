@@ -27,8 +27,8 @@ struct LoaderOptions {
 
 /// The rows of one call, in the order of BatchShape.
 struct Batch {
-  std::int64_t epoch = 0;  ///< from LoaderOptions::firstEpoch
-  std::int64_t call = 0;   ///< within the epoch, from 0
+  std::int64_t epoch = 0;  ///< counts from LoaderOptions::firstEpoch
+  std::int64_t call = 0;   ///< number within the epoch, from 0
   std::int64_t rows = 0;
   /// The rows of each of Dataset::fields(). The address suits every type.
   std::vector<std::vector<std::byte>> fields;
@@ -51,7 +51,7 @@ class Loader {
   /// Stops reading, even in the middle of a batch, and waits until the thread has ended.
   ~Loader();
 
-  /// Calls of whole size. What is left of the data set at the end of an epoch is not read.
+  /// Calls of whole size. Rows that are left at the end of an epoch are not read.
   std::int64_t callsPerEpoch() const;
 
   /// Returns the next batch, or none after the last call of the last epoch. An error of the data set is

@@ -89,7 +89,7 @@ std::string_view textOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Where the dictionary of the header stands.
+/// Place of the dictionary of the header.
 struct NpyHeader {
   std::size_t prefix = 0, length = 0;
   std::size_t bytes() const { return prefix + length; }

@@ -46,7 +46,7 @@ class ProgramTree {
               model::DeviceId device, const Loops& loops);
 
   /// Begins the sequence of a pass. A pass that runs once per iteration lies outside the loop over
-  /// micro-batches. What a backward pass recomputes becomes sequences of its own.
+  /// micro-batches. Recomputed work of a backward pass becomes sequences of its own.
   void beginPass(const devices::LoweredPass& pass);
   /// Adds a step of that pass, within its call if it belongs to one. `op` is the recorded operator of the
   /// step.
@@ -71,12 +71,12 @@ class ProgramTree {
   model::DeviceId device_;
   model::ProgramId root_, iteration_, microBatch_;
   const devices::LoweredPass* pass_ = nullptr;
-  model::Pass kind_ = model::Pass::forward;  ///< of the current sequence
+  model::Pass kind_ = model::Pass::forward;  ///< pass of the current sequence
   model::ProgramId sequence_;
-  std::map<int, model::ProgramId> calls_;  ///< of the current pass, by index
+  std::map<int, model::ProgramId> calls_;  ///< calls of the current pass, by index
   struct Function {
     model::ProgramId id;
-    const devices::LoweredPass* pass = nullptr;  ///< of its first call, whose steps make up its body
+    const devices::LoweredPass* pass = nullptr;  ///< pass of its first call, whose steps make up its body
     int call = 0;
   };
   std::map<std::string, Function> functions_;

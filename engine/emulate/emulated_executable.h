@@ -1,5 +1,5 @@
 #pragma once
-// What the emulator runs: an order, and the recorded segments of each stage and pass with their lengths.
+// Work that the emulator runs: an order, and the recorded segments of each stage and pass with their lengths.
 #include <map>
 #include <memory>
 #include <string>
@@ -23,9 +23,9 @@ enum class RecordLevel { off, stages, steps, tiles };
 /// Ids of the rows that recordSystem wrote, indexed as in devices::System.
 struct SystemIds {
   std::vector<model::DeviceId> devices;
-  std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< by device
+  std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< lanes of each device
   std::map<std::pair<int, int>, model::LinkId> links;
-  std::vector<std::vector<model::MemorySpaceId>> memory;  ///< by device and space
+  std::vector<std::vector<model::MemorySpaceId>> memory;  ///< spaces of each device
   model::MemorySpaceId host;                              ///< not valid if the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces.
@@ -52,8 +52,8 @@ struct OutputRule {
 /// A device whose speed differs from its kind. At 0.9 it takes 1 ÷ 0.9 times as long.
 struct DeviceScale {
   int device = 0;
-  double compute = 1;  ///< for all work that the device does by itself
-  double link = 1;     ///< for its transfers to other devices and the collectives that it takes part in
+  double compute = 1;  ///< factor for all work that the device does by itself
+  double link = 1;     ///< factor for its transfers to other devices and for its collectives
 };
 
 /// Facts about an executable that its plan does not hold.
@@ -63,13 +63,13 @@ struct ExecutableFacts {
   /// Flushes per call: D in training. In inference it is 1, because the D micro-batches form one flush.
   std::int64_t iterations = 1;
   OutputRule output;
-  std::int64_t inputGroup = 1;  ///< so many neighbouring replicas get the same input
+  std::int64_t inputGroup = 1;  ///< number of neighbouring replicas that get the same input
   std::vector<DeviceScale> scales;
-  bool recordAllReplicas = false;  ///< false: record one replica of each speed
+  bool recordAllReplicas = false;  ///< false to record one replica of each speed
   bool overlapIo = false;          ///< host copies run at the same time as the compute (I/O tiles)
-  HostModel host;                  ///< by default it takes no time
-  /// By micro-batch: its compute ÷ the compiled one (microBatchCosts); further ones repeat them. Empty:
-  /// all 1.
+  HostModel host;                  ///< takes no time by default
+  /// Factors of micro-batches: compute of each ÷ the compiled one (microBatchCosts); further ones repeat
+  /// them. Empty: all 1.
   std::vector<double> microBatchCosts;
   /// Rows of the input of one iteration.
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
@@ -79,7 +79,7 @@ struct ExecutableFacts {
 /// speed.
 struct ReplicaPart {
   std::int64_t members = 1;
-  int firstDevice = 0;  ///< in the system
+  int firstDevice = 0;  ///< index in the system
   int width = 1;        ///< ranks of a place; the first one stands for all, because they do equal work
   int deviceOf(int place) const { return firstDevice + place * width; }
   /// Null: flows take the times that they state.
@@ -87,17 +87,17 @@ struct ReplicaPart {
   // Counters by place. They are empty in inference and if nothing is recorded; a counter that a place does
   // not need is not valid.
   std::vector<model::CounterId> liveMicroBatches, stashCounters, liveBytesCounters;
-  std::vector<LiveBytes> liveBytes;  ///< by place
+  std::vector<LiveBytes> liveBytes;  ///< live bytes of each place
 };
 
 struct EmulatedExecutable {
   model::ExecutableId id;
   ExecutableFacts facts;
-  clock::Call call;                ///< its replicas ascend; the first one is replica 0
-  std::vector<ReplicaPart> parts;  ///< by replica of the call
-  std::vector<int> chunkOfStage;   ///< by stage: how many earlier stages are at the same place
+  clock::Call call;                ///< the replicas ascend; the first one is replica 0
+  std::vector<ReplicaPart> parts;  ///< one for each replica of the call
+  std::vector<int> chunkOfStage;   ///< number of earlier stages at the same place, for each stage
   std::vector<std::int64_t> stashEntries;
-  std::vector<Bytes> stashBytesPerEntry;  ///< by stage
+  std::vector<Bytes> stashBytesPerEntry;  ///< bytes of each stage
   /// A sentence for each operator and device that would compute faster than its peak; a fault of a device
   /// model.
   std::vector<std::string> abovePeak;

@@ -19,9 +19,9 @@ class Emulator {
   /// updates. The samples and wall times of `run` are recorded as given. Returns the recorded run.
   /// `sink` is told what happens instead of the recorder; null: the recorder is.
   model::Run call(const EmulatedExecutable& executable, model::Run run, clock::Sink* sink = nullptr);
-  /// What the devices computed in the last call. It is known at every RecordLevel.
+  /// Span in which the devices computed in the last call. It is known at every RecordLevel.
   const clock::ComputeSpan& computed() const { return times_.computed; }
-  /// When the weight update of each iteration of the last call ended.
+  /// Times at which the weight update of each iteration of the last call ended.
   const std::vector<Ticks>& iterationEnds() const { return times_.iterationEnds; }
 
  private:
@@ -30,15 +30,15 @@ class Emulator {
   const SystemIds& ids_;
   RecordLevel level_;
   Ticks now_;
-  clock::CallTimes times_;  ///< of the last call
+  clock::CallTimes times_;  ///< times of the last call
   model::RunId nextRun_{0};
   /// Starts the input pipeline of the executable for a call that begins now.
   void startLoader(const EmulatedExecutable& executable, clock::Host& host);
-  /// What the host does during a call of the executable that begins now.
+  /// Returns the work of the host during a call of the executable that begins now.
   clock::Host hostOf(const EmulatedExecutable& executable);
   std::map<model::ExecutableId, clock::HostState> hosts_;
-  std::map<model::ExecutableId, Ticks>
-      loaded_;  ///< By executable: when its input pipeline has prepared everything that was asked for so far.
+  /// Time at which each executable's input pipeline has prepared everything that was asked for so far.
+  std::map<model::ExecutableId, Ticks> loaded_;
 };
 
 }  // namespace pipescope::emulate

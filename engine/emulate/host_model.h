@@ -1,6 +1,6 @@
 #pragma once
-// What the host of a run does besides the devices: the work of the program that issues the steps, and the
-// preparation of samples. All of it is stated by the user; by default the host takes no time.
+// Work of a run's host besides the devices: the work of the program that issues the steps, and the
+// preparation of samples. The user states all of it; by default the host takes no time.
 #include <cstdint>
 
 #include "profiler/base/units.h"
@@ -12,17 +12,17 @@ using base::Ticks;
 /// The host's work for one process, which drives one replica. A step is a weight update with all its
 /// micro-batches, or in inference a call.
 struct HostModel {
-  double secondsPerStep = 0, secondsPerSample = 0;  ///< of the process itself
+  double secondsPerStep = 0, secondsPerSample = 0;  ///< work of the process itself
   /// The process needs a result of each step before it goes on, so its work follows the step. Otherwise it
   /// works on the next step while the devices compute, at most one step ahead.
   bool readsResults = false;
-  double secondsPerLoad = 0;       ///< to read, decode and augment a sample
+  double secondsPerLoad = 0;       ///< time to read, decode and augment a sample
   std::int64_t loaderWorkers = 0;  ///< processes that prepare samples; 0: the process itself does
   double loaderRate = 0;           ///< samples per second that a process's workers prepare; 0: no limit
   /// Samples per second that the network brings to each replica before they are used; 0: no limit of its own.
   double networkRate = 0;
-  std::int64_t cores = 0;      ///< that all processes of a host share; 0: enough
-  std::int64_t processes = 0;  ///< on one host; 0: those of all replicas
+  std::int64_t cores = 0;      ///< cores that all processes of a host share; 0: enough
+  std::int64_t processes = 0;  ///< processes on one host; 0: those of all replicas
 
   /// Seconds of the process for a step of so many samples. `replicas` is their number in the run.
   double stepSeconds(std::int64_t samples, std::int64_t replicas) const;
@@ -32,7 +32,7 @@ struct HostModel {
   double preparedPerSecond(std::int64_t replicas) const;
 
  private:
-  /// How much slower each process runs because there are fewer cores than processes that work.
+  /// Factor by which each process runs slower because there are fewer cores than processes that work.
   double crowding(std::int64_t replicas) const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// How much longer or shorter single micro-batches take, for instance because their sequences differ in
-// length.
+// Factors of single micro-batches that take longer or shorter than others, for instance because their
+// sequences differ in length.
 #include <cstdint>
 #include <string>
 #include <vector>

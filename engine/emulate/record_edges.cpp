@@ -25,8 +25,8 @@ class EdgeRecorder {
   }
 
  private:
-  /// Where a stage's tensor comes from, and which of the stage's operators read it before the stage itself
-  /// has made it.
+  /// Ends of a stage's tensor: the operator that it comes from, and the stage's operators that read it before
+  /// the stage itself has made it.
   struct Ends {
     OperatorId producer;
     std::vector<OperatorId> readers;

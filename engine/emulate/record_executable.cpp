@@ -369,7 +369,7 @@ class ExecutableRecorder {
   RecordLevel level_;
   NameTree names_;
   MemoryRecorder memory_;
-  std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
+  std::map<int, ProgramTree> trees_;  ///< tree of each device of the replica that is being recorded
   OperatorsOfPass operators_;
   std::vector<OperatorPeak> operatorPeaks_;
   std::vector<double> costLevels_;        ///< different costs of micro-batches besides 1

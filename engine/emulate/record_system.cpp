@@ -12,9 +12,9 @@
 namespace pipescope::emulate {
 namespace {
 
-/// Records the error bands of these kinds of device: what their figures were checked against and how far off
-/// they were. A key reads "band.mk2.convolution.cycles". Kinds of layer without an entry are unchecked. How a
-/// layer's time divides into passes is always unchecked.
+/// Records the error bands of these kinds of device. A band names the reference that figures were checked
+/// against, and the errors. A key reads "band.mk2.convolution.cycles". Kinds of layer without an entry are
+/// unchecked. The division of a layer's time into passes is always unchecked.
 void recordBands(record::Recorder& recorder, const std::set<std::string>& kinds) {
   const base::Result<std::vector<devices::Band>> bands = devices::embeddedBands();
   PIPESCOPE_CHECK(bands.ok(), "the program's own error bands cannot be read");
@@ -31,8 +31,7 @@ model::TickMeaning tickMeaning(const devices::SystemFacts& facts) {
   return facts.tickNoun.empty() ? model::TickMeaning::time : model::TickMeaning::clockCycle;
 }
 
-/// "1.33 GHz"; "MME 1.65 GHz, TPC 1.8 GHz" where the system states clocks of engines. Empty where ticks are
-/// costs.
+/// "1.33 GHz"; "MME 1.65 GHz, TPC 1.8 GHz" if the system states clocks of engines. Empty if ticks are costs.
 std::string clockText(const devices::System& system, const devices::DeviceInfo& device) {
   if (system.facts().costsGiven) return {};
   constexpr std::string_view suffix = "_clock";

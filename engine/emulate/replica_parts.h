@@ -32,7 +32,7 @@ class FlowsOfReplicas {
 
  private:
   int width_ = 1;
-  std::vector<std::vector<devices::Flow>> flows_;  ///< by replica · width + rank
+  std::vector<std::vector<devices::Flow>> flows_;  ///< index: replica · width + rank
   std::vector<std::set<std::int64_t>> links_;
   std::map<std::int64_t, std::vector<int>> partsOn_;
 };

@@ -35,7 +35,7 @@ class RowWriter : public clock::Sink {
   record::Recorder& recorder_;
   const EmulatedExecutable& executable_;
   model::RunId run_;
-  std::vector<LiveCounters> live_;  ///< by replica
+  std::vector<LiveCounters> live_;  ///< one for each replica
 };
 
 }  // namespace pipescope::emulate

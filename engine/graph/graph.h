@@ -27,9 +27,9 @@ struct TensorValue {
   std::vector<std::byte> bytes;
 };
 
-/// A graph attribute is the body of an If, Loop or Scan. Its inputs are those that the operator defines,
-/// followed by the tensors of the outer graph that it reads. The inputs of the node end with the same
-/// tensors.
+/// A graph attribute is the body of an If, Loop or Scan. The inputs of the body are those that the operator
+/// defines, followed by the tensors of the outer graph that it reads. The inputs of the node end with the
+/// same tensors.
 using Attribute =
     std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
                  std::vector<std::string>, std::shared_ptr<const TensorValue>, std::shared_ptr<const Graph>>;
@@ -66,7 +66,7 @@ struct Node {
 struct Initializer {
   enum class Kind { zeros, ones, uniform, values, normal } kind = Kind::zeros;
   double bound = 0;  ///< uniform: values lie in [−bound, bound); normal: standard deviation
-  std::shared_ptr<const TensorValue> values;  ///< of kind `values`; they have the type of the parameter
+  std::shared_ptr<const TensorValue> values;  ///< for kind `values`; they have the type of the parameter
 };
 
 /// A parameter that the forward pass updates instead of an optimizer, such as the running statistics of a
@@ -86,7 +86,7 @@ class Constant {
   explicit Constant(std::vector<std::byte> bytes);
   /// `make` gives as many bytes as the type needs, and the same ones each time.
   explicit Constant(std::function<std::vector<std::byte>()> make);
-  /// The bytes; null if they are made later. What compiles may look at these only.
+  /// The bytes; null if they are made later. Code that compiles may look at these only.
   const std::vector<std::byte>* known() const;
   /// The bytes, which are made at the first call. Thread-safe.
   const std::vector<std::byte>& bytes() const;
@@ -118,11 +118,11 @@ class Graph {
   /// The bytes of a constant, or null if the tensor has none or they are made later (Constant::known).
   const std::vector<std::byte>* constantValue(TensorId id) const;
 
-  /// streamed in by the host, in the order of the data set (samples, then labels)
+  /// Tensors that the host streams in, in the order of the data set (samples, then labels).
   std::vector<TensorId> inputs;
-  std::vector<TensorId> outputs;  ///< what a call returns, for example predictions
+  std::vector<TensorId> outputs;  ///< results of a call, for example predictions
   std::optional<TensorId> loss;   ///< scalar, mean over the micro-batch
-  /// parameter → its gradient for one micro-batch; filled by compile's gradients.
+  /// Gradient of each parameter for one micro-batch; filled by compile's gradients.
   std::map<TensorId, TensorId> parameterGradients;
   std::vector<StateUpdate> stateUpdates;  ///< training only
 

@@ -35,7 +35,7 @@ enum class ElementType : std::uint8_t {
 /// Size of one element in bytes.
 std::int64_t sizeOf(ElementType type);
 std::string toString(ElementType type);
-/// Whether it is one of the float8 types.
+/// True if it is one of the float8 types.
 constexpr bool isFloat8(ElementType type) {
   return type >= ElementType::float8_143;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What replicas do together. Sums are formed in ascending order of replicas, so they have the same bits
+// Joint operations of replicas. Sums are formed in ascending order of replicas, so they have the same bits
 // everywhere.
 #include <cstdint>
 #include <span>

@@ -144,7 +144,7 @@ class Combiner {
     dropped_[*next] = true;
   }
 
-  /// Where the gradient of a slice belongs. None if it is not a plain piece along one axis.
+  /// Place of the gradient of a slice. None if it is not a plain piece along one axis.
   struct Piece {
     std::size_t axis = 0;
     std::int64_t begin = 0, length = 0;
@@ -204,7 +204,7 @@ class Combiner {
 
   const Graph& graph_;
   std::vector<Node> nodes_;
-  const NodeReaders readers_;  ///< of the nodes before any were combined
+  const NodeReaders readers_;  ///< readers of the nodes before any were combined
   std::vector<bool> dropped_;
 };
 

@@ -13,17 +13,18 @@ namespace pipescope::numerics {
 /// Counts the real numbers of the tensor that are infinite or NaN. Tensors of other types have none.
 std::int64_t countNotFinite(graph::ElementType type, std::span<const std::byte> tensor);
 
-/// What a node starts from: finite numbers only, some infinite ones, or NaN.
+/// Numbers that a node starts from: finite ones only, some infinite ones, or NaN.
 enum class Numbers { finite, infinite, nan };
 
-/// What the check needs to know of a node.
+/// Facts about a node that the check needs.
 struct CheckedNode {
   std::string title;  ///< "Log head/log"
   std::vector<graph::ElementType> inputs, outputs;
-  bool compares = false;  ///< which no device does with NaN without an exception
+  bool compares = false;  ///< no device compares with NaN without an exception
 
   static CheckedNode of(const graph::Graph& graph, const graph::Node& node);
-  /// To be asked before the node computes, because outputs may take over the memory of inputs.
+  /// Classifies the inputs. Call it before the node computes, because outputs may take over the memory of
+  /// inputs.
   Numbers start(std::span<const std::span<const std::byte>> values) const;
   /// Error: a sentence that names the node, if its outputs hold infinite numbers or NaN that its inputs do
   /// not explain: anything from finite numbers, NaN from infinite ones (0 · ∞, ∞ − ∞), a comparison with NaN.

@@ -15,12 +15,12 @@ namespace pipescope::numerics {
 
 class Instances;
 
-/// What a run of a program reads and writes outside its arena.
+/// Memory that a run of a program reads and writes outside its arena.
 struct Bindings {
-  std::span<const std::span<const std::byte>> inputs;   ///< of one micro-batch, in the order of Graph::inputs
-  std::span<const std::span<const std::byte>> weights;  ///< in the order of Program::weights()
+  std::span<const std::span<const std::byte>> inputs;   ///< one micro-batch, in the order of Graph::inputs
+  std::span<const std::span<const std::byte>> weights;  ///< sorted in the order of Program::weights()
   std::span<const std::span<std::byte>>
-      gradients;  ///< in the order of Program::gradients(); if empty, gradients lie in the arena
+      gradients;  ///< order of Program::gradients(); if empty, gradients lie in the arena
   ops::RunIdentity identity;
   base::Executor* executor = nullptr;  ///< kernels may split their work over it; null: they do not
 };
@@ -63,7 +63,7 @@ class GraphProgram {
   /// Replaces the value of a constant between runs by one with as many bytes. Returns false if there is no
   /// such constant.
   bool setConstant(const std::string& name, std::span<const std::byte> value);
-  /// From now on a run ends with an error at the first operator that makes an infinite number or a NaN from
+  /// Makes each later run end with an error at the first operator that makes an infinite number or a NaN from
   /// finite ones.
   void checkFinite() { checksFinite_ = true; }
   /// These return output `index` of the graph and the loss after a run. The bytes are valid until the next
@@ -100,7 +100,7 @@ class GraphProgram {
   std::span<std::byte> write(const Place& place, const Bindings& bindings, Workspace& workspace) const;
 
   std::vector<Step> steps_;
-  std::vector<CheckedNode> checked_;  ///< by step
+  std::vector<CheckedNode> checked_;  ///< one for each step
   bool checksFinite_ = false;
   /// If several parameters share one gradient, it is copied to all but the first at the end.
   std::vector<std::pair<Place, Place>> copies_;

@@ -15,7 +15,7 @@ class Instances {
  public:
   virtual ~Instances() = default;
   virtual int count() const = 0;
-  virtual int index() const = 0;  ///< of this process, from 0
+  virtual int index() const = 0;  ///< index of this process, from 0
   virtual std::string host(int index) const = 0;
   /// Seconds that this process has spent in the functions below so far: mostly waiting for the others.
   virtual double waitedSeconds() const = 0;

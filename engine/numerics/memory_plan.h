@@ -12,8 +12,8 @@ struct Lifetime {
 };
 
 struct MemoryPlan {
-  std::vector<std::int64_t> offsets;  ///< of each buffer; multiples of 64
-  std::int64_t bytes = 0;             ///< of the whole arena
+  std::vector<std::int64_t> offsets;  ///< offset of each buffer; multiples of 64
+  std::int64_t bytes = 0;             ///< size of the whole arena
 };
 
 /// Places buffers so that those needed at the same time do not overlap. It places the largest buffer first,

@@ -28,15 +28,15 @@ class ProgramBuilder {
 
   const graph::Graph& graph_;
   const ops::OperatorRegistry& registry_;
-  base::IdVector<graph::NodeId, graph::Node> nodes_;  ///< of the graph, partly combined
+  base::IdVector<graph::NodeId, graph::Node> nodes_;  ///< nodes of the graph, partly combined
   GraphProgram program_;
-  /// Before placeInArena(), `at` of a tensor in the arena is its buffer
+  /// Place of each tensor. Before placeInArena(), `at` of a tensor in the arena is its buffer.
   base::IdVector<graph::TensorId, Place> places_;
-  /// the last node that reads the tensor, or one past the last node if it is kept
+  /// Last node that reads the tensor, or one past the last node if it is kept.
   base::IdVector<graph::TensorId, std::int64_t> lastUse_;
-  base::IdVector<graph::TensorId, std::int64_t> readers_;  ///< how many inputs of nodes are this tensor
+  base::IdVector<graph::TensorId, std::int64_t> readers_;  ///< number of node inputs that are this tensor
   base::IdVector<graph::NodeId, ops::Kernel> kernels_;
-  /// the Relu that the kernel of the node also computes, or null
+  /// Relu that the kernel of the node also computes, or null.
   base::IdVector<graph::NodeId, const graph::Node*> reluOf_;
   std::vector<Lifetime> buffers_;
   base::IdVector<graph::NodeId, std::int64_t> scratch_;  ///< buffer of the scratch memory of a node, or −1

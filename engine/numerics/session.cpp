@@ -18,7 +18,7 @@ using base::badInput;
 using base::Result;
 using base::Status;
 
-/// What a thread needs to run one micro-batch.
+/// Memory that a thread needs to run one micro-batch.
 struct Session::Worker {
   Workspace workspace;
   std::vector<std::span<const std::byte>> inputs;

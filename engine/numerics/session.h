@@ -26,8 +26,8 @@ std::span<const std::byte> rowsOf(std::span<const T> values) {
 
 /// The results of a call. An object that is used again for the next call allocates nothing.
 struct Results {
-  std::vector<float> losses;  ///< by micro-batch of the rows; empty if the graph has no loss
-  /// By graph output: the rows of the kept micro-batches, in ascending order.
+  std::vector<float> losses;  ///< loss of each micro-batch of the rows; empty if the graph has no loss
+  /// Rows of the kept micro-batches for each graph output, in ascending order.
   std::vector<std::vector<std::byte>> outputs;
 
   template <class T>
@@ -38,14 +38,14 @@ struct Results {
   bool lossesFinite() const;
 };
 
-/// Which micro-batches keep their outputs. `last` is the last micro-batch of each replica.
+/// Micro-batches that keep their outputs. `last` is the last micro-batch of each replica.
 enum class Keep { none, last, all };
 
 class Session {
  public:
-  /// For training, the graph must hold gradients (compile::addGradients) and `optimizer` must be given. For
-  /// inference, it is null. Weights start from the initializers of the graph. `executor` must outlive the
-  /// session.
+  /// Creates a session. Training needs a graph that holds gradients (compile::addGradients), and an
+  /// `optimizer`. Inference has a null `optimizer`. Weights start from the initializers of the graph.
+  /// `executor` must outlive the session.
   static base::Result<std::unique_ptr<Session>> create(const graph::Graph& graph,
                                                        const ops::OperatorRegistry& registry,
                                                        std::unique_ptr<optimizers::Optimizer> optimizer,
@@ -115,14 +115,14 @@ class Session {
   base::Executor& executor_;
   SessionOptions options_;
   Parameters parameters_;
-  /// point into parameters_, or into zeros_ for running statistics
+  /// Pointers into parameters_, or into zeros_ for running statistics.
   std::vector<std::span<const std::byte>> weights_;
   /// Weights of the second and later replicas, if each has its own, and pointers to them.
   std::vector<std::unique_ptr<Parameters>> others_;
   std::vector<std::vector<std::span<const std::byte>>> otherWeights_;
   std::int64_t steps_ = 0;
   bool changed_ = false;          ///< weights were assigned since the last update
-  std::size_t microBatches_ = 0;  ///< of the current call
+  std::size_t microBatches_ = 0;  ///< number in the current call
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Worker>> idle_;
@@ -138,7 +138,7 @@ class Session {
   std::vector<State> states_;
   bool assigns_ = false;  ///< a parameter is assigned as a whole (keep = 0), not moved by a share
   std::vector<std::vector<std::byte>> zeros_;
-  std::vector<std::vector<std::vector<std::byte>>> stateResults_;  ///< by slot and state
+  std::vector<std::vector<std::vector<std::byte>>> stateResults_;  ///< results of each slot and state
 };
 
 }  // namespace pipescope::numerics

@@ -8,7 +8,7 @@
 
 namespace pipescope::numerics {
 
-/// How the mean over micro-batches is formed. `post` divides the sum at the end. `running` keeps a running
+/// Formation of the mean over micro-batches. `post` divides the sum at the end. `running` keeps a running
 /// mean, which cannot overflow a half-precision accumulator: s ← f/(f+1)·s + g/(f+1) for f = 0, 1 …
 enum class MeanStrategy : std::uint8_t { post, running };
 
@@ -39,10 +39,10 @@ struct SessionOptions {
   bool masterWeights = false;
   /// Gradients are scaled down if their norm over all parameters exceeds this value. 0: never.
   double clipNorm = 0;
-  /// False: parameters with at most one axis (biases, norms) have no weight decay.
+  /// False if parameters with at most one axis (biases, norms) have no weight decay.
   bool decayVectors = true;
   LossScaleOptions lossScale;
-  /// End with an error where an operator or an update makes an infinite number or a NaN from finite ones.
+  /// End with an error if an operator or an update makes an infinite number or a NaN from finite ones.
   bool checksFinite = false;
   /// Parameters with settings of their own; all others take those of the session's optimizer.
   optimizers::OptimizerGroups groups;

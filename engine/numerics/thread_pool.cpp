@@ -16,8 +16,8 @@ namespace {
 
 thread_local bool insideBody = false;
 
-/// How often a thread checks a condition before it sleeps. It takes some tens of microseconds, about as long
-/// as waking a thread up.
+/// Number of times that a thread checks a condition before it sleeps. The checks take some tens of
+/// microseconds, about as long as waking a thread up.
 constexpr int kLooks = 1500;
 
 /// Tells the processor that this thread is waiting.

@@ -49,7 +49,7 @@ class ThreadPool : public base::Executor {
   std::atomic<std::uint64_t> call_{0};  ///< counts calls; written under mutex_
   bool stop_ = false;
   std::size_t asleep_ = 0;
-  int looks_ = 0;  ///< how often to check a condition before sleeping
+  int looks_ = 0;  ///< number of checks of a condition before sleeping
   // Threads write these all the time, so each has a cache line of its own.
   alignas(64) std::atomic<std::size_t> next_{0};
   alignas(64) std::atomic<std::size_t> active_{0};  ///< written under mutex_

@@ -31,9 +31,9 @@ class Updater {
           std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
           const SessionOptions& options);
 
-  /// How many of `all` micro-batches may be computed before accumulate() must be called.
+  /// Returns how many of `all` micro-batches may be computed before accumulate() must be called.
   std::size_t slotsFor(std::size_t all);
-  /// Where the micro-batch in a slot writes gradient `index` of the program.
+  /// Returns the bytes to which the micro-batch in a slot writes gradient `index` of the program.
   std::span<std::byte> slot(std::size_t slot, std::size_t index);
 
   /// Adds the gradients of micro-batches first … first + count − 1 of `all`, which are in the slots 0 ….
@@ -59,8 +59,8 @@ class Updater {
   std::vector<NamedState> state();
 
  private:
-  /// A part of one gradient, which one task adds up and updates. Its length does not depend on the number of
-  /// threads.
+  /// A part of one gradient, which one task adds up and updates. The length of a range does not depend on the
+  /// number of threads.
   struct Range {
     std::size_t gradient = 0;  ///< index into Program::gradients()
     std::size_t first = 0, count = 0;
@@ -87,11 +87,11 @@ class Updater {
               std::int64_t step);
   void countLarge(std::size_t index, std::size_t count);
   void reduce(const Range& range);
-  /// What each replica has of its own. If replicas share their weights, there is only one.
+  /// Data that each replica has of its own. If replicas share their weights, there is only one.
   struct Replica {
     Parameters* parameters = nullptr;
-    std::vector<std::vector<AlignedBuffer>> state;  ///< by gradient and state tensor
-    std::vector<AlignedBuffer> masters;             ///< by gradient; empty if the weight has no master copy
+    std::vector<std::vector<AlignedBuffer>> state;  ///< state tensors of each gradient
+    std::vector<AlignedBuffer> masters;             ///< master copy of each gradient's weight; empty: none
   };
   void makeState(Replica& replica) const;
   /// The group of a gradient's parameter; −1: it has no settings of its own.
@@ -121,15 +121,15 @@ class Updater {
   InProcessCollectives collectives_;
   LossScale lossScale_;
 
-  std::vector<std::int64_t> slotOffsets_, sumOffsets_;  ///< by gradient, within a slot and an accumulator
+  std::vector<std::int64_t> slotOffsets_, sumOffsets_;  ///< offset of each gradient in a slot, an accumulator
   std::vector<std::size_t> gradientParameters_;
   std::int64_t slotBytes_ = 0, sumBytes_ = 0;
   std::vector<AlignedBuffer> slots_, accumulators_;  ///< accumulators by replica
-  std::vector<Replica> replicas_;                    ///< at least one
+  std::vector<Replica> replicas_;                    ///< at least one replica
   std::vector<std::vector<optimizers::StateTensor>> stateTypes_;
   std::vector<Range> ranges_;
-  std::vector<Sums> sums_;                       ///< by range
-  std::vector<std::array<double, 4>> ruleSums_;  ///< by gradient
+  std::vector<Sums> sums_;                       ///< sums of each range
+  std::vector<std::array<double, 4>> ruleSums_;  ///< sums of each gradient
   double divisor_ = 1, norm_ = 0;
   std::int64_t step_ = 0;
   bool single_ = false;  ///< The update uses one micro-batch of one replica, whose sum is not rounded.

@@ -14,7 +14,8 @@ using base::Result;
 using base::Status;
 
 bool matches(const std::string& pattern, const std::string& text) {
-  // Greedy search that remembers one place to go back to. Its time grows with the product of the lengths.
+  // Greedy search that remembers one place to go back to. The time of the search grows with the product of
+  // the lengths.
   std::size_t p = 0, t = 0, star = std::string::npos, kept = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -164,10 +165,10 @@ class Assigner {
 
   const graph::Graph& graph_;
   const std::vector<BlockRule>& rules_;
-  std::vector<int> blocks_;                                 ///< by node; −1: not known yet
-  std::vector<bool> byReader_;                              ///< by node: its block comes from a reader
-  std::vector<std::map<std::string, std::size_t>> layers_;  ///< by rule: layer → its number
-  std::vector<int> first_;                                  ///< by rule
+  std::vector<int> blocks_;     ///< block of each node; −1: not known yet
+  std::vector<bool> byReader_;  ///< true for a node whose block comes from a reader
+  std::vector<std::map<std::string, std::size_t>> layers_;  ///< number of each layer, for each rule
+  std::vector<int> first_;                                  ///< first number of each rule
   std::vector<std::string> names_;
 };
 

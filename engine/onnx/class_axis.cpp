@@ -76,7 +76,8 @@ class AxisTracer {
     return true;
   }
 
-  /// Of axes that are joined or divided, only those at both ends whose extents stay are known afterwards.
+  /// Keeps the axes at both ends whose extents stay. Other axes that are joined or divided are not known
+  /// afterwards.
   void keepEqualEnds(const Shape& from) {
     const Shape& to = shapeOf(at_);
     std::vector<std::size_t> before(from.size(), kLost);

@@ -41,7 +41,7 @@ std::optional<TensorId> gated(const Graph& graph, TensorPair pair) {
   return std::nullopt;
 }
 
-/// Like geluArgument(), but compares values only.
+/// Does the same as geluArgument(), but compares values only.
 std::optional<TensorId> matched(const Graph& graph, TensorId left, TensorId right) {
   // (x·gate)·½
   if (const auto whole = besides(graph, {left, right}, 0.5)) {

@@ -35,7 +35,7 @@ Names freeNames(const ::onnx::GraphProto& graph) {
   return read;
 }
 
-/// What the file declares about a value.
+/// Reads what the file declares about a value.
 Result<ModelValue> readValueInfo(const ::onnx::ValueInfoProto& info) {
   ModelValue value{info.name(), {}, {}};
   const std::string what = fmt::format("value {}", shownName(info.name()));

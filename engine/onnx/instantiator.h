@@ -8,8 +8,8 @@
 
 namespace pipescope::onnx {
 
-/// What a value of the model has become: a tensor of the graph, a known value, or both if a node needs the
-/// known value as a tensor. If it has neither, it is left out.
+/// Result of a value of the model: a tensor of the graph, a known value, or both if a node needs the known
+/// value as a tensor. If it has neither, it is left out.
 struct Slot {
   graph::TensorId id;
   std::shared_ptr<const TensorValue> known;
@@ -45,8 +45,8 @@ class Instantiator {
   base::Status addNodes(Frame& frame);
   base::Status addNode(Frame& frame, const OnnxNode& node);
   base::Status addOutputs(Frame& frame);
-  /// Whether the mean and variance of a batch norm are weights that training updates, or fixed values of the
-  /// file.
+  /// Treatment of the mean and variance of a batch norm: weights that training updates, or fixed values of
+  /// the file.
   enum class Statistics { fixed, learned };
   base::Status appendTo(Frame& frame, const OnnxNode& node, Statistics statistics);
   base::Status addStateUpdates(const OnnxNode& node, const std::vector<graph::TensorId>& inputs,
@@ -93,8 +93,8 @@ class Instantiator {
   const InstantiateOptions& options_;
   Instance instance_;
   std::set<std::string> names_, nodeNames_;
-  std::map<graph::TensorId, graph::TensorId> settings_;  ///< by parameter
-  std::map<std::string, std::int64_t> extents_;          ///< by symbol
+  std::map<graph::TensorId, graph::TensorId> settings_;  ///< setting of each parameter
+  std::map<std::string, std::int64_t> extents_;          ///< extent of each symbol
   std::set<std::string> usedAssumptions_;
 };
 

@@ -28,7 +28,7 @@ std::optional<std::int64_t> meanAxis(const Graph& graph, const Node* node) {
   return axes.front();
 }
 
-/// What the standard deviation is taken of: the difference whose squares have this mean.
+/// Returns the tensor whose standard deviation is taken: the difference whose squares have this mean.
 std::optional<TensorId> squaredIn(const Graph& graph, const Node& mean) {
   if (const Node* power = madeBy(graph, mean.inputs[0], "Pow"))
     return isNumber(graph, power->inputs[1], 2) ? std::optional(power->inputs[0]) : std::nullopt;
@@ -37,7 +37,7 @@ std::optional<TensorId> squaredIn(const Graph& graph, const Node& mean) {
   return product->inputs[0];
 }
 
-/// x, axis and ε if the tensor is √(variance + ε) and the variance belongs to this mean.
+/// Returns x, axis and ε if the tensor is √(variance + ε) and the variance belongs to this mean.
 std::optional<LayerNormParts> deviation(const Graph& graph, TensorId id, const Node* mean) {
   const Node* root = madeBy(graph, id, "Sqrt");
   const Node* sum = root ? madeBy(graph, root->inputs[0], "Add") : nullptr;
@@ -55,7 +55,7 @@ std::optional<LayerNormParts> deviation(const Graph& graph, TensorId id, const N
   return std::nullopt;
 }
 
-/// x, axis and ε if the tensor is (x − mean) ÷ √(variance + ε).
+/// Returns x, axis and ε if the tensor is (x − mean) ÷ √(variance + ε).
 std::optional<LayerNormParts> normalized(const Graph& graph, TensorId id) {
   const Node* quotient = madeBy(graph, id, "Div");
   const Node* difference = quotient ? madeBy(graph, quotient->inputs[0], "Sub") : nullptr;
@@ -64,7 +64,7 @@ std::optional<LayerNormParts> normalized(const Graph& graph, TensorId id) {
   return deviation(graph, quotient->inputs[1], mean);
 }
 
-/// What the tensor is the reciprocal of.
+/// Returns the tensor whose reciprocal this tensor is.
 std::optional<TensorId> inverted(const Graph& graph, TensorId id) {
   if (const Node* reciprocal = madeBy(graph, id, "Reciprocal")) return reciprocal->inputs[0];
   const Node* quotient = madeBy(graph, id, "Div");
@@ -72,7 +72,7 @@ std::optional<TensorId> inverted(const Graph& graph, TensorId id) {
   return quotient->inputs[1];
 }
 
-/// Whether a tensor is a weight or constant of the shape of the normalized axes.
+/// True if a tensor is a weight or constant of the shape of the normalized axes.
 bool fits(const Graph& graph, TensorId id, const LayerNormParts& parts) {
   const graph::Tensor &own = graph.tensor(id), &x = graph.tensor(parts.x);
   const Shape axes(x.type.shape.begin() + static_cast<std::ptrdiff_t>(parts.axis), x.type.shape.end());

@@ -64,8 +64,8 @@ class LossWriter {
     return {};
   }
 
-  /// The loss operators take classes along axis 1. Where they lie along the last axis, the axes before it
-  /// become one.
+  /// Moves the classes to axis 1, where the loss operators take them. If they lie along the last axis, the
+  /// axes before it become one.
   Status putClassesSecond(std::size_t axis, TensorId& scores) {
     const graph::Shape shape = graph_.tensor(scores).type.shape;
     if (axis + 1 == shape.size()) {

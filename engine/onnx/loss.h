@@ -13,7 +13,8 @@ const std::vector<std::string>& lossNames();
 struct TrainingModelOptions {
   InstantiateOptions instantiate;
   std::string loss = "cross_entropy";
-  /// With "model": the output that is the loss; all others stay outputs. Empty: own_loss.h finds the loss.
+  /// Name of the output that is the loss, with "model"; all others stay outputs. Empty: own_loss.h finds the
+  /// loss.
   std::string lossOutput;
   /// The label that cross_entropy and nll leave out; PyTorch's default.
   std::int64_t ignoredLabel = -100;

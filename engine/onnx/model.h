@@ -48,7 +48,7 @@ struct OnnxNode {
 struct OnnxGraph {
   std::string name;
   base::IdVector<ValueId, ModelValue> values;
-  std::vector<ValueId> inputs;  ///< without those that have an initializer
+  std::vector<ValueId> inputs;  ///< inputs without those that have an initializer
   /// Values of the enclosing graph that this graph, or a graph within it, reads: the outer and the inner id.
   std::vector<std::pair<ValueId, ValueId>> captured;
   std::vector<ValueId> outputs;

@@ -102,8 +102,8 @@ ValueId arrange(OnnxGraph& graph, ValueId predictions, ValueId loss, bool traini
   return {};
 }
 
-/// All elements of values that are computed from an input, including itself. What only depends on its shape
-/// is left out.
+/// Finds all values whose elements are computed from an input, including itself. Values that only depend on
+/// its shape are left out.
 std::set<ValueId> ahead(const OnnxGraph& graph, ValueId input) {
   std::set<ValueId> found{input};
   for (const OnnxNode& node : graph.nodes) {

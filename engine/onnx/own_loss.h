@@ -11,7 +11,8 @@ namespace pipescope::onnx {
 /// first output is declared as one float32, beside predictions or made from them and labels.
 bool hasOwnLoss(const Model& model);
 
-/// Arranges a model for its own loss. Its outputs become the predictions and, in training, the loss.
+/// Arranges a model for its own loss. The outputs of the model become the predictions and, in training, the
+/// loss.
 /// - If a loss node makes an output, predictions are what this node scores, before it is only reshaped or
 ///   transposed for the loss. If that is an output of the model on the way, it is this output.
 /// - Otherwise the loss is an output that is declared as one float32. The first other output holds the

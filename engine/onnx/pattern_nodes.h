@@ -1,5 +1,5 @@
 #pragma once
-// What patterns of nodes are made of. Only the patterns of this folder use it.
+// Parts of patterns of nodes. Only the patterns of this folder use them.
 #include <array>
 #include <optional>
 #include <utility>

@@ -27,8 +27,7 @@ base::Status writeWithWeights(
 
 /// Reads a file that holds one TensorProto (input_0.pb, output_0.pb).
 base::Result<TensorValue> readTensorFile(const std::filesystem::path& file);
-/// Reads the type of that tensor and skips its values. Their length must fit the type where the file states
-/// it.
+/// Reads the type of that tensor and skips its values. Their length must fit the type if the file states it.
 base::Result<TensorType> readTensorType(const std::filesystem::path& file);
 base::Status writeTensorFile(const std::filesystem::path& file, const std::string& name,
                              const TensorValue& value);

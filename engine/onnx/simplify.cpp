@@ -23,7 +23,7 @@ bool isRead(const OnnxGraph& graph, ValueId id) {
          });
 }
 
-/// What Shape or Size returns for a tensor of this shape.
+/// Returns the result of Shape or Size for a tensor of this shape.
 std::vector<std::int64_t> valuesOfShape(const OnnxNode& node, const graph::Shape& shape) {
   if (node.op == "Size") return {graph::elementCount(shape)};
   const auto rank = static_cast<std::int64_t>(shape.size());
@@ -60,8 +60,8 @@ bool Instantiator::untied(Frame& frame, const OnnxNode& node, const Slot& data) 
   return true;
 }
 
-/// In inference, dropout returns its input and batch norm uses its stored statistics. Shape and Size are
-/// known as soon as types are.
+/// Simplifies a node. Dropout returns its input in inference, and batch norm uses its stored statistics.
+/// Shape and Size are known as soon as types are.
 Result<bool> Instantiator::simplified(Frame& frame, const OnnxNode& node) {
   if (node.inputs.empty() || !node.inputs[0].valid() || !frame.at(node.inputs[0]).given()) return false;
   const Slot data = frame.at(node.inputs[0]);
@@ -99,7 +99,7 @@ Result<bool> Instantiator::simplified(Frame& frame, const OnnxNode& node) {
 
 Result<bool> Instantiator::folded(Frame& frame, const OnnxNode& node) {
   if (isRandom(node.op)) {
-    // In training, dropout of a constant and random tensors are drawn again for every micro-batch.
+    // Training draws dropout of a constant and random tensors again for every micro-batch.
     return false;
   }
   Values inputs;

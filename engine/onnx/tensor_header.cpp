@@ -27,7 +27,7 @@ struct TensorHeader {
   int dataType = 0;
   bool segment = false, external = false;
   bool lists = false;         ///< it holds values in lists, whose length in bytes says little
-  std::int64_t rawBytes = 0;  ///< of other values
+  std::int64_t rawBytes = 0;  ///< bytes of other values
 };
 
 /// Walks through the fields of a file.

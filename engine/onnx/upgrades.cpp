@@ -140,7 +140,7 @@ Result<Nodes> dropoutBefore12(RawNode node, UpgradeContext& context) {
   return dropoutRatioToInput(std::move(node), context, false);
 }
 
-/// Before opset 13 Softmax and similar operators see a matrix: the axes before `axis` are rows, the others
+/// Softmax and similar operators see a matrix before opset 13: the axes before `axis` are rows, the others
 /// columns.
 Result<Nodes> coercedSoftmax(RawNode node, UpgradeContext& context) {
   const std::int64_t axis = take<std::int64_t>(node, "axis").value_or(1);
@@ -165,7 +165,7 @@ Result<Nodes> coercedSoftmax(RawNode node, UpgradeContext& context) {
   return nodes;
 }
 
-/// Before opset 11 Upsample and Resize place samples "asymmetrically" and round down.
+/// Upsample and Resize place samples "asymmetrically" and round down before opset 11.
 void resizeAsBefore11(RawNode& node) {
   node.op = "Resize";
   const std::string scales = node.inputs.size() > 1 ? node.inputs[1] : "";
@@ -189,7 +189,7 @@ Result<Nodes> resizeBefore11(RawNode node, UpgradeContext&) {
   return Nodes{std::move(node)};
 }
 
-/// Before opset 14 more than one output meant training. The fourth and fifth output, which the backward pass
+/// More than one output meant training before opset 14. The fourth and fifth output, which the backward pass
 /// would have used, no longer exist.
 Result<Nodes> batchNormalizationBefore14(RawNode node, UpgradeContext&) {
   if (take<std::int64_t>(node, "spatial").value_or(1) != 1) {

@@ -19,11 +19,11 @@ struct RawNode {
   int source = -1;  ///< index among the nodes of the file, which hold the bodies; −1: added by an upgrade
 };
 
-/// What an upgrade may ask about the graph around the node, and add to it.
+/// Services for an upgrade: it may ask about the graph around the node, and add to it.
 class UpgradeContext {
  public:
   virtual ~UpgradeContext() = default;
-  /// What the file declares about a value, or null.
+  /// Returns what the file declares about a value, or null.
   virtual const ModelValue* valueOf(const std::string& name) const = 0;
   /// Adds a constant and returns its name: "<near>/<word>", made unique.
   virtual std::string addConstant(const std::string& near, const std::string& word, TensorValue value) = 0;

@@ -1,7 +1,7 @@
 // LAMB (You et al.: "Large batch optimization for deep learning: training BERT in 76 minutes", ICLR 2020), as
 // PopTorch does it, per parameter tensor:
 //   m ← β1·m + (1 − β1)·g,  v ← β2·v + (1 − β2)·g²,  x = m̂ / (√v̂ + ε) + weight_decay·w,
-//   r = min(‖w‖, max_weight_norm) / ‖x‖, or 1 where a norm is 0,  w ← w − learning_rate·r·x
+//   r = min(‖w‖, max_weight_norm) / ‖x‖, or 1 if a norm is 0,  w ← w − learning_rate·r·x
 // where m̂ and v̂ are divided by 1 − βᵗ when bias_correction is on.
 #include <algorithm>
 #include <cmath>

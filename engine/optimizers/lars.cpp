@@ -1,5 +1,5 @@
 // LARS (You, Gitman, Ginsburg: "Large batch training of convolutional networks", 2017), per parameter tensor:
-//   r = trust_coefficient·‖w‖ / (‖g‖ + weight_decay·‖w‖ + ε), or 1 where a norm is 0,
+//   r = trust_coefficient·‖w‖ / (‖g‖ + weight_decay·‖w‖ + ε), or 1 if a norm is 0,
 //   v ← momentum·v + learning_rate·r·(g + weight_decay·w),  w ← w − v
 // Parameters without weight decay (biases, norms) are not adapted either: r = 1.
 #include <cmath>

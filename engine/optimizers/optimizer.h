@@ -33,7 +33,7 @@ struct Update {
   double divisor = 1;
   std::span<float> weights;
   std::span<const float> gradients;
-  std::span<const std::span<float>> state;  ///< in the order of stateOf()
+  std::span<const std::span<float>> state;  ///< sorted in the order of stateOf()
   std::span<const double> sums = {};        ///< sums over the whole parameter, from measure()
   /// False for parameters (biases, norms) without weight decay. LARS does not adapt them by layer either.
   bool decays = true;
@@ -71,7 +71,7 @@ struct OptimizerSetting {
   double fallback = 0, least = 0, most = 0;
   std::string help;       ///< a sentence for the help page
   bool isSwitch = false;  ///< true or false, given as 1 or 0
-  bool hasFlag = false;   ///< also an option of the command line
+  bool hasFlag = false;   ///< true for an option of the command line, too
 };
 using OptimizerSettings = std::map<std::string, double>;
 

@@ -5,7 +5,7 @@
 
 namespace pipescope::schedules {
 
-/// When the tensors of a phase are on the chip.
+/// Time during which the tensors of a phase are on the chip.
 enum class PhaseLiveness {
   alwaysLive,
   afterForward,           ///< They leave the chip after the forward pass.
@@ -14,7 +14,7 @@ enum class PhaseLiveness {
 };
 
 struct PhaseNumbers {
-  std::vector<int> forward, backward;  ///< by phase
+  std::vector<int> forward, backward;  ///< number of each phase
   /// "Phases run as 0, 1, 2 forward and 4, 3, 2 backward."
   std::string describe() const;
 };

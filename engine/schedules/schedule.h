@@ -13,15 +13,15 @@ namespace pipescope::schedules {
 
 struct Shape {
   int stages = 1;        ///< N, the number of forward stages, over all chunks and pipes
-  int microBatches = 1;  ///< per flush: G in training, device iterations in inference
+  int microBatches = 1;  ///< number per flush: G in training, device iterations in inference
   bool training = true;
-  std::vector<int> placeOfStage;  ///< as many as stages
+  std::vector<int> placeOfStage;  ///< one for each stage
 };
 
 using clock::Order;
 using clock::Task;
 
-/// Where stages are if the configuration does not place them.
+/// Placement of stages if the configuration does not place them.
 enum class Layout {
   own,      ///< each stage has a device of its own
   wrapped,  ///< stage s is on device s mod p, in `chunks` rounds

@@ -81,7 +81,7 @@ base::Result<Order> makeZbV(const Shape& shape) {
       Vee(tasks, there, back, shape.microBatches).training(p, d);
       continue;
     }
-    // In inference the chunk on the way back runs as soon as its input can be there.
+    // The chunk on the way back runs in inference as soon as its input can be there.
     const int lead = std::min(2 * (p - d) - 1, shape.microBatches);
     for (int k = 0; k < lead; ++k) tasks.forward(there, k);
     for (int k = 0; k < shape.microBatches; ++k) {

@@ -5,7 +5,7 @@
 
 namespace pipescope::analysis {
 
-/// How much of an imported trace the rules recognised. All 0 for other profiles.
+/// Part of an imported trace that the rules recognised. All 0 for other profiles.
 struct Coverage {
   std::int64_t slices = 0, recognisedSlices = 0;
   std::int64_t messages = 0, pairedMessages = 0;         ///< sides of messages between stages

@@ -19,7 +19,7 @@ Places recordedPlaces(const Catalog& catalog, model::ExecutableId executable) {
     const auto at = std::ranges::lower_bound(place->stages, segment.stage);
     if (at == place->stages.end() || *at != segment.stage) place->stages.insert(at, segment.stage);
   }
-  std::map<std::int32_t, std::int32_t> devicesOf;  // by their first stage
+  std::map<std::int32_t, std::int32_t> devicesOf;  // number of devices for each first stage
   for (DevicePlace& place : places)
     if (!place.stages.empty()) place.replica = devicesOf[place.stages.front()]++;
   return places;

@@ -10,12 +10,12 @@
 
 namespace pipescope::analysis {
 
-/// One iteration of a call: a flush with its weight update, host copies and waits. Its length is the step
+/// One iteration of a call: a flush with its weight update, host copies and waits. The length is the step
 /// time.
 struct IterationSpan {
   model::RunId run;
   std::int32_t iteration = 0;
-  Ticks start, end;  ///< in ticks of device 0
+  Ticks start, end;  ///< times in ticks of device 0
   Ticks length() const { return end - start; }
 };
 
@@ -45,7 +45,7 @@ class IterationEnds {
 
  private:
   std::map<std::pair<model::RunId, std::int32_t>, Ticks> ends_;
-  std::map<model::RunId, Ticks> starts_;  // of recorded runs
+  std::map<model::RunId, Ticks> starts_;  // starts of recorded runs
 };
 
 /// The iteration of that number; null if the list does not hold it.

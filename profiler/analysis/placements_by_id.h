@@ -9,8 +9,8 @@
 
 namespace pipescope::analysis {
 
-/// Finds placements by their ids. Of rows with the same id, as a damaged file may have, it finds the last
-/// one.
+/// Finds placements by their ids. It finds the last one if several rows have the same id, as in a damaged
+/// file.
 class PlacementsById {
  public:
   /// The rows must not move. Ids nearly always ascend; otherwise an order of its own takes 8 bytes a row.
@@ -31,7 +31,7 @@ class PlacementsById {
                            [](model::PlacementId wanted, const auto* row) { return wanted < row->id; });
       return behind != order_.begin() && (*(behind - 1))->id == id ? *(behind - 1) : nullptr;
     }
-    // Where no id is left out, the place follows from the first id.
+    // The place follows from the first id if no id is left out.
     const std::int64_t place = id.value - rows_.front().id.value;
     if (id < rows_.front().id || id > rows_.back().id) return nullptr;
     if (place < static_cast<std::int64_t>(rows_.size())) {
@@ -46,7 +46,7 @@ class PlacementsById {
 
  private:
   const std::vector<model::Placement>& rows_;
-  std::vector<const model::Placement*> order_;  // by id, if the rows are not
+  std::vector<const model::Placement*> order_;  // sorted by id, if the rows are not
 };
 
 /// A value for each device. A damaged file may name devices by any number.

@@ -1,5 +1,5 @@
 #pragma once
-// What one placement of a segment adds to the sums of its device: time by kind and lane, bytes, balance.
+// Sums that one placement of a segment adds to its device: time by kind and lane, bytes, balance.
 #include <map>
 #include <unordered_map>
 
@@ -17,7 +17,7 @@ struct SegmentUse {
   /// Sum of its exchanges with other devices, which have one lane: the time in which it communicates.
   base::Ticks communicating;
   base::Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
-  base::Bytes computeBytes;       ///< that compute steps move to and from the device's memory
+  base::Bytes computeBytes;       ///< bytes that compute steps move to and from the device's memory
   double balanceSum = 0;          ///< sum over compute steps of mean ÷ slowest unit's ticks
   double computeMean = 0;         ///< sum over compute steps of the units' mean ticks
   std::int64_t computeSteps = 0;  ///< compute steps with work

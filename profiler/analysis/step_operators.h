@@ -1,5 +1,5 @@
 #pragma once
-// Which operator a program works for.
+// Operator that a program works for.
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,13 +25,14 @@ class StepOperators {
 
   struct Found {
     model::OperatorId id;
-    bool stated = false;  ///< by the program itself
+    bool stated = false;  ///< stated by the program itself
   };
   /// Reads the operators' names when the first program states none.
   Result<Found> of(model::ProgramId program);
 
  private:
-  /// What counts of a block of programs. Their rows have texts and cost several times as much.
+  /// Columns of a block of programs that count. The rows themselves have texts and cost several times as
+  /// much.
   struct Programs {
     std::int64_t firstRow = 0;
     std::shared_ptr<const model::ColumnBlock> columns;
@@ -45,7 +46,7 @@ class StepOperators {
   model::ExecutableId executable_;
   std::optional<std::map<std::string, model::OperatorId, std::less<>>> names_;
   std::vector<model::BlockInfo> blocks_;
-  std::vector<std::optional<Programs>> programs_;  ///< by block; what was read
+  std::vector<std::optional<Programs>> programs_;  ///< content of each block; empty if it was not read
   std::size_t lastBlock_ = 0;
   std::unordered_map<model::ProgramId, model::OperatorId> found_;  ///< programs without one of their own
 };

@@ -10,7 +10,7 @@ namespace pipescope::base {
 
 std::string byteText(std::int64_t bytes) {
   static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  constexpr double kStep = 1024, kRounded = 1023.95;  // what rounds to 1024.0 is shown in the next unit
+  constexpr double kStep = 1024, kRounded = 1023.95;  // a value that rounds to 1024.0 has the next unit
   constexpr std::int64_t kSmall = 103;                // 0.1 KiB
   if (std::abs(bytes) < kSmall) return std::to_string(bytes) + " B";
   double amount = static_cast<double>(bytes) / kStep;

@@ -10,7 +10,7 @@ namespace pipescope::base {
 
 void preferLargePages(void* memory, std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t kLarge = 2 << 20;  // of x86 and most other processors
+  constexpr std::uintptr_t kLarge = 2 << 20;  // size on x86 and most other processors
   constexpr std::size_t kLeast = 8 * kLarge;  // less than this gains nothing
   if (memory == nullptr || bytes < kLeast) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);

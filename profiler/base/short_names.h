@@ -1,5 +1,5 @@
 #pragma once
-// Shortens names of devices where there is little room.
+// Shortens names of devices if there is little room.
 #include <string>
 #include <vector>
 

@@ -16,7 +16,7 @@ class BarrierFlush : public Flush {
   int microBatchOn(const Flow& flow, int slot) const;
 
   Ticks exchangeTicks_;
-  std::vector<std::size_t> next_;  ///< by place: its next task
+  std::vector<std::size_t> next_;  ///< next task of each place
 };
 
 }  // namespace pipescope::clock

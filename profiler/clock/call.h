@@ -24,7 +24,7 @@ struct Piece {
   /// Delay of its start against the rules of the clock. It is 0 in emulated calls. In imported traces
   /// it is time for which the trace gives no cause; it is negative if passes overlap.
   Ticks lag = Ticks(0);
-  Ticks moved = Ticks(0);  ///< what blocks have brought that moved here; below 0: what blocks have taken away
+  Ticks moved = Ticks(0);  ///< time of blocks that moved here; below 0: time of blocks that moved away
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 using Pieces = std::vector<Piece>;
@@ -33,7 +33,7 @@ using Pieces = std::vector<Piece>;
 /// the place waits for the task's inputs.
 struct StageWork {
   Pieces hostIn, forward, hostOut;
-  Pieces backward;  ///< with what it recomputes
+  Pieces backward;  ///< includes what it recomputes
   Pieces weight;
   std::array<Ticks, kTaskPasses> lag{};  ///< see Piece::lag
   Pieces& of(model::Pass pass) {
@@ -55,16 +55,16 @@ struct StageCosts {
   std::vector<StageWork> works;  ///< the different ones among all micro-batches
   /// Index into works by Call::indexOf, which repeats; empty: all micro-batches are like works[0].
   std::vector<int> workOf;
-  std::vector<Pieces> updates;  ///< by iteration, or one for all
+  std::vector<Pieces> updates;  ///< one for each iteration, or one for all
   std::vector<OverlappedPiece> overlapped;
 };
 
 /// Parts of the time of a flow, for questions about other links.
 struct LinkCost {
-  Ticks alone;              ///< when nothing else is under way
+  Ticks alone;              ///< time of a transfer when nothing else is under way
   Ticks fixed;              ///< part of `alone` that does not depend on the bandwidth
-  double ticksPerByte = 0;  ///< of the other part; 0: not known
-  int tensors = 1;          ///< that travel together
+  double ticksPerByte = 0;  ///< ticks of the other part; 0: not known
+  int tensors = 1;          ///< number of tensors that travel together
 };
 
 /// Data that a stage sends to a stage at another place for each micro-batch.
@@ -74,8 +74,8 @@ struct Flow {
   Bytes bytes;
   model::LinkId link;  ///< not valid if the way leads over several links, or nothing was recorded
   model::LaneId fromLane, toLane;
-  /// Behind a barrier: with all flows of the replica at the same time. Otherwise: alone, where transfers
-  /// contend for links, and the mean of the recorded ones in a recording.
+  /// Behind a barrier: with all flows of the replica at the same time. Otherwise: alone if transfers contend
+  /// for links, and the mean of the recorded ones in a recording.
   Ticks ticks;
   LinkCost cost;
   /// Ticks by Call::indexOf; empty: all take as long as `ticks`.
@@ -84,10 +84,10 @@ struct Flow {
 
 struct ReplicaCosts {
   int number = 0;
-  std::vector<model::DeviceId> devices;  ///< by place
+  std::vector<model::DeviceId> devices;  ///< device of each place
   std::vector<StageCosts> stages;
   std::vector<Flow> flows;
-  std::vector<Piece> sync;  ///< by place: the external sync before an exchange; no ticks: none
+  std::vector<Piece> sync;  ///< external sync of each place before an exchange; no ticks: none
 };
 
 /// Chooses the micro-batches of a call that send their outputs to the host.
@@ -105,15 +105,15 @@ struct Host {
   /// Time that devices wait for it before the first step of the call. Without a value the rule for all
   /// further steps says it.
   std::optional<Ticks> firstDelay;
-  bool readsResults = false;  ///< its work for a step follows the step before; see HostState
-  double loaderTicks = 0;     ///< to prepare a micro-batch; 0: devices never wait for it
-  double networkTicks = 0;    ///< to bring a micro-batch through the network; 0: devices never wait for it
+  bool readsResults = false;  ///< the work for a step follows the step before; see HostState
+  double loaderTicks = 0;     ///< time to prepare a micro-batch; 0: devices never wait for it
+  double networkTicks = 0;    ///< time of a micro-batch on the network; 0: devices never wait for it
   Ticks loaderStart;
   bool overlapsCopies = false;  ///< copies run beside the compute, on a lane of their own
   /// Until the next micro-batch is there: the longer of the two.
   double ticksPerMicroBatch() const { return loaderTicks > networkTicks ? loaderTicks : networkTicks; }
-  /// When the first `microBatches` are prepared. The time is computed from the start, so that rounding errors
-  /// do not add up.
+  /// Returns the time at which the first `microBatches` are prepared. The time is computed from the start, so
+  /// that rounding errors do not add up.
   Ticks prepared(std::int64_t microBatches) const;
 };
 
@@ -123,12 +123,12 @@ struct Call {
   /// collectives, whose recorded times hold these waits, and a place receives its messages one after another.
   bool measured = false;
   int iterations = 0;
-  int microBatches = 0;          ///< of an iteration
-  int recordedMicroBatches = 0;  ///< of an iteration, for which works and flows have values; 0: microBatches
-  /// After so many of them, their costs begin anew. 0: after all.
+  int microBatches = 0;          ///< number in an iteration
+  int recordedMicroBatches = 0;  ///< number for which works and flows have values; 0: microBatches
+  /// Number after which the costs of micro-batches begin anew. 0: after all.
   int repeatedMicroBatches = 0;
   std::vector<int> placeOfStage;
-  std::vector<Order> orders;  ///< by iteration, or one for all
+  std::vector<Order> orders;  ///< one for each iteration, or one for all
   OutputRule output;
   std::vector<ReplicaCosts> replicas;
 

@@ -8,7 +8,7 @@ namespace pipescope::clock {
 
 bool DependencyFlush::later(const Event& a, const Event& b) {
   if (a.time != b.time) return a.time > b.time;
-  // At equal times transfers end first, so that their bytes are there when a block ends.
+  // Transfers end first at equal times, so that their bytes are there when a block ends.
   if (a.task != b.task) return a.task;
   return a.id > b.id;
 }

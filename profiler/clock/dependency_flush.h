@@ -14,7 +14,7 @@ class DependencyFlush : public Flush {
 
  private:
   struct Arrival {
-    Ticks sent, arrived;  ///< when the producer ended, and when its bytes have arrived
+    Ticks sent, arrived;  ///< times at which the producer ended and its bytes arrived
     model::PlacementId source;
     int place = -1;
     int iteration = -1;  ///< it belongs to; in another one the arrival is not known yet
@@ -24,7 +24,7 @@ class DependencyFlush : public Flush {
     int id = 0;  ///< a place, or the index of a transfer
     /// `changes` of the transfer when this event was made; the event is void if it differs
     std::uint32_t changes = 0;
-    bool task = false;  ///< true: a block of a place ends; false: a transfer ends
+    bool task = false;  ///< true if a block of a place ends; false if a transfer ends
   };
   static bool later(const Event& a, const Event& b);
 
@@ -60,13 +60,13 @@ class DependencyFlush : public Flush {
   Contention* contention_;
   std::optional<TransfersUnderWay> sharing_;  ///< none: no flows share links
   int stagesOfPipe_ = 1;
-  std::int64_t blocks_ = 0;               ///< so far
-  std::vector<int> flowOf_;               ///< by stage and direction: index of its flow, or −1
-  std::vector<std::size_t> next_, end_;   ///< by place: tasks of its current block; none runs if equal
-  std::vector<Ticks> received_;           ///< by place: when it received its last message
+  std::int64_t blocks_ = 0;               ///< number so far
+  std::vector<int> flowOf_;               ///< flow index of each stage and direction, or −1
+  std::vector<std::size_t> next_, end_;   ///< tasks of each place's current block; none runs if equal
+  std::vector<Ticks> received_;           ///< time at which each place received its last message
   std::vector<Arrival> arrivals_, left_;  ///< left_ by micro-batch: end of its last task, for one at a time
   const Order* madeBy_ = nullptr;
-  std::vector<char> made_;     ///< which arrivals the order madeBy_ makes
+  std::vector<char> made_;     ///< true for arrivals that the order madeBy_ makes
   std::vector<Event> events_;  ///< a heap if transfers share links
 };
 

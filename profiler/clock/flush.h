@@ -8,7 +8,7 @@
 
 namespace pipescope::clock {
 
-/// The part that both kinds of flush share: how a task becomes work of its place.
+/// The part that both kinds of flush share: it turns a task into work of its place.
 class Flush {
  public:
   /// `contention` may be null: then flows take the times that they state.
@@ -18,8 +18,8 @@ class Flush {
 
   /// Returns false if the order waits for itself.
   bool run(int iteration);
-  /// When piece `after` of the last backward pass of the stage ended; −1: when the pass began. After a flush
-  /// it is that of the last micro-batch.
+  /// Returns the time at which piece `after` of the last backward pass of the stage ended; −1: the time at
+  /// which the pass began. After a flush it is that of the last micro-batch.
   Ticks backwardEnd(int stage, int after) const;
 
  protected:
@@ -38,7 +38,8 @@ class Flush {
   /// Places the loads from streaming memory with which a task begins. They need nothing from other places.
   /// placeTasks then leaves them out.
   void placeLoads(int place, const Task& task);
-  /// When the task started in the recording; the least value if it did not. Only while lags are learned.
+  /// Returns the time at which the task started in the recording; the least value if it did not. Call it only
+  /// while lags are learned.
   Ticks recordedStart(const Task& task) const;
 
   const Call& call_;
@@ -46,7 +47,7 @@ class Flush {
   PlaceClocks& clocks_;
   const Order* order_ = nullptr;
   int iteration_ = 0;
-  std::vector<char> waited_;  ///< by place: its current block waited for another place
+  std::vector<char> waited_;  ///< true for places whose current block waited for another place
 
  private:
   void placeHostIn(int place, const Task& task);
@@ -62,8 +63,8 @@ class Flush {
   Ticks prepared(const Task& task) const;
 
   std::vector<std::vector<Ticks>>
-      backwardEnds_;                 ///< by stage: start of the last backward pass, ends of pieces
-  std::vector<std::size_t> loaded_;  ///< by place: pieces of its next task that placeLoads has placed
+      backwardEnds_;                 ///< start of the last backward pass and ends of pieces, for each stage
+  std::vector<std::size_t> loaded_;  ///< pieces of each place's next task that placeLoads has placed
   /// Times by place: until when its host loads and stores run, and since when there is room for the next
   /// load.
   std::vector<Ticks> loading_, storing_, room_;

@@ -4,7 +4,7 @@
 
 namespace pipescope::clock {
 
-/// When tasks and pieces of updates started in a recording, by replica.
+/// Times at which tasks and pieces of updates started in a recording, by replica.
 struct RecordedStarts {
   /// Starts by (Call::indexOf × stages + stage) × kTaskPasses + index of the pass; INT64_MIN: it did not run.
   std::vector<std::vector<Ticks>> tasks;

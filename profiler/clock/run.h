@@ -13,11 +13,11 @@ namespace pipescope::clock {
 /// ahead, unless it needs the results of each step before it goes on (Host::readsResults).
 struct HostState {
   bool started = false;
-  Ticks lastStart;  ///< when the devices began the step that it issued last
+  Ticks lastStart;  ///< time at which the devices began the step that it issued last
 };
 
 struct RunOptions {
-  Ticks start;  ///< when the host calls
+  Ticks start;  ///< time at which the host calls
   /// The sources, by replica, that say how long flows take that share links; null, or fewer entries than
   /// replicas: flows take the times that they state.
   std::vector<Contention*> contention = {};
@@ -26,10 +26,10 @@ struct RunOptions {
 };
 
 struct CallTimes {
-  Ticks end;                         ///< of the last place
-  std::vector<Ticks> iterationEnds;  ///< when the weight update of each iteration ended
-  ComputeSpan computed;              ///< of the first replica
-  HostState hostState;               ///< for the next call
+  Ticks end;                         ///< end of the last place
+  std::vector<Ticks> iterationEnds;  ///< time at which the weight update of each iteration ended
+  ComputeSpan computed;              ///< span of the first replica
+  HostState hostState;               ///< state for the next call
 };
 
 /// Error: the order waits for itself.

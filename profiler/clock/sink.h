@@ -33,13 +33,13 @@ class Sink {
   /// The next work of the place began before its last waits ended, as only measured passes can.
   virtual void waitedLess(int /*replica*/, int /*place*/, Ticks /*until*/) {}
 
-  // For those who count what a place holds.
+  // Events for those who count what a place holds.
   virtual void taskStarts(int /*replica*/, int /*place*/, const Task&, Ticks /*now*/) {}
   virtual void computeStarts(int /*replica*/, int /*place*/, int /*stage*/, model::Pass, Ticks /*now*/) {}
   virtual void taskEnds(int /*replica*/, int /*place*/, const Task&, Ticks /*now*/) {}
   virtual void flushEnds(int /*replica*/) {}
 
-  /// Called now and then; a good moment to write what has gathered.
+  /// Offers a good moment to write what has gathered. The clock calls it now and then.
   virtual void pause() {}
 };
 

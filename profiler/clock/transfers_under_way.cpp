@@ -5,7 +5,7 @@
 namespace pipescope::clock {
 namespace {
 
-/// left · to ÷ from, rounded up
+/// Returns left · to ÷ from, rounded up.
 base::Ticks atPace(base::Ticks left, base::Ticks to, base::Ticks from) {
   __extension__ using Wide = __int128;
   const Wide product = static_cast<Wide>(left.count) * to.count;

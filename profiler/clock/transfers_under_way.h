@@ -10,11 +10,11 @@ namespace pipescope::clock {
 /// A transfer under way that shares links with others.
 struct TransferUnderWay {
   int flow = -1;
-  Task task;               ///< whose results it carries
+  Task task;               ///< task whose results it carries
   base::Ticks start, end;  ///< the end is the expected one
   base::Ticks ticks;       ///< the whole length if the set of transfers stays as it is
   model::PlacementId source;
-  int place = -1;             ///< of the sender
+  int place = -1;             ///< place of the sender
   std::uint32_t changes = 0;  ///< counts changes of the end, and the end itself
 };
 
@@ -43,7 +43,7 @@ class TransfersUnderWay {
   Contention& contention_;
   std::vector<TransferUnderWay> all_;
   std::vector<int> unused_;               ///< free indices of all_
-  std::vector<std::vector<int>> active_;  ///< by group: indices into all_, by ascending flow
+  std::vector<std::vector<int>> active_;  ///< indices into all_ for each group, by ascending flow
   std::vector<int> changed_;              ///< groups whose members have changed
 };
 

@@ -84,7 +84,7 @@ void UpdatePhase::finishOverlapped(int place, int iteration) {
   const std::vector<Overlapped> all = overlappedOf(place);
   if (all.empty()) return;
   Ticks free{INT64_MIN}, bound{INT64_MIN};
-  RunningReplica* late = nullptr;  // whose gradients came last, at `bound`
+  RunningReplica* late = nullptr;  // replica whose gradients came last, at `bound`
   std::vector<model::PlacementId> last(replicas_.size());
   for (const Overlapped& one : all) {
     Ticks start = free;

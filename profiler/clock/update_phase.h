@@ -28,8 +28,8 @@ class UpdatePhase {
   /// A collective that runs beside the backward pass of the last micro-batch.
   struct Overlapped {
     int stage = 0;
-    std::size_t index = 0;           ///< in the list of the stage
-    Ticks ready, ticks;              ///< when all replicas have its gradients; how long it takes
+    std::size_t index = 0;           ///< index in the list of the stage
+    Ticks ready, ticks;              ///< time at which all replicas have its gradients; its length
     RunningReplica* late = nullptr;  ///< the replica whose gradients come last
   };
   /// The collectives of all stages of the place, in the order in which they become ready.

@@ -1,5 +1,5 @@
 #pragma once
-// What a colour means. The theme assigns the colour to the name of the role.
+// Meanings of colours. The theme assigns the colour to the name of the role.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace pipescope::geometry {
 
-/// Each block has the order of an enumeration of profiler/model. Its last role is for values that newer files
-/// may have.
+/// Each block has the order of an enumeration of profiler/model. The last role of a block is for values that
+/// newer files may have.
 enum class ColourRole : std::uint8_t {
   // Kinds of step.
   compute,

@@ -33,7 +33,8 @@ class GraphFolding {
   }
 
  private:
-  /// Each row of boxes may begin a column. Of the rows near the wanted height, one wins that begins a region.
+  /// Each row of boxes may begin a column. A row that begins a region wins over the other rows near the
+  /// wanted height.
   void findBreaks(int columns) {
     std::map<int, std::set<int>> rows;  // the regions of a row, by the top of its boxes
     for (std::size_t i = 0; i < layout_.boxes.size(); ++i)
@@ -120,7 +121,7 @@ class GraphFolding {
 
   GraphLayout layout_;
   const std::vector<int>& regions_;
-  std::vector<int> starts_, least_, wide_, x_;  // by column: its first row, left side, width, and new place
+  std::vector<int> starts_, least_, wide_, x_;  // first row, left side, width, new place of each column
   int tallest_ = 0, turns_ = 0;
 };
 

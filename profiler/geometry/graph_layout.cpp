@@ -28,7 +28,7 @@ class GraphLayering {
     std::size_t from, to;
   };
 
-  /// Ranks by longest path. What lies on a circle gets its rank from the arcs that are left when the arc that
+  /// Ranks by longest path. Nodes on a circle get their rank from the arcs that are left when the arc that
   /// closes the circle is reversed.
   void findRanks() {
     reversed_.assign(arcs_.size(), false);
@@ -211,7 +211,7 @@ class GraphLayering {
     return layout;
   }
 
-  std::vector<GraphSize> sizes_;  // of the nodes, then of the bends
+  std::vector<GraphSize> sizes_;  // sizes of the nodes, then of the bends
   const std::vector<GraphArc>& arcs_;
   std::size_t real_;
   std::vector<bool> reversed_;

@@ -16,7 +16,7 @@ struct GraphArc {
 };
 
 struct GraphLayout {
-  std::vector<Box> boxes;  ///< by node
+  std::vector<Box> boxes;  ///< one for each node
   /// The points of each arc, from the lower edge of its first box to the upper edge of its last one. An arc
   /// that closes a circle is drawn against its direction; then its points lead from `to` to `from`.
   std::vector<std::vector<std::pair<int, int>>> arcs;

@@ -142,7 +142,7 @@ std::vector<Box> GraphScene::groundsOf(int region) const {
 }
 
 /// A place at the top of a ground that no line crosses: on the left, on the right, between them, or beside
-/// the ground. On the left where all are crossed.
+/// the ground. The left if all are crossed.
 Box GraphScene::regionLabelPlace(const GraphPlace& place, const Box& ground, int width, int height,
                                  const Shapes& shapes) const {
   constexpr int kStep = 4, kEdge = 2;

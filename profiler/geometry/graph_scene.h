@@ -17,10 +17,10 @@ struct SceneArc {
   std::size_t from = 0, to = 0;
   std::string label;
   bool strong = false;          ///< it stands out
-  std::string shortLabel = {};  ///< where there is no room for the label; empty: there is none
+  std::string shortLabel = {};  ///< label if the room is short; empty: there is none
 };
 
-/// Where the scene lies on the canvas.
+/// Place of the scene on the canvas.
 struct GraphPlace {
   double scale = 1, x = 0, y = 0;  ///< pixels for each unit of the layout, and the place of its origin
 };
@@ -45,7 +45,7 @@ class GraphScene {
   std::size_t size() const { return boxes_.size(); }
 
  private:
-  static constexpr double kUsualAspect = 3;  ///< of a canvas: tall graphs are folded for it
+  static constexpr double kUsualAspect = 3;  ///< aspect of a canvas: tall graphs are folded for it
 
   void fold();
   /// The grounds of a region. There are several if boxes of other regions lie between its own.

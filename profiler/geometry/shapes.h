@@ -70,8 +70,8 @@ struct Shapes {
   void fill(ColourRole role, const Box& box) {
     if (box.width > 0 && box.height > 0) fills[static_cast<std::size_t>(role)].push_back(box);
   }
-  /// Adds a box, or lengthens the role's last box where that ends here, so that columns of one colour become
-  /// one box.
+  /// Adds a box, or lengthens the role's last box if that ends here, so that columns of one colour become one
+  /// box.
   void extend(ColourRole role, const Box& box) {
     std::vector<Box>& boxes = fills[static_cast<std::size_t>(role)];
     if (!boxes.empty() && boxes.back().right() == box.x && boxes.back().y == box.y &&
@@ -87,7 +87,7 @@ struct Shapes {
   void hatch(ColourRole role, const Box& box) {
     if (box.width > 0 && box.height > 0) hatches.push_back({box, role});
   }
-  /// Adds a hatched box, or lengthens the last one where that ends here and has the same role.
+  /// Adds a hatched box, or lengthens the last one if that ends here and has the same role.
   void extendHatch(ColourRole role, const Box& box) {
     if (!hatches.empty() && hatches.back().role == role && hatches.back().box.right() == box.x &&
         hatches.back().box.y == box.y && hatches.back().box.height == box.height) {

@@ -1,12 +1,12 @@
 #pragma once
 // The enums of a profile. A file from a newer version may contain a value that this version does not know.
-// Its name is then "unknown (17)", and views show it in a neutral style.
+// The name of the value is then "unknown (17)", and views show it in a neutral style.
 #include <cstdint>
 #include <string>
 
 namespace pipescope::model {
 
-/// What a device does for a micro-batch, or before and after the micro-batches of an iteration.
+/// Work of a device for a micro-batch, or before and after the micro-batches of an iteration.
 enum class Pass : std::uint8_t {
   forward = 0,
   recompute = 1,       ///< repeats the forward pass from the stash, before the backward pass
@@ -18,7 +18,7 @@ enum class Pass : std::uint8_t {
   sync = 7,            ///< external sync
   collective = 8,
   remote = 9,  ///< loads and stores of remote buffers
-  other = 10,  ///< recorded work of which it is not known what it belongs to
+  other = 10,  ///< recorded work that belongs to nothing known
 };
 /// True for forward, recompute, backward and weightGradient. Stage reports count these as busy time.
 constexpr bool isComputePass(Pass pass) {
@@ -29,7 +29,7 @@ enum class StepKind : std::uint8_t {
   compute = 0,   ///< OnTileExecute; MME or TPC kernels
   exchange = 1,  ///< DoExchange; within one chip
   sync = 2,
-  globalExchange = 3,  ///< between chips
+  globalExchange = 3,  ///< exchange between chips
   streamCopy = 4,      ///< host ↔ device
   control = 5,
   remoteCopy = 6,  ///< streaming memory ↔ device
@@ -48,7 +48,7 @@ enum class LaneRole : std::uint8_t {
 enum class ClockDomain : std::uint8_t { emulated = 0, wall = 1 };
 enum class ExecutableKind : std::uint8_t { training = 0, validation = 1, inference = 2 };
 
-/// Why a device is idle. Every idle interval has a cause.
+/// Reason why a device is idle. Every idle interval has a cause.
 enum class WaitCause : std::uint8_t {
   fill = 0,         ///< no micro-batch has reached this stage yet in this iteration
   drain = 1,        ///< this stage has done all its micro-batches of this iteration
@@ -78,21 +78,21 @@ enum class MeshAxis : std::uint8_t {
 };
 enum class Severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 
-/// What an outcome describes.
+/// Subject of an outcome.
 enum class OutcomeKind : std::uint8_t {
   result = 0,    ///< result of the model, such as loss or accuracy
   forecast = 1,  ///< estimate for other options
   emulator = 2,  ///< speed of the emulator
 };
 
-/// When the schedule of an executable lets a pass start.
+/// Rule by which the schedule of an executable lets a pass start.
 enum class ScheduleKind : std::uint8_t {
   dependency = 0,  ///< a pass starts when its inputs have arrived
   barrier = 1,     ///< all devices start each pipeline cycle together
   oneAtATime = 2,  ///< a micro-batch starts when the previous one has left the last device
 };
 
-/// What a tick of a device measures. Reports choose the unit of times by it.
+/// Meaning of a tick of a device. Reports choose the unit of times by it.
 enum class TickMeaning : std::uint8_t {
   clockCycle = 0,  ///< a cycle of the device's own clock
   time = 1,        ///< a fraction of a second, because the engines of the device have different clocks
@@ -110,7 +110,7 @@ enum class MemoryPlace : std::uint8_t {
 /// The kind of rows that a LevelNode summarises.
 enum class LevelContent : std::uint8_t { placements = 0, waits = 1, transfers = 2, steps = 3 };
 
-/// How a profile ended; running means that it is still being written.
+/// State of a profile: the way in which it ended, or running while it is still being written.
 enum class ProfileState : std::uint8_t { running = 0, complete = 1, cancelled = 2, incomplete = 3 };
 
 std::string toString(Pass pass);

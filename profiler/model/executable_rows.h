@@ -193,7 +193,7 @@ struct Step {
   }
 };
 
-/// What single units do in a step (`--record tiles`). A unit that no row of the step names has no work in it.
+/// Work of single units in a step (`--record tiles`). A unit that no row of the step names has no work in it.
 struct StepUnits {
   SegmentId segment;
   std::int64_t step = 0;
@@ -209,7 +209,7 @@ struct StepUnits {
   }
 };
 
-/// What the drawing of the model consists of: operators are its nodes.
+/// Edge of the drawing of the model: operators are its nodes.
 struct Edge {
   ExecutableId executable;
   OperatorId from, to;

@@ -1,8 +1,8 @@
 #pragma once
-// Rows of what the host did while it computed and emulated: spans and values over its wall clock.
+// Rows of the host's work while it computed and emulated: spans and values over its wall clock.
 //
-// Times are nanoseconds of the host's steady clock, counted like Run::wallStartNs. What happened before the
-// program was loaded, such as compiling, has negative times. The content hash leaves all these rows out.
+// Times are nanoseconds of the host's steady clock, counted like Run::wallStartNs. Events before the program
+// was loaded, such as compiling, have negative times. The content hash leaves all these rows out.
 #include <string>
 #include <type_traits>
 

@@ -81,7 +81,7 @@ struct UnitMemory {
   }
 };
 
-/// Where a variable lies. A unit that no row of the variable names holds nothing of it. Where addresses are
+/// Units that hold a variable. A unit that no row of the variable names holds nothing of it. If addresses are
 /// not recorded, because they differ from unit to unit, analysis/memory/unit_layout.h works them out.
 struct VariableUnits {
   VariableId variable;

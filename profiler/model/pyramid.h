@@ -18,7 +18,7 @@ inline constexpr std::int64_t kStepsPerNode = 64;
 inline constexpr std::int64_t kNodesPerNode = 8;
 /// A lane of a segment with fewer steps has no nodes, because its steps are as quick to read.
 inline constexpr std::int64_t kLeastStepsWithNodes = 128;
-/// In a segment with at least this many steps, all lanes have nodes, and all on the same levels.
+/// Least steps of a segment in which all lanes have nodes, and all on the same levels.
 inline constexpr std::int64_t kStepsOfLongSegment = 16'384;
 
 /// Takes rows in the order of recording. If the rows of a lane are not in order of time, their nodes overlap.
@@ -40,7 +40,7 @@ class PyramidBuilder {
   struct Open {
     LevelNode node;
     std::int64_t members = 0;
-    std::array<std::int64_t, 16> ticksOf{};  ///< by kind; unknown kinds of newer files share the last element
+    std::array<std::int64_t, 16> ticksOf{};  ///< ticks by kind; kinds of newer files share the last element
   };
   using Levels = std::vector<Open>;  ///< index: level − 1
 

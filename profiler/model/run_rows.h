@@ -173,8 +173,9 @@ struct Note {
   }
 };
 
-/// What many rows that follow each other look like from afar. Made by the store while it writes (pyramid.h):
-/// a node of level 1 stands for the next few rows of its lane, one of level n + 1 for eight of level n.
+/// Summary of many rows that follow each other, as seen from afar. The store makes it while it writes
+/// (pyramid.h): a node of level 1 stands for the next few rows of its lane, one of level n + 1 for eight of
+/// level n.
 struct LevelNode {
   LevelContent content = LevelContent::placements;
   std::int32_t level = 1;

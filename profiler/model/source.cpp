@@ -12,7 +12,7 @@ template <class Row>
 ColumnBlock columnsOfRows(const std::vector<Row>& rows) {
   ColumnBlock block;
   block.rows = rows.size();
-  std::vector<std::int64_t*> next;  // where the next value of each column goes
+  std::vector<std::int64_t*> next;  // place of the next value of each column
   for (const Column& column : columnsOf<Row>()) {
     block.columns.emplace_back().values.resize(column.type == ColumnType::integer ? rows.size() : 0);
     next.push_back(block.columns.back().values.data());

@@ -26,8 +26,8 @@ struct BlockInfo {
 /// with NaN only, and if the source does not store ranges.
 struct ColumnRange {
   bool known = false;
-  std::int64_t smallest = 0, largest = 0;    ///< of integer columns
-  double smallestReal = 0, largestReal = 0;  ///< of real columns
+  std::int64_t smallest = 0, largest = 0;    ///< ends of integer columns
+  double smallestReal = 0, largestReal = 0;  ///< ends of real columns
   /// False if no row of the integer column can have this value.
   bool mayHold(std::int64_t value) const { return !known || (smallest <= value && value <= largest); }
   /// False if no row of the integer column can have a value in [first, last].
@@ -53,7 +53,7 @@ using Rows = std::shared_ptr<const std::vector<Row>>;
 
 struct SourceState {
   ProfileState state = ProfileState::running;
-  std::string reason;  ///< why the profile is cancelled or incomplete
+  std::string reason;  ///< reason why the profile is cancelled or incomplete
 };
 
 /// A profile to read from. All functions are thread-safe. Results are immutable and shared. A source may

@@ -77,7 +77,7 @@ std::vector<UnitPool> unitPools(const UnitShape& shape, const UnitDemand& demand
   const std::int64_t wide = division.used(kHigh);
   takeOthers(division, shape, demand);
   // The two halves of an interleaved element hold words by turns (X: in PopLibs' benchmark results, sums
-  // begin a multiple of 32 KiB behind the start of interleaved memory where operands lie there too).
+  // begin a multiple of 32 KiB behind the start of interleaved memory if operands lie there too).
   const std::int64_t element = 2 * shape.elementBytes, spilled = division.used(kHigh) - wide;
   const std::int64_t from = (std::max<std::int64_t>(0, spilled) + element - 1) / element * element;
   if (wide > 0 && spilled > 0 && from + wide <= shape.bytes - shape.interleavedStart) {

@@ -1,14 +1,14 @@
 #pragma once
-// Divides the addresses of one unit (tile) between what is always live and what shares memory. The engine
+// Divides the addresses of one unit (tile) between always-live data and data that shares memory. The engine
 // counts the bytes of each region with it, and readers of a profile find the same addresses again.
 //
-// From address 0 comes what is always live, in the given order, then what shares addresses. What needs a
-// memory element of its own begins at the next element, and what needs another one behind that. Interleaved
-// memory begins with what needs it. If something finds no room below, it comes first, and what needs
-// interleaved memory begins at the next of its elements, because a vertex writes it while it reads operands;
-// if that does not fit, what finds no room below follows. What overflows lies behind the unit's end. While
-// nothing that needs interleaved memory is live, anything may use it, so a unit takes no more than the most
-// that is live at once.
+// Always-live data lies at address 0 and above, in the given order. Data that shares addresses follows. Data
+// that needs a memory element of its own begins at the next element, and data that needs another one lies
+// behind that. Interleaved memory begins with the data that needs it. If something finds no room below, it
+// comes first, and the data that needs interleaved memory begins at the next of its elements, because a
+// vertex writes it while it reads operands; if that does not fit, the data that finds no room below follows.
+// Overflowing data lies behind the unit's end. While nothing that needs interleaved memory is live, anything
+// may use it, so a unit takes no more than the most that is live at once.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -24,10 +24,10 @@ struct UnitShape {
 struct UnitDemand {
   std::vector<std::int64_t> alwaysLive;
   // The most bytes that are live at once, of what is not always live.
-  std::int64_t all = 0;             ///< of everything together
-  std::int64_t interleaved = 0;     ///< of what must lie in interleaved memory
-  std::int64_t ownElement = 0;      ///< of what needs a memory element of its own
-  std::int64_t anotherElement = 0;  ///< of what needs a memory element besides that
+  std::int64_t all = 0;             ///< bytes of everything together
+  std::int64_t interleaved = 0;     ///< bytes that must lie in interleaved memory
+  std::int64_t ownElement = 0;      ///< bytes that need a memory element of their own
+  std::int64_t anotherElement = 0;  ///< bytes that need a memory element besides that
   /// The bytes of each entry of `alwaysLive` that must lie in interleaved memory. Missing entries are 0.
   std::vector<std::int64_t> alwaysInterleaved = {};
 };
@@ -40,7 +40,7 @@ const char* nameOf(UnitRegion region);
 struct UnitPool {
   enum class Use : std::uint8_t { alwaysLive, anywhere, interleaved, ownElement, anotherElement, gap };
   Use use = Use::gap;
-  std::size_t index = 0;  ///< of what is always live: its index in the demand
+  std::size_t index = 0;  ///< index in the demand of an always-live entry
   UnitRegion region = UnitRegion::nonInterleaved;
   std::int64_t from = 0, bytes = 0;
 };

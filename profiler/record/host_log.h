@@ -1,5 +1,5 @@
 #pragma once
-// What the threads of this process have measured and no profile has taken yet. host_span.h fills it, and
+// Measurements of the threads of this process that no profile has taken yet. host_span.h fills the log, and
 // host_trace.h empties it.
 #include <cstdint>
 #include <map>
@@ -25,11 +25,11 @@ struct HostValue {
   std::int64_t time = 0;
   double value = 0;
 };
-/// What was measured since the last look.
+/// Measurements since the last look.
 struct HostEntries {
   std::vector<HostEntry> spans;
   std::vector<HostValue> values;
-  std::int64_t dropped = 0;  ///< how many more there were
+  std::int64_t dropped = 0;  ///< number of further ones that were dropped
 };
 
 struct HostThreadLog {

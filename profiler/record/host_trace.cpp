@@ -101,7 +101,7 @@ constexpr std::size_t kPackedEntry = 20, kPackedLabel = 12;
 HostTrace::HostTrace() {
   detail::HostLog& log = detail::hostLog();
   const std::lock_guard lock(log.mutex);
-  distribute();  // What was measured before goes to the other traces only.
+  distribute();  // Earlier measurements go to the other traces only.
   log.traces.push_back(this);
   ++detail::hostListeners;
 }

@@ -27,7 +27,7 @@ class HostTrace {
   void record(Recorder& recorder, std::chrono::steady_clock::time_point zero);
   /// The same, unless a call within the last 50 ms did it.
   void recordIfDue(Recorder& recorder, std::chrono::steady_clock::time_point zero);
-  /// Adds a diagnostic where not everything was kept. Call it once, after the last record().
+  /// Adds a diagnostic if not everything was kept. Call it once, after the last record().
   void recordLimits(Recorder& recorder) const;
 
   /// Everything that has ended since the last call, for the profile of another process. Times count from
@@ -39,7 +39,7 @@ class HostTrace {
                             std::chrono::nanoseconds shift);
 
  private:
-  /// What one thread has measured.
+  /// Measurements of one thread.
   struct Inbox {
     std::string name;
     detail::HostEntries entries;
@@ -56,8 +56,8 @@ class HostTrace {
   std::vector<model::HostThreadId> threads_;  ///< rows of the inboxes
   std::map<detail::HostLogLabel, model::HostNameId> names_;
   std::map<detail::HostLogLabel, model::HostSeriesId> series_;
-  std::vector<model::HostNameId> nameRows_;      ///< by the index of a HostName
-  std::vector<model::HostSeriesId> seriesRows_;  ///< by the index of a HostSeries
+  std::vector<model::HostNameId> nameRows_;      ///< rows by the index of a HostName
+  std::vector<model::HostSeriesId> seriesRows_;  ///< rows by the index of a HostSeries
   std::int64_t kept_ = 0, dropped_ = 0;
   std::chrono::steady_clock::time_point last_{};
 };

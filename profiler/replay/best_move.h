@@ -8,9 +8,9 @@ struct BestMove {
   Change change;
   double gain = 0;  ///< rate with the change ÷ recorded rate − 1
   double stepTicksBefore = 0, stepTicksAfter = 0;
-  std::optional<double> samplesPerSecond;  ///< with the change
+  std::optional<double> samplesPerSecond;  ///< rate with the change
   std::optional<bool> fits;                ///< none: the recording does not tell
-  bool hasMemory = true;                   ///< false: the devices have costs only, and no memory
+  bool hasMemory = true;                   ///< false if the devices have costs only, and no memory
   std::vector<std::string> remarks;
 };
 

@@ -25,12 +25,12 @@ inline constexpr const char *kScheduleKey = "execution.schedule", *kRecomputeKey
 /// Splits "key=value". Error: there is no "=".
 base::Result<Change> parseChange(std::string_view text);
 
-/// What changes need to know about the profile.
+/// Knowledge about the profile that changes need.
 struct ChangeContext {
   const model::ProfileSource& source;
   const analysis::Catalog& catalog;
   const Schedules* schedules = nullptr;
-  const analysis::Memory* memory = nullptr;  ///< of the executable; null: it is read where it is needed
+  const analysis::Memory* memory = nullptr;  ///< null: the executable's memory is read when needed
 };
 
 /// A recording with changes.
@@ -38,12 +38,12 @@ struct Changed {
   Recording recording;
   std::vector<std::string> remarks;  ///< sentences that say what the answer assumes
   bool reorder = false;              ///< the order must be made anew
-  bool stashUnknown = false;         ///< what a stash entry takes has changed
+  bool stashUnknown = false;         ///< the size of a stash entry has changed
 };
 
 struct ChangeKind {
-  /// As in messages, such as "stages.N.forward"; N or NAME stands for any text. An option has the key that it
-  /// has in a configuration, so that a run takes the same text.
+  /// Key as in messages, such as "stages.N.forward"; N or NAME stands for any text. An option has the key
+  /// that it has in a configuration, so that a run takes the same text.
   std::string key;
   std::string doc;
   /// `name` is what stands for N or NAME in the key. Errors say why the recording cannot answer.

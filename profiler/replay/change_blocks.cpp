@@ -1,4 +1,5 @@
-// A block of the model moves to the neighbouring stage. Its times come from the recorded operations.
+// A block of the model moves to the neighbouring stage. The times of the block come from the recorded
+// operations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ base::Result<std::vector<std::string>> layersOf(const ChangeContext& context, mo
   return layers;
 }
 
-/// Whether an operator belongs to the block, or lies below one of its layers, as the update of a weight does.
+/// True if an operator belongs to the block, or lies below one of its layers, as the update of a weight does.
 bool isOf(const std::string& block, const std::set<std::string>& layers, const model::Operator& op,
           const std::string& path) {
   if (!op.block.empty()) return op.block == block;
@@ -48,13 +49,13 @@ bool isOf(const std::string& block, const std::set<std::string>& layers, const m
   return false;
 }
 
-/// Which part of each segment's time a block takes, by its steps.
+/// Returns the part of each segment's time that a block takes, by its steps.
 base::Result<std::unordered_map<model::SegmentId, double>> sharesOf(const ChangeContext& context,
                                                                     model::ExecutableId executable,
                                                                     const std::string& block, int stage) {
   PIPESCOPE_ASSIGN(const std::vector<std::string> list, layersOf(context, executable, block));
   const std::set<std::string> layers(list.begin(), list.end());
-  std::unordered_map<std::int64_t, bool> belongs;  // by program
+  std::unordered_map<std::int64_t, bool> belongs;  // answer for each program
   const auto isOfBlock = [&](const model::Program& program) {
     const auto [known, added] = belongs.try_emplace(program.id.value, false);
     if (added) {

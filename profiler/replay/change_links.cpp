@@ -26,7 +26,7 @@ base::Result<double> bandwidthFactor(const std::string& key, const std::string& 
   return after / before;
 }
 
-/// What depends on the bandwidth takes 1 ÷ factor of its time; the latency stays.
+/// Divides the part of the time that depends on the bandwidth by `factor`; the latency stays.
 Ticks faster(const Flow& flow, Ticks ticks, double factor) {
   const Ticks fixed = std::min(flow.cost.fixed, ticks);
   return fixed + scaled(ticks - fixed, 1 / factor);

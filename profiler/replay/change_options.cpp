@@ -73,7 +73,7 @@ base::Status dropPacking(const ChangeContext& context, Recording& recording) {
     if (op.executable == recording.executable.id && op.pass == Pass::collective)
       sums.insert(context.catalog.namePath(op.debugContext));
   }));
-  std::map<std::int64_t, bool> packs;  // by program
+  std::map<std::int64_t, bool> packs;  // answer for each program
   const auto isPacking = [&](const model::Segment& segment, const model::Program& program) {
     if (segment.pass == Pass::collective) return false;
     const auto [known, added] = packs.try_emplace(program.id.value, false);

@@ -164,7 +164,7 @@ class FlowReader {
     for (std::size_t i = 0; i < replica.flows.size(); ++i) {
       Flow& flow = replica.flows[i];
       if (counts[i] > 0) flow.ticks = Ticks(std::llround(sums[i] / counts[i]));
-      // In a cycle with a barrier all copies begin together, so that each takes as long in every cycle.
+      // All copies of a cycle with a barrier begin together, so that each takes as long in every cycle.
       if (barrier() && counts[i] > 0) flow.ticks = last[i];
       for (Ticks& ticks : flow.recorded)
         if (ticks.count < 0) ticks = flow.ticks;
@@ -186,7 +186,8 @@ class FlowReader {
     return {};
   }
 
-  /// Copies of different sizes over links of one name: how long one byte takes, and how long no byte.
+  /// Reads the pace of copies of different sizes over links of one name: the time of one byte, and the time
+  /// of no byte.
   void readPaces() {
     std::map<std::string, std::map<std::int64_t, std::int64_t>> sizes;  // bytes → ticks
     for (const model::Boundary& boundary : catalog_.boundaries)
@@ -224,12 +225,12 @@ class FlowReader {
   struct Pace {
     double ticksPerByte = 0, fixedTicks = 0;
   };
-  std::map<std::string, Pace> paces_;  ///< by name of the link
+  std::map<std::string, Pace> paces_;  ///< pace of each link, by its name
   const analysis::Catalog& catalog_;
   const CallRows& rows_;
   Recording& recording_;
   std::map<model::PlacementId, std::int32_t> stageOf_;
-  // By flow of the replica that is read: its largest tensor, and its link.
+  // Largest tensor and link of each flow of the replica that is read.
   std::vector<Bytes> largest_;
   std::vector<std::string> linkNames_;
 };

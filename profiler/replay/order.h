@@ -9,7 +9,7 @@
 
 namespace pipescope::replay {
 
-/// What a schedule needs to know to make an order.
+/// Facts that a schedule needs to make an order.
 struct OrderRequest {
   std::string schedule;
   int stages = 1, microBatches = 1;
@@ -19,7 +19,7 @@ struct OrderRequest {
 
 /// The schedules that the engine has. Programs pass them in, because the profiler knows no schedule.
 struct Schedules {
-  std::vector<std::string> names;  ///< those that users may choose
+  std::vector<std::string> names;  ///< names that users may choose
   /// Errors: an unknown name, or a rule of the schedule that the request breaks.
   std::function<base::Result<clock::Order>(const OrderRequest&)> make;
 };

@@ -10,7 +10,7 @@ namespace pipescope::replay {
 
 Ticks prolongedBy(std::vector<OwnedStep> steps) {
   std::ranges::stable_sort(steps, {}, [](const OwnedStep& step) { return std::tuple(step.end, step.start); });
-  // What comes before the first step, such as a launch, belongs to the pass and not to a step.
+  // Work before the first step, such as a launch, belongs to the pass and not to a step.
   std::int64_t reached = std::ranges::min(steps, {}, &OwnedStep::start).start, own = 0;
   for (const OwnedStep& step : steps) {
     if (step.own) own += std::max<std::int64_t>(0, step.end - reached);

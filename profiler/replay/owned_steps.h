@@ -1,5 +1,5 @@
 #pragma once
-// How much longer some steps make the segments that they belong to.
+// Time that some steps add to the segments that they belong to.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -25,8 +25,8 @@ using SegmentTicks = std::map<model::SegmentId, Ticks>;
 /// Says whether a step is one of those in question, by its segment and its program.
 using IsOwnStep = std::function<bool(const model::Segment& segment, const model::Program& program)>;
 
-/// For each segment of these stages: how long those of its steps take for which `isOwn` is true. Segments
-/// without such steps are left out.
+/// Returns for each segment of these stages the time of those of its steps for which `isOwn` is true.
+/// Segments without such steps are left out.
 base::Result<SegmentTicks> ticksOfOwnSteps(const ChangeContext& context, model::ExecutableId executable,
                                            const std::set<int>& stages, const IsOwnStep& isOwn);
 

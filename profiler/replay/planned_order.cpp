@@ -63,10 +63,10 @@ struct RecordedDevice {
   std::map<int, std::vector<RecordedTask>> iterations;
 };
 
-/// What was recorded, in the form that a plan has.
+/// Recorded order, in the form that a plan has.
 struct RecordedOrder {
   std::vector<RecordedDevice> devices;
-  std::vector<int> placeOfStage;  // of the first replica: devices numbered by their first stage
+  std::vector<int> placeOfStage;  // devices of the first replica, numbered by their first stage
   std::map<model::DeviceId, int> numberOf;
   int stages = 0, microBatches = 0;
   bool training = false;
@@ -129,10 +129,10 @@ class RecordedReader {
 
   RecordedOrder order_;
   std::map<std::pair<int, model::DeviceId>, std::size_t> places_;
-  std::map<int, model::DeviceId> deviceOf_;  // by stage, of the first replica
+  std::map<int, model::DeviceId> deviceOf_;  // device of each stage of the first replica
 };
 
-/// What each device shall do, by number.
+/// Tasks of each device, by number.
 using PlannedDevices = std::vector<Tasks>;
 
 /// Ranks may be missing, and a schedule orders the passes of all.

@@ -17,10 +17,10 @@ struct PlannedTask {
   friend bool operator==(const PlannedTask&, const PlannedTask&) = default;
 };
 
-/// Where the tasks of a plan come from.
+/// Source of the tasks of a plan.
 struct PlannedOrder {
   std::string name;  ///< a schedule, or a file; empty: the schedule that fits best
-  /// Of a file: all tasks of an iteration. Each device does those of its stages, in this order.
+  /// All tasks of an iteration, if the plan is a file. Each device does those of its stages, in this order.
   std::vector<PlannedTask> tasks;
 };
 
@@ -28,10 +28,10 @@ struct PlannedOrder {
 /// heading of these words and what follows a # are left out. Errors name the file and the line.
 base::Result<PlannedOrder> parsePlan(std::string_view text, const std::string& file);
 
-/// Where a device first leaves the plan.
+/// First point at which a device leaves the plan.
 struct Divergence {
   int iteration = 0;
-  std::size_t position = 0;                      ///< among the device's passes of the iteration, from 0
+  std::size_t position = 0;  ///< position among the device's passes of the iteration, from 0
   std::optional<PlannedTask> planned, recorded;  ///< none: the plan, or the recording, has ended
   base::Ticks time;                              ///< start of the recorded pass, or end of the one before
 };
@@ -45,7 +45,7 @@ struct DeviceComparison {
 };
 
 struct PlanComparison {
-  std::string name;     ///< of the plan
+  std::string name;     ///< name of the plan
   bool chosen = false;  ///< the plan was not named; it fits best
   std::vector<DeviceComparison> devices;
   int earliest = -1;  ///< index of the device that leaves the plan first; −1: none does

@@ -53,8 +53,8 @@ class OperatorFlow {
     });
   }
   bool empty() const { return operators_.empty(); }
-  /// By stage how much smaller an entry of its stash gets if the stage computes its results again: they go,
-  /// and inputs come in that only the forward pass reads now.
+  /// Returns for each stage how much smaller an entry of its stash gets if the stage computes its results
+  /// again: they go, and inputs come in that only the forward pass reads now.
   std::map<int, Bytes> savedAgain() const {
     std::map<int, Bytes> saved;
     std::map<int, Kept> kept = keptByStage();
@@ -70,8 +70,8 @@ class OperatorFlow {
     }
     return saved;
   }
-  /// By stage how much larger an entry of its stash gets if the stage keeps what it computes again now:
-  /// results come in, and inputs go that only the forward pass reads.
+  /// Returns for each stage how much larger an entry of its stash gets if the stage keeps what it computes
+  /// again now: results come in, and inputs go that only the forward pass reads.
   std::map<int, Bytes> addedIfKept() const {
     std::map<int, Bytes> added;
     for (const auto& [stage, results] : resultsAgain()) {
@@ -116,7 +116,7 @@ class OperatorFlow {
     return needed;
   }
 
-  /// By stage the sizes of what is computed again and read by the backward pass.
+  /// Returns for each stage the sizes of the results that are computed again and read by the backward pass.
   std::map<int, std::vector<Bytes>> resultsAgain() const {
     std::map<int, std::vector<Bytes>> results;
     std::set<Tensor> counted;
@@ -189,7 +189,7 @@ class OperatorFlow {
   std::unordered_map<OperatorId, std::vector<model::Edge>> inputs_;
 };
 
-/// What a copy to the stash or back takes: a fixed part, and one for each byte.
+/// Time of a copy to the stash or back: a fixed part, and one for each byte.
 struct CopyPace {
   double fixed = 0, perByte = 0;
   Ticks of(const std::vector<Bytes>& copies) const {
@@ -261,7 +261,7 @@ void changeWork(StageWork& work, int stage, bool on, const RecomputeCosts& costs
   if (begin != work.backward.end()) begin->ticks = std::max(begin->ticks - launch, Ticks(0));
   std::erase_if(work.backward, [](const Piece& piece) { return piece.pass == Pass::recompute; });
   if (on) {
-    const Pieces again = computedAgain(work.forward, costs.notAgain);  // with its launch
+    const Pieces again = computedAgain(work.forward, costs.notAgain);  // includes the launch
     takeOff(work.forward, costs.copies);
     takeOff(work.backward, costs.copies);
     work.backward.insert(work.backward.begin(), again.begin(), again.end());
@@ -297,7 +297,7 @@ base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const 
   const auto isCopy = [&](const model::Segment& segment, const model::Program& program) {
     if (segment.pass == Pass::forward)
       return flow.isKind(program.op, "Stash") && flow.stashesOwnResult(program.op);
-    return flow.isKind(program.op, "Restore");  // what is computed again restores the stage's input
+    return flow.isKind(program.op, "Restore");  // recomputed results restore the stage's input
   };
   PIPESCOPE_ASSIGN(costs.copies, ticksOfOwnSteps(context, recording.executable.id, stages, isCopy));
   PIPESCOPE_ASSIGN(costs.notAgain,

@@ -1,6 +1,6 @@
 #pragma once
-// What a stage would take if it computed its forward pass again for the backward pass, or if it kept the
-// results instead.
+// Costs of a stage if it computed its forward pass again for the backward pass, or if it kept the results
+// instead.
 #include <map>
 #include <set>
 
@@ -8,25 +8,24 @@
 
 namespace pipescope::replay {
 
-/// How long the launch at the beginning of each segment takes. Only devices that launch a program for each
+/// Time that the launch at the beginning of each segment takes. Only devices that launch a program for each
 /// pass have such launches.
 using Launches = SegmentTicks;
 base::Result<Launches> launchesOf(const ChangeContext& context, const Recording& recording,
                                   const std::set<int>& stages);
 
-/// How the segments of some stages change, read from the recorded operators and steps.
+/// Changes of the segments of some stages, read from the recorded operators and steps.
 struct RecomputeCosts {
   Launches launches;
   // If the stage computes again what it keeps now:
-  SegmentTicks copies;  ///< to and from the stash, of results that are then computed again
-  SegmentTicks
-      notAgain;  ///< of the forward pass: `copies`, and operators whose results no backward pass needs
+  SegmentTicks copies;    ///< copies of such results to and from the stash
+  SegmentTicks notAgain;  ///< `copies`, and forward operators whose results no backward pass needs
   // If it keeps what it computes again now; by stage, estimated from the pace of the recorded copies:
   std::map<int, Ticks> stashed, restored;
-  // What that does to an entry of the stage's stash, in bytes on the whole device; by stage:
+  // Effect of that on an entry of the stage's stash, in bytes on the whole device; by stage:
   std::map<int, Bytes> added;  ///< if the stage keeps what it computes again now
   std::map<int, Bytes> saved;  ///< if it computes again what it keeps now; below 0: it then keeps more inputs
-  bool hasOperators = false;   ///< false: the recording has none, so that bytes are not known
+  bool hasOperators = false;   ///< false if the recording has none, so that bytes are not known
 };
 base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const Recording& recording,
                                             const std::set<int>& stages);

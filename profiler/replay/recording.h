@@ -31,10 +31,10 @@ struct Recording : clock::Call {
   model::TickMeaning tickMeaning = model::TickMeaning::clockCycle;
   clock::Host host;
   double hostTicksPerMicroBatch = 0;  ///< part of the host's work for a step that each micro-batch adds
-  Ticks tail;                         ///< from the end of the last device to the end of the call
-  Ticks syncTicks;                    ///< of the external sync, also where the recorded schedule needs none
-  bool explained = true;  ///< false: the rules do not explain an emulated call, so that there are lags
-  std::vector<model::Stage> stages;  ///< of the first replica, by index
+  Ticks tail;                         ///< time from the end of the last device to the end of the call
+  Ticks syncTicks;                    ///< time of the external sync, also if the recorded schedule needs none
+  bool explained = true;  ///< false if the rules do not explain an emulated call, so that there are lags
+  std::vector<model::Stage> stages;  ///< stages of the first replica, by index
 };
 
 /// The end of a sentence about what a recording does not tell: how to emulate it instead, with these flags of

@@ -100,7 +100,7 @@ void addHost(const analysis::Catalog& catalog, const CallRows& rows, Recording& 
   }
   if (host.ticksPerMicroBatch() <= 0) return;
   // The host begins at the latest with the call. A copy never starts before its micro-batch is prepared, and
-  // where devices wait it starts just then.
+  // it starts just then if devices wait.
   host.loaderStart = start;
   for (const model::Placement& p : rows.placements) {
     if (p.pass != model::Pass::hostIn || p.microBatch < 0 || p.iteration < 0) continue;

@@ -127,7 +127,7 @@ base::Status matchRecompute(const ChangeContext& context, const clock::Order& be
   return {};
 }
 
-/// What a stash adds to the segments of these stages.
+/// Costs that a stash adds to the segments of these stages.
 struct StashCosts {
   Launches launches;                         ///< the control step with which a segment begins
   std::map<model::SegmentId, Ticks> copies;  ///< steps that write to the stash or read from it
@@ -136,7 +136,7 @@ struct StashCosts {
 base::Result<StashCosts> stashCostsOf(const ChangeContext& context, const Recording& recording,
                                       const std::set<int>& stages) {
   StashCosts costs;
-  std::map<model::SegmentId, Ticks> ends;  // of the steps so far
+  std::map<model::SegmentId, Ticks> ends;  // end of the steps so far
   PIPESCOPE_TRY(analysis::forAllRows<model::Step>(context.source, [&](const model::Step& step) {
     const model::Segment* segment = context.catalog.segments.find(step.segment);
     if (segment == nullptr || segment->executable != recording.executable.id ||
@@ -149,7 +149,8 @@ base::Result<StashCosts> stashCostsOf(const ChangeContext& context, const Record
     end = std::max(end, step.offset + step.ticks);
     const model::OperatorId op = context.catalog.programs[step.program].op;
     const std::string kind = context.catalog.operators[op].kind;
-    // What is restored is waited for, and so is the gap before it. Nothing waits for what goes to the stash.
+    // The pass waits for restored data, and so for the gap before it. Nothing waits for data that goes to the
+    // stash.
     if (kind == "Stash") costs.copies[step.segment] += step.ticks;
     if (kind == "Restore") costs.copies[step.segment] += step.ticks + gap;
   }));
@@ -175,7 +176,7 @@ bool isOptionOn(const analysis::Catalog& catalog, std::string_view key) {
   });
 }
 
-/// Where devices launch a program for each pass, the forward and backward pass of a stage without a stash are
+/// If devices launch a program for each pass, the forward and backward pass of a stage without a stash are
 /// one program, because nothing comes between them. So the backward pass gains or loses a launch with the
 /// stash. Copies to and from the stash go with it, too; those of a new stash are not known.
 base::Status matchStash(const ChangeContext& context, const clock::Order& before, const clock::Order& after,
@@ -214,7 +215,7 @@ base::Status matchStash(const ChangeContext& context, const clock::Order& before
       for (StageWork& work : replica.stages[static_cast<std::size_t>(s)].works) {
         const auto forward = firstCompute(work.forward), backward = firstCompute(work.backward);
         if (forward == work.forward.end() || backward == work.backward.end()) continue;
-        // What is newly recomputed was copied from the forward pass with its launch.
+        // A newly recomputed pass was copied from the forward pass with its launch.
         if (launched && backward->segment.valid()) backward->ticks += ticksOf(costs.launches, *forward);
         if (!launched)
           backward->ticks = std::max(backward->ticks - ticksOf(costs.launches, *backward), Ticks(0));

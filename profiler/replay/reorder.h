@@ -16,7 +16,7 @@ std::string recognisedSchedule(const Recording& recording, const Schedules& sche
 /// The time that the busiest device sums gradients in an iteration, and how long the iteration is.
 /// `remoteToo`: with the loads and stores of remote tensors in updates.
 std::pair<double, double> sumsAndStep(const Recording& recording, bool remoteToo = false);
-/// The largest share of the step that the sums may take where their time is not known: other links may change
+/// The largest share of the step that the sums may take if their time is not known: other links may change
 /// them by four fifths.
 inline constexpr double kMostUnknownSums = 0.025;
 

@@ -97,7 +97,8 @@ class ReplayWriter {
     if (!value.empty()) recorder_.add(model::Property{own_ + name, value});
   }
 
-  /// Which piece of the last backward pass each overlapped collective follows; see record_replay_facts.
+  /// Writes which piece of the last backward pass each overlapped collective follows; see
+  /// record_replay_facts.
   void writeOverlapped() {
     std::string pairs;
     for (std::size_t r = 0; r < recording_.replicas.size(); ++r) {

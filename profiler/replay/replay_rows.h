@@ -8,7 +8,7 @@ namespace pipescope::replay {
 /// Rows that the call consumes; 0: not known.
 std::int64_t samplesOf(const Recording& recording, const analysis::Catalog& catalog);
 
-/// Which rows of the recorded profile are taken over besides those that the replayed call needs.
+/// Rows of the recorded profile that are taken over besides those that the replayed call needs.
 enum class Extent {
   call,   ///< none
   whole,  ///< all that still hold: names, operations, steps, memory

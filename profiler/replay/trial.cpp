@@ -5,8 +5,8 @@
 namespace pipescope::replay {
 
 Recording shortened(const Recording& recording) {
-  // What a call takes besides its iterations weighs more in a short call, so that all are kept where they are
-  // few.
+  // Work of a call besides its iterations weighs more in a short call, so that all iterations are kept if
+  // they are few.
   constexpr int kFewestIterations = 2, kMostTasks = 20'000;
   const int each = std::max(1, recording.microBatches * recording.stageCount());
   Recording few = recording;

@@ -1,5 +1,5 @@
 #pragma once
-// What changes of a recorded call would gain, for reports that try many.
+// Gains that changes of a recorded call would bring, for reports that try many.
 #include "profiler/replay/what_if.h"
 
 namespace pipescope::replay {
@@ -13,7 +13,7 @@ Recording shortened(const Recording& recording);
 struct Trial {
   double gain = 0;  ///< rate with the changes ÷ recorded rate − 1
   double stepTicksAfter = 0;
-  std::optional<double> samplesPerSecond;  ///< with the changes
+  std::optional<double> samplesPerSecond;  ///< rate with the changes
   std::optional<bool> fits;                ///< none: the recording does not tell
   std::vector<std::string> remarks;
 };

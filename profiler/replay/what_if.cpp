@@ -38,7 +38,7 @@ base::Result<analysis::StagesReport> stagesOf(const ChangeContext& context, cons
   return analysis::stagesReport(profile, *catalog, recording.executable.id);
 }
 
-/// What each change does alone.
+/// Returns the effect of each change alone.
 std::vector<WhatIfPart> partsOf(const ChangeContext& context, const Recording& recording,
                                 const std::vector<Change>& changes, const ReplayedCall& before,
                                 const ReplayedCall& after) {
@@ -57,7 +57,7 @@ std::vector<WhatIfPart> partsOf(const ChangeContext& context, const Recording& r
   return parts;
 }
 
-/// Names the stages that the changes make too large. Those that did not fit before need no remark each.
+/// Names the stages that the changes make too large. Stages that did not fit before need no remark each.
 void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
   for (const StageFit& fit : result.memory) {
     if (fit.fits.value_or(true) || fit.added.count <= 0) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// What a recorded call would take with changes: the difference in parts that add up, and the stages before
-// and after.
+// Time that a recorded call would take with changes: the difference in parts that add up, and the stages
+// before and after.
 #include <memory>
 #include <optional>
 
@@ -9,13 +9,13 @@
 
 namespace pipescope::replay {
 
-/// What one change does by itself.
+/// Effect of one change by itself.
 struct WhatIfPart {
   std::string change;
   std::optional<double> ticks;  ///< difference of the step time; none: it is only possible with the others
 };
 
-/// What happens to the memory of a stage's device.
+/// Change of the memory of a stage's device.
 struct StageFit {
   int stage = 0;
   std::optional<std::int64_t> stashBefore, stashAfter;  ///< entries; none: not known
@@ -33,12 +33,12 @@ struct ReplayedCall {
 
 struct WhatIf {
   ReplayedCall before, after;
-  std::vector<WhatIfPart> parts;  ///< in the order of the changes
+  std::vector<WhatIfPart> parts;  ///< sorted in the order of the changes
   double interaction = 0;         ///< after − before − the parts
   analysis::StagesReport stagesBefore, stagesAfter;
   std::vector<StageFit> memory;
   std::vector<std::string> remarks;
-  Recording recording;  ///< with the changes
+  Recording recording;  ///< recording with the changes
   Timeline timeline;
   /// Rate after ÷ before − 1, per micro-batch.
   double gain() const {
@@ -50,15 +50,16 @@ struct WhatIf {
 base::Result<WhatIf> whatIf(const ChangeContext& context, const Recording& recording,
                             const std::vector<Change>& changes);
 
-/// What whatIf() answers of an emulated call without changes, from the report of its stages. The recording,
-/// its timeline and the stashes are missing, because they take longer to read. None: only a replay can tell.
+/// Returns what whatIf() answers for an emulated call without changes, from the report of its stages. The
+/// recording, its timeline and the stashes are missing, because they take longer to read. None: only a replay
+/// can tell.
 std::optional<WhatIf> recordedAnswer(const ChangeContext& context, model::ExecutableId executable,
                                      const analysis::StagesReport& stages);
 
 /// Replays the call, without rows.
 base::Result<ReplayedCall> replayedCall(const ChangeContext& context, const Recording& recording);
 
-/// Whether the stashes fit into the memory of the devices, as far as the recording tells.
+/// Says if the stashes fit into the memory of the devices, as far as the recording tells.
 base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Recording& before,
                                           const Changed& after);
 

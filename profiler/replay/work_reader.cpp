@@ -106,7 +106,8 @@ class WorkReader {
     for (clock::Order& order : recording_.orders) order.places.resize(static_cast<std::size_t>(devices));
   }
 
-  /// In an emulated profile each replica has the same number of devices, one replica after the other.
+  /// Adds the devices of a replica. Each replica of an emulated profile has the same number of devices, one
+  /// replica after the other.
   void addDevice(ReplicaCosts& replica, const Placement& p) {
     const auto local = static_cast<std::size_t>(recording_.placeOfStage[static_cast<std::size_t>(p.stage)]);
     if (replica.devices.size() <= local) replica.devices.resize(local + 1);
@@ -117,7 +118,8 @@ class WorkReader {
           model::DeviceId(p.device.value - static_cast<std::int64_t>(local) + static_cast<std::int64_t>(d));
   }
 
-  /// By replica and device in the order of work. Emulated placements are recorded in that order.
+  /// Sorts the placements by replica and device in the order of work. Emulated placements are recorded in
+  /// that order.
   void sortPlacements() {
     for (const Placement& p : rows_.placements) {
       if (counts(p))
@@ -144,8 +146,8 @@ class WorkReader {
     }
   }
 
-  /// What a load or store belongs to: the work that follows it if that is for the same micro-batch, otherwise
-  /// the work before it.
+  /// Returns the pass that a load or store belongs to: the work that follows it if that is for the same
+  /// micro-batch, otherwise the work before it.
   Pass kindOfRemote(std::size_t i) const {
     const Placement& p = *sorted_[i];
     for (std::size_t k = i + 1; k < sorted_.size() && sorted_[k]->device == p.device; ++k) {
@@ -325,7 +327,7 @@ class WorkReader {
   clock::RecordedStarts starts_;
   std::map<int, std::size_t> replicaOf_;
   std::vector<const Placement*> sorted_;
-  std::vector<std::vector<StageWork>> works_;  ///< by replica; by iteration, micro-batch and stage
+  std::vector<std::vector<StageWork>> works_;  ///< works of each replica, by iteration, micro-batch and stage
   std::unordered_map<model::SegmentId, model::SegmentId> afterOf_;
   Pass last_ = model::Pass::forward;
   clock::Task current_;

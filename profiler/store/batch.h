@@ -16,14 +16,14 @@
 
 namespace pipescope::store {
 
-/// What a profile holds of one table: a row of store_table.
+/// Totals of one table of a profile: a row of store_table.
 struct TableTotals {
   std::int64_t rows = 0;
   std::int64_t blocks = 0;
   std::uint32_t rowsCrc32 = 0;  ///< running checksum of plain rows; 0 for blocks, which have their own
 };
 
-/// What a profile holds: the tables store_table and store_state.
+/// Totals of a profile: the tables store_table and store_state.
 struct Totals {
   std::array<TableTotals, model::kTableCount> tables;
   std::int64_t commits = 0;  ///< the profile's revision
@@ -43,10 +43,10 @@ struct BlockRecord {
   std::string ranges;
   std::int64_t payload = 0;      ///< id in store_payload
   std::int64_t priorBytes = 0;   ///< length of the priors at the beginning of the payload
-  std::int64_t offset = 0;       ///< where in the payload the block begins
+  std::int64_t offset = 0;       ///< place in the payload at which the block begins
   std::int64_t bytes = 0;        ///< length of the block in the payload
   std::int64_t rawBytes = 0;     ///< length after decompression
-  std::uint32_t bytesCrc32 = 0;  ///< of the priors followed by the bytes of the block
+  std::uint32_t bytesCrc32 = 0;  ///< checksum of the priors followed by the bytes of the block
 };
 
 std::uint32_t checksumOf(const BlockRecord& block);

@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// With so many waiting rows of one table, payloads are as full as they may be.
+// Number of waiting rows of one table at which payloads are as full as they may be.
 constexpr std::size_t kRowsToCode = kMostRowsPerPayload;
 
 // A set with at least so many rows is coded as it came. Smaller sets are gathered first, so that blocks are
@@ -36,11 +36,11 @@ constexpr std::size_t kMostSpareRows = kRowsToCode;
 // So many bytes are written before `delay` has passed, so that little memory is held and little remains to be
 // written at the end of a run.
 constexpr std::int64_t kBytesToCommit = 4'000'000;
-// On a slow disk commits are longer. Coding waits when so many bytes are ready.
+// Commits take longer on a slow disk. Coding waits when so many bytes are ready.
 constexpr std::int64_t kMostPreparedBytes = 8 * kBytesToCommit;
 
-/// How many of the first sets are coded together: enough for all threads, and few enough to be given back
-/// soon.
+/// Returns the number of first sets that are coded together: enough for all threads, and few enough to be
+/// given back soon.
 std::size_t setsAtOnce(std::span<const model::RowSet> sets) {
   constexpr std::size_t kRowsCodedTogether = 2 * kRowsToCode;
   std::size_t count = 0, rows = 0;
@@ -70,10 +70,10 @@ struct FileSink::Impl {
   std::vector<model::RowSet> waiting, spare;
   std::size_t waitingRows = 0;
   std::size_t heldRows = 0;  // taken and not coded yet, including those in coding
-  Clock::time_point oldest;  // when the oldest row that is not committed was taken
+  Clock::time_point oldest;  // time at which the oldest row that is not committed was taken
   bool uncommitted = false;  // rows were taken since the last transaction
   bool flush = false, stop = false, busy = false;
-  base::Status status;  // of the thread; the first failure stays
+  base::Status status;  // status of the thread; the first failure stays
 
   double blockedSeconds = 0, busySeconds = 0;
   std::thread thread;
@@ -290,7 +290,7 @@ base::Status FileSink::finish(model::ProfileState state, const std::string& reas
   Impl& impl = *impl_;
   impl.join();
   if (!impl.status.ok()) {
-    // Where only a whole profile counts, nothing becomes of a part.
+    // Nothing becomes of a part if only a whole profile counts.
     if (!impl.options.writer.onlyWhole)
       static_cast<void>(impl.writer->finish(model::ProfileState::incomplete, impl.status.error().message));
     return impl.status;

@@ -36,8 +36,8 @@ class FileSink : public record::Sink {
   /// Errors are those of ProfileWriter::create.
   static base::Result<std::unique_ptr<FileSink>> create(const std::filesystem::path& path,
                                                         FileSinkOptions options = {});
-  /// Without a call of finish(), what was taken is written and the state stays `running`; with
-  /// WriterOptions::onlyWhole it is removed.
+  /// Writes what was taken if finish() was not called; the state then stays `running`. With
+  /// WriterOptions::onlyWhole the file is removed instead.
   ~FileSink() override;
 
   /// When it returns, everything taken so far and `rows` can be read. After a failure the file holds what was
@@ -46,7 +46,7 @@ class FileSink : public record::Sink {
   bool buffers() const override { return true; }
   base::Status take(model::RowSet& rows) override;
   base::Status finish(model::ProfileState state, const std::string& reason) override;
-  /// After finish(): true if the file at the path is this profile (ProfileWriter::isAtPath).
+  /// True after finish() if the file at the path is this profile (ProfileWriter::isAtPath).
   bool isAtPath() const;
 
  private:

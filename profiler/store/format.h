@@ -14,7 +14,7 @@ namespace pipescope::store {
 /// "PScp" in the SQLite header's application_id.
 inline constexpr std::uint32_t kApplicationId = base::kProfileId;
 
-/// Raise the minor when tables, columns or codecs change. Where only tables in blocks were added at the end,
+/// Raise the minor when tables, columns or codecs change. If only tables in blocks were added at the end,
 /// older files can still be read, and do not have these tables.
 inline constexpr int kFormatMajor = 0;
 inline constexpr int kFormatMinor = 9;

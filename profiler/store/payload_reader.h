@@ -13,9 +13,9 @@
 
 namespace pipescope::store {
 
-/// What the blocks of a payload share. It is read once.
+/// Priors that the blocks of a payload share. They are read once.
 struct PayloadPriors {
-  std::uint32_t crc32 = 0;  ///< of the bytes of the priors
+  std::uint32_t crc32 = 0;  ///< checksum of the bytes of the priors
   std::vector<Priors> priors;
 };
 

@@ -15,7 +15,7 @@ namespace pipescope::store {
 struct OpenOptions {
   /// Null: the cache of the process, with 256 MB.
   std::shared_ptr<BlockCache> cache;
-  /// How long a read waits for a commit in progress before it fails.
+  /// Time that a read waits for a commit in progress before it fails.
   std::chrono::milliseconds patience = kLockPatience;
 };
 
@@ -43,7 +43,7 @@ class ProfileReader : public model::ProfileSource {
   /// True if the path names another file than the one that was opened, because a new run has replaced it.
   bool replaced() const;
 
-  /// What is damaged outside the tables, a sentence each. Damaged tables and blocks are found by reading
+  /// Describes the damage outside the tables, a sentence each. Damaged tables and blocks are found by reading
   /// them.
   std::vector<std::string> damage() const;
 

@@ -35,20 +35,20 @@ struct ProfileWriter::Impl {
   explicit Impl(std::size_t threads) : coder(threads) {}
 
   fs::path path, part, temporary;
-  fs::path place;  // where the file is: `path`, `part`, or empty before the first commit
-  std::vector<base::TemporaryName> names;  // what a signal that ends the program removes
+  fs::path place;  // path of the file: `path`, `part`, or empty before the first commit
+  std::vector<base::TemporaryName> names;  // files that a signal removes when it ends the program
   WriterOptions options;
   WriterLock lock;
   bool finished = false;
 
   BlockCoder coder;
   PreparedCommit prepared;
-  std::vector<model::LevelNode> nodes;  // of the rows in coding; the memory is used again
+  std::vector<model::LevelNode> nodes;  // nodes of the rows in coding; the memory is used again
 
-  std::optional<Database> database;  // of the file at `place`
-  Totals totals;                     // of what is committed
-  model::PyramidBuilder pyramid;     // of what is committed
-  std::int64_t payloadBytes = 0;     // of what is committed
+  std::optional<Database> database;  // file at `place`
+  Totals totals;                     // totals of the committed rows
+  model::PyramidBuilder pyramid;     // pyramid of the committed rows
+  std::int64_t payloadBytes = 0;     // bytes of the committed payloads
   bool hasCall = false;              // the file at `part` should be at `path`
 
   base::Status prepare(std::span<const model::RowSet> sets);
@@ -159,7 +159,7 @@ base::Status ProfileWriter::Impl::writeTemporary(const std::vector<CodedBatch>& 
   // A failed first commit deletes the file, so its journal need not survive.
   PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
   PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
-  // With a map of the pages, SQLite finds a part of a long payload without reading what lies before it.
+  // A map of the pages lets SQLite find a part of a long payload without reading what lies before it.
   PIPESCOPE_TRY(file.execute("PRAGMA auto_vacuum = INCREMENTAL"));
   return transaction(file, [&]() -> base::Status {
     PIPESCOPE_TRY(createTables(file));

@@ -13,9 +13,9 @@
 namespace pipescope::store {
 
 struct WriterOptions {
-  /// How long a commit waits for readers before it fails.
+  /// Time that a commit waits for readers before it fails.
   std::chrono::milliseconds patience = kLockPatience;
-  /// What may be replaced. Something else at the path is refused.
+  /// Files that may be replaced. Something else at the path is refused.
   base::OutputRules rules = {};
   /// Nothing is at the path, and an older file stays there, until finish() has written everything. A profile
   /// of which a part only could be written is of no use, such as that of an import.
@@ -27,11 +27,11 @@ struct WriterOptions {
 
 struct PreparedCommit;
 
-/// Writes a profile.pop. Until the first commit nothing is at the path. From then on the path always names a
-/// valid profile with every commit that returned, even if this process is killed at any moment. Where an
-/// older file is at the path, it stays there until the first call of the host is committed; meanwhile the new
+/// Writes a profile.pop. Until the first commit nothing is at the path. After that, the path always names a
+/// valid profile with every commit that returned, even if this process is killed at any moment. If an older
+/// file is at the path, it stays there until the first call of the host is committed; meanwhile the new
 /// profile is at partPath(). If the run ends before that without being complete, the new profile is removed.
-/// For one thread at a time; any number of readers may read, in this or other processes.
+/// One thread at a time may use the writer; any number of readers may read, in this or other processes.
 class ProfileWriter : public record::Sink {
  public:
   /// Errors (io, badInput), reported at once: the folder does not exist or cannot be written, the path is a

@@ -1,5 +1,5 @@
 #pragma once
-// What a profile holds at one commit: totals, state and the directory of blocks, without any rows.
+// Content of a profile at one commit: totals, state and the directory of blocks, without any rows.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -15,12 +15,12 @@ namespace pipescope::store {
 /// A block of the directory, or a hole where rows are missing.
 struct BlockEntry {
   BlockRecord record;
-  std::string problem;  ///< for a hole: a sentence that says what is lost; empty for a block
+  std::string problem;  ///< sentence that says what is lost in a hole; empty for a block
 };
 
 struct TableContent {
   TableTotals totals;
-  std::string problem;  ///< why the table cannot be read, or empty
+  std::string problem;  ///< reason why the table cannot be read, or empty
   std::vector<BlockEntry> blocks;
 };
 
@@ -28,7 +28,7 @@ struct Snapshot {
   std::array<TableContent, model::kTableCount> tables;
   std::int64_t commits = 0;
   model::SourceState state;
-  /// What is damaged outside the tables, a sentence each: the end of the file, the entry of the state.
+  /// Damage outside the tables, a sentence each: the end of the file, the entry of the state.
   std::vector<std::string> damage;
   std::string lastCommitUtc;
   WriterProcess writer;

@@ -12,10 +12,10 @@
 
 namespace pipescope::store {
 
-/// The error that a connection reports, as a sentence. `doing` says what was being done, for example "adding
-/// rows".
-/// What databaseError() says of a full disk. The first commit of a file keeps nothing.
+/// Words of databaseError() for a full disk. The first commit of a file keeps nothing.
 inline constexpr std::string_view kKeptSoFar = "what was committed before is kept";
+/// Returns the error that a connection reports, as a sentence. `doing` names the action, for example "adding
+/// rows".
 base::Error databaseError(sqlite3* database, int code, const std::string& path, std::string_view doing);
 
 /// Parameters count from 1, columns from 0. Texts and blobs must live until the next step() or reset.
@@ -50,7 +50,7 @@ class Statement {
   };
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   std::string path_, doing_;
-  int bindCode_ = SQLITE_OK;  // of the first binding that failed
+  int bindCode_ = SQLITE_OK;  // code of the first binding that failed
 };
 
 /// Reads parts of the blobs of one column. While a blob is open, the read transaction continues.
@@ -85,7 +85,7 @@ struct FileHeader {
   bool usesWal = false;
   std::uint32_t applicationId = 0;
   std::uint32_t userVersion = 0;
-  std::int64_t bytes = 0;  ///< how long the file should be; 0 if the header does not say
+  std::int64_t bytes = 0;  ///< length that the file should have; 0 if the header does not say
 };
 
 class Database {

@@ -14,7 +14,7 @@ struct Verification {
   model::SourceState state;
   std::int64_t tables = 0, blocks = 0, rows = 0;  ///< counts of what was read and agrees with its checksum
   std::vector<std::string> holes;                 ///< one sentence each, in the order of tables and rows
-  std::string contentHash;                        ///< only for a profile without holes
+  std::string contentHash;                        ///< hash of a profile without holes
 
   bool isDamaged() const { return !holes.empty(); }
   /// False for a run that was stopped, failed, or is still running.

@@ -6,11 +6,11 @@
 namespace pipescope::store {
 
 struct WriterProcess {
-  /// host name and process namespace, because process ids mean nothing in another container
+  /// Host name and process namespace, because process ids mean nothing in another container.
   std::string host;
   std::string boot;  ///< id of the boot of the system; empty if the system does not tell
   std::int64_t pid = 0;
-  std::int64_t start = 0;  ///< when the process started, in clock ticks since the boot; 0 if unknown
+  std::int64_t start = 0;  ///< time at which the process started, in clock ticks since the boot; 0 if unknown
 };
 
 WriterProcess thisProcess();

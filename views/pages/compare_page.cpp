@@ -124,7 +124,7 @@ class ComparePage : public shell::Page {
       if (own == nullptr || source.catalog->executables.empty())
         return base::badInput("A profile without an executable cannot be compared: its run ended too early.");
       const model::ExecutableId executable = counterpart;
-      // Which settings differ is known at once; the rest is read meanwhile.
+      // The differing settings are known at once; the rest is read meanwhile.
       job.begin([this, tables = comparedOptions(*source.catalog, job.catalog)] { applyFirst(tables); });
       const sections::Context before{*source.source, *source.catalog, executable, -1, reports},
           after{job.source, job.catalog, job.executable, -1, job.reports};
@@ -153,7 +153,7 @@ class ComparePage : public shell::Page {
     return row == nullptr ? model::ExecutableId() : counterpartOf(*other->catalog, *row);
   }
 
-  /// Puts the cards that show a figure into rows, without gaps where the others would be.
+  /// Puts the cards that show a figure into rows, without gaps for the others.
   void arrangeCards() {
     std::vector<FigureCard*> shown;
     for (std::size_t i = 0; i < cards_.size(); ++i) {
@@ -194,7 +194,7 @@ class ComparePage : public shell::Page {
                                       : tr("Source: %1 → target: %2").arg(source, context_.session.title()));
   }
 
-  /// Shows the settings that differ. What belongs to an older comparison stays until the rest is there.
+  /// Shows the settings that differ. The content of an older comparison stays until the rest is there.
   void applyFirst(const std::vector<sections::SectionTable>& tables) {
     applySource();
     const auto named = [&](const char* key) {

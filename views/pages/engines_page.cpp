@@ -99,7 +99,7 @@ class EnginesPage : public shell::Page {
     return wordsIn(table.rows[row][columnNamed(table, "name")]);
   }
 
-  /// "…; the first 16 devices" where there are more than the charts show.
+  /// Returns "…; the first 16 devices" if there are more than the charts show.
   static QString limited(const QString& basis, std::size_t shown, std::size_t all, const QString& what) {
     return shown < all ? tr("%1; the first %2 %3, and all in the table below").arg(basis).arg(shown).arg(what)
                        : basis;

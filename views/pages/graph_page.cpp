@@ -301,7 +301,7 @@ class GraphPage : public shell::Page {
 
   std::shared_ptr<const GraphData> data_;
   std::shared_ptr<const OpenedGraph> opened_;
-  QString path_;  ///< of the open group
+  QString path_;  ///< path of the open group
   int found_ = 0;
   Panel* upper_ = nullptr;
   QLabel* crumbs_ = nullptr;

@@ -28,7 +28,7 @@ namespace {
 using analysis::HostTimeline;
 using geometry::HostHit;
 
-/// What the tables show of a part of the time.
+/// Tables for a part of the time.
 struct HostSums {
   std::vector<analysis::HostNameUse> uses;
   std::vector<analysis::HostTreeNode> tree;

@@ -66,7 +66,7 @@ class LivenessPage : public shell::Page {
                              tr("wheel, drag, double click"));
   }
 
-  /// Selects the peak where the other page does, or else the step of the same name.
+  /// Selects the peak if the other page selects it, or else the step of the same name.
   void mirror(const Page* shown) override {
     const auto* other = static_cast<const LivenessPage*>(shown);
     if (other == nullptr || !data_ || !other->data_ || data_->spaces.empty() || other->data_->spaces.empty())
@@ -164,7 +164,7 @@ class LivenessPage : public shell::Page {
     followOthers();
   }
 
-  /// The bytes of all tiles are loaded already. Those of a single tile are read when users ask for them.
+  /// The bytes of all tiles are loaded already. The bytes of a single tile are read when users ask for them.
   void followSource() {
     if (!data_ || bar_->source() == Source::one) return reload();
     followUnits();

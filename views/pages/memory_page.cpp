@@ -155,7 +155,7 @@ class MemoryPage : public shell::Page {
     readTabs();
   }
 
-  /// Selects the tile that another page leads to. Where its device is not shown, all devices are.
+  /// Selects the tile that another page leads to. If its device is not shown, shows all devices.
   void showPending() {
     const shell::Place place = *pending_;
     std::int64_t before = 0;
@@ -328,8 +328,8 @@ class MemoryPage : public shell::Page {
     scaleMap();
   }
 
-  /// The colours of the map reach up to the capacity of a tile, or up to the fullest tile where the capacity
-  /// is not shown.
+  /// The colours of the map reach up to the capacity of a tile, or up to the fullest tile if the capacity is
+  /// not shown.
   void scaleMap() {
     const std::int64_t high = bar_->showsCapacity() ? data_->capacity : mostBytes();
     map_->setScale(0, high);

@@ -37,7 +37,7 @@ const auto kOperationsLayerKey = QStringLiteral("operations/layer"),
            kOperationsTreeKey = QStringLiteral("operations/tree"),
            kOperationsChartKey = QStringLiteral("operations/chart");
 
-/// What the choice above the page offers, in the order of OperationRows.
+/// Names in the choice above the page, in the order of OperationRows.
 constexpr const char* kOperationLayers[] = {"Layers or ONNX nodes", "Blocks", "Types", "Operators",
                                             "Programs"};
 
@@ -171,10 +171,10 @@ class OperationsPage : public shell::Page {
   }
 
   OperationRows wantedKind() const { return static_cast<OperationRows>(layer_->currentIndex()); }
-  /// What the rows shown stand for, until those that the user chose are read.
+  /// Kind of the rows shown; it changes when the rows that the user chose have been read.
   OperationRows kind() const { return shownKind_; }
 
-  /// Shows the chosen rows, and lets go of the programs where they are no longer shown.
+  /// Shows the chosen rows, and lets go of the programs when they are no longer shown.
   void applyLayer() {
     if (data_->holds(wantedKind())) apply();
     if (data_->programsRead != (wantedKind() == OperationRows::programs)) reload();
@@ -248,7 +248,7 @@ class OperationsPage : public shell::Page {
         });
   }
 
-  /// What no row has: a pass, or code and FLOP on devices without them.
+  /// True if no row has a value, such as a pass, or code and FLOP on devices without them.
   static bool isEmpty(const sections::SectionTable& table, std::size_t column) {
     const Format format = table.columns[column].format;
     return (format == Format::ticks || format == Format::bytes || format == Format::amount) &&
@@ -334,7 +334,7 @@ class OperationsPage : public shell::Page {
 
   /// Shows that this profile has no such operation.
   void chooseNothing(ChosenOperations chosen) {
-    chosen.kind = OperationRows::layers;  // whose rows are found by name, so none is
+    chosen.kind = OperationRows::layers;  // finds its rows by name, so none is chosen
     chosen.cells.assign(data_->rows(chosen.kind).columns.size(), {});
     chosen_ = chosen;
     details_->show(chosen);
@@ -414,7 +414,7 @@ class OperationsPage : public shell::Page {
   DataTable* table_ = nullptr;
   TreeTable* tree_ = nullptr;
   QLabel* totals_ = nullptr;
-  ChosenOperations chosen_;  ///< what the details show
+  ChosenOperations chosen_;  ///< operations that the details show
   OperationRows shownKind_ = OperationRows::layers;
   int programsAsked_ = 0;  ///< counts the questions for programs
   int selected_ = -1;      ///< row of the table

@@ -231,7 +231,7 @@ class PipelinePage : public shell::Page {
     const base::Ticks up = std::max(zero, std::min(grid.rampUpEnd, grid.end) - grid.start);
     const base::Ticks steady = std::max(zero, grid.rampDownStart - grid.rampUpEnd);
     const base::Ticks down = std::max(zero, grid.end - std::max(grid.rampDownStart, grid.rampUpEnd));
-    // Where stages are missing, nobody knows when the pipeline begins and ends.
+    // Nobody knows when the pipeline begins and ends if stages are missing.
     std::vector<ShownFact> facts = {
         {tr("Step time"), time(grid.span.length()),
          tr("of this iteration: its flush with update, host copies and waits")},

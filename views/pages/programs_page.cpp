@@ -77,9 +77,9 @@ struct ProgramsData {
   sections::Section section;
   double perUnit = 1;
   TreeRows tree;                              ///< moved into the table of the page
-  std::vector<const ProgramColour*> colours;  ///< that programs have, in the order of the rows
-  RowMarks marks;                             ///< by row: index into colours
-  std::vector<bool> used;                     ///< by column: some program has it
+  std::vector<const ProgramColour*> colours;  ///< colours that programs have, in the order of the rows
+  RowMarks marks;                             ///< index into colours of each row
+  std::vector<bool> used;                     ///< true for a column that some program has
 };
 
 /// Finds what the page needs of each program. For workers, because there may be very many.
@@ -233,7 +233,7 @@ class ProgramsPage : public shell::Page {
     followOthers();
   }
 
-  /// Hides columns that no program has, such as the code where the devices have none.
+  /// Hides columns that no program has, such as the code if the devices have none.
   void applyColumns() {
     for (int c = kProgramTypeColumn + 1; c < static_cast<int>(data_->used.size()); ++c)
       tree_->setColumnShown(c, data_->used[static_cast<std::size_t>(c)]);
@@ -243,7 +243,7 @@ class ProgramsPage : public shell::Page {
 
   void openLevels(int most = TreeTable::kMostOpen) {
     const int opened = tree_->openTo(wantedLevels_ == kAllLevels ? kEveryLevel : wantedLevels_, most);
-    // Of a large tree, less than what was chosen may be open.
+    // A large tree may open fewer levels than users chose.
     levels_->setCurrentIndex(std::min(opened, wantedLevels_));
   }
 

@@ -104,7 +104,7 @@ class RecordedPage : public shell::Page {
     std::set<std::string> said;
     for (const sections::Section& section : data_->sections) {
       for (const std::string& sentence : section.remarks)
-        // Of a Gaudi, nodes are recorded instead of kernels.
+        // A Gaudi records nodes instead of kernels.
         if (!(hasNodes && section.name == "kernels" && sentence == section.lacks) &&
             said.insert(sentence).second)
           sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),

@@ -53,7 +53,7 @@ std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stag
         {QObject::tr("waits: %1").arg(text(model::toString(cause))), geometry::roleOf(cause), ticks, true});
     sum += ticks;
   }
-  // The rest. Of an imported trace nobody knows what it was.
+  // The rest. Nobody knows what it was in an imported trace.
   const double rest = std::max(0.0, report.lost.step - sum);
   if (data.measured) {
     parts.push_back({QObject::tr("other"), ColourRole::otherKind, rest});
@@ -280,7 +280,7 @@ class StagesPage : public shell::Page {
                                             .arg(time(r.flush), percent(r.bubble.exchange)));
   }
 
-  /// The name of the device's units, such as "tile"; empty where the device is in one piece.
+  /// The name of the device's units, such as "tile"; empty if the device is in one piece.
   QString unitOf(int device) const {
     const model::Device* row = context_.session.snapshot()->catalog->device(model::DeviceId(device));
     return row == nullptr || row->units <= 1 ? QString() : text(row->unitName);
@@ -328,7 +328,7 @@ class StagesPage : public shell::Page {
       sections::SectionTable shown = *found;
       // The chart above shows the waits. As text they would be wider than any window.
       dropColumn(shown, "waits");
-      // Where each stage has the device of its number, one of the two is enough.
+      // One of the two is enough if each stage has the device of its number.
       const bool same = std::ranges::all_of(data_->report.stages, [](const StageReport& stage) {
         return stage.device == stage.index || !stage.recorded;
       });

@@ -48,7 +48,7 @@ class SummaryPage : public shell::Page {
         context_.go({page, {}, limitingStage_});
       });
     };
-    // Where the model does not fit, the card leads to the tile that lacks most.
+    // The card leads to the tile that lacks most if the model does not fit.
     connect(cards_[0], &FigureCard::clicked, this, [this] { context_.go(memoryPlace_); });
     link(1, QStringLiteral("trace"));
     link(3, QStringLiteral("stages"));
@@ -81,8 +81,8 @@ class SummaryPage : public shell::Page {
   }
 
  private:
-  /// Long calls take seconds to add up, so what a profile says of itself is shown before. What the page shows
-  /// of the same profile stays until then.
+  /// Long calls take seconds to add up, so what a profile says of itself is shown before. Until then, the
+  /// page keeps what it shows of the same profile.
   base::Status showFirst(const sections::Context& context, const Job& job) {
     constexpr std::int64_t kManyRows = 100'000;
     PIPESCOPE_ASSIGN(std::vector<model::BlockInfo> blocks, context.source.blocks<model::Placement>());
@@ -119,7 +119,7 @@ class SummaryPage : public shell::Page {
     table->parentWidget()->setVisible(!rows.rows.empty());
   }
 
-  /// What does not fit, and what would help. A row leads to its fullest tile.
+  /// Makes the table of what does not fit and what would help. A row leads to its fullest tile.
   void makeOverflow(ColumnsArea& area) {
     overflow_ = addTable(*area.top(), kSummaryRows);
     advice_ = addTable(*area.top(), kSummaryRows);
@@ -258,7 +258,7 @@ class SummaryPage : public shell::Page {
                              : tr("last call: %1; its number of samples is not known").arg(took);
     const double step = content.stages->lost.step;
     if (content.ran && !(rate > 0) && step > 0) {
-      // The step time says how fast it is where the rate is not known.
+      // The step time says how fast it is if the rate is not known.
       const QString figure = text(formatDuration(base::Ticks(std::llround(step)), content.scale));
       cards_[1]->setFigure(costs ? tr("Step time, cost units") : tr("Step time"),
                            costs ? figure.section(QLatin1Char(' '), 0, 0) : figure, call,
@@ -310,7 +310,7 @@ class SummaryPage : public shell::Page {
               : share);
   }
 
-  /// The memory page; with the fullest tile of all where that is wanted and there are tiles.
+  /// The memory page; with the fullest tile of all if that is wanted and there are tiles.
   static shell::Place placeOfFullest(const analysis::Memory& memory, bool withUnit) {
     shell::Place place{QStringLiteral("memory"), {}, -1, {}};
     const analysis::DeviceMemory* fullest = nullptr;
@@ -339,7 +339,7 @@ class SummaryPage : public shell::Page {
   /// Keeps a figure and its unit on one line.
   static QString together(QString figure) { return figure.replace(QLatin1Char(' '), QChar::Nbsp); }
 
-  /// Why a figure about stages is missing.
+  /// Says why a figure about stages is missing.
   static QString withoutStages(const analysis::StagesReport& report) {
     return report.stages.empty()    ? tr("no stages were recorded")
            : report.missing.empty() ? tr("nothing has run")
@@ -422,7 +422,7 @@ class SummaryPage : public shell::Page {
   DataTable *figures_ = nullptr, *engines_ = nullptr, *executables_ = nullptr, *options_ = nullptr,
             *grades_ = nullptr, *bands_ = nullptr, *sources_ = nullptr;
   DataTable *overflow_ = nullptr, *advice_ = nullptr;
-  std::vector<shell::Place> overflowPlaces_;  ///< where each row of the table leads
+  std::vector<shell::Place> overflowPlaces_;  ///< place that each row of the table leads to
   std::optional<QString> filledFor_;          ///< the profile whose figures the page shows
   FactGrid* target_ = nullptr;
   QWidget* diagnosticsPanel_ = nullptr;

@@ -359,9 +359,9 @@ class SweepPage : public shell::Page {
     return -1;
   }
 
-  QString path_, shownPath_;  ///< of the table that is wanted, and of the one that is shown
+  QString path_, shownPath_;  ///< path of the table that is wanted, and of the one that is shown
   std::shared_ptr<const SweepFile> file_;
-  std::vector<std::size_t> columns_;  ///< that may be axes
+  std::vector<std::size_t> columns_;  ///< columns that may be axes
   std::vector<bool> front_;
   bool byKey_ = false;  ///< the chart was used by key last
   QComboBox *view_ = nullptr, *across_ = nullptr, *up_ = nullptr;

@@ -26,7 +26,7 @@ struct SystemData {
   QStringList remarks;
 };
 
-/// The value of a cell of the table of links; 0 where it is empty.
+/// The value of a cell of the table of links; 0 if it is empty.
 double numberAt(const std::vector<sections::Cell>& row, std::size_t column) {
   if (const auto* whole = std::get_if<std::int64_t>(&row[column])) return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(&row[column]);
@@ -97,7 +97,7 @@ class SystemPage : public shell::Page {
       table->setTable(rows);
     };
     set(links_, content.links);
-    // Links without traffic are many where every device is connected to every other.
+    // Links without traffic are many if every device is connected to every other.
     if (!std::exchange(sorted_, true)) links_->sortBy(LinkColumn::busy, Qt::DescendingOrder);
     set(devices_, content.devices);
     set(spaces_, content.spaces);
@@ -126,7 +126,7 @@ class SystemPage : public shell::Page {
       const QString share = shown(LinkColumn::busy);
       bars.push_back({{{ColourRole::activation, numberAt(row, LinkColumn::busy), {}, false}}});
       names << QStringLiteral("%1 → %2").arg(shown(LinkColumn::from), shown(LinkColumn::to));
-      // Where the configuration gives the costs, a transfer has no bytes.
+      // A transfer has no bytes if the configuration gives the costs.
       const bool known = !std::holds_alternative<std::monostate>(row[LinkColumn::bytes]);
       anyBytes = anyBytes || known;
       notes << (known ? tr("%1 · %2").arg(share, shown(LinkColumn::bytes)) : share);

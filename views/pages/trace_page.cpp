@@ -56,7 +56,7 @@ class TracePage : public shell::Page {
     splitter_->setStretchFactor(0, 4);
     splitter_->setStretchFactor(1, 1);
     splitter_->setSizes({640, 178});
-    constexpr int kThreeRows = 160;  // of the table, with its tabs, heading and scrollbar
+    constexpr int kThreeRows = 160;  // height of the table with its tabs, heading and scrollbar
     splitter_->widget(1)->setMinimumHeight(kThreeRows);
     splitter_->restoreState(context.settings.value(kSplitterKey).toByteArray());
     connect(splitter_, &QSplitter::splitterMoved, this,
@@ -257,7 +257,7 @@ class TracePage : public shell::Page {
     reader_->setTrace(request, model_);
     // The rows of an older trace name devices that this one may not have.
     table_->ranges()->setRows(model_->trace, {}, timeScale());
-    // What another page selected stays selected, because it is found again below.
+    // The selection of another page stays, because it is found again below.
     applying_ = true;
     canvas_->setModel(model_);
     overview_->setModel(model_);
@@ -354,7 +354,7 @@ class TracePage : public shell::Page {
       case Kind::program:
         canvas_->selectProgram(selected.program, model_->trace->deviceIndex(selected.device));
         break;
-      default:  // for a device, stage or memory, its group is highlighted
+      default:  // a device, stage or memory has its group highlighted
         canvas_->select({});
         break;
     }
@@ -487,12 +487,12 @@ class TracePage : public shell::Page {
     canvas_->zoomTo(time - Ticks(length.count / 16), time + Ticks(length.count / 16), 0);
   }
 
-  /// What was shown before a search.
+  /// State that was shown before a search.
   struct Former {
     qlonglong call;
     geometry::TimeView view;
     int tab;
-    int top;  ///< of the rows
+    int top;  ///< first visible row
   };
 
   TraceToolbar* bar_ = nullptr;
@@ -512,7 +512,7 @@ class TracePage : public shell::Page {
   bool following_ = false, applying_ = false;
 
   TimelineModelPointer model_;
-  bool whole_ = false;  ///< with counters and tiles
+  bool whole_ = false;  ///< true with counters and tiles
   std::optional<Former> former_;
   std::optional<geometry::TimeView> pendingView_;
   std::optional<Ticks> pendingTime_;

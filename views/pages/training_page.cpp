@@ -166,7 +166,7 @@ class TrainingPage : public shell::Page {
     describe(*to.chart, *to.readout, -1);
   }
 
-  /// What the values are, in the words beside the title of the chart.
+  /// Says in words what the values are, for the title of the chart.
   QString basisOf(const analysis::CounterSeries& series) const {
     const QString count = text(geometry::groupedNumber(series.samples));
     if (series.samples == 1) return tr("1 sample so far");
@@ -177,7 +177,8 @@ class TrainingPage : public shell::Page {
     return tr("one value for each %1, %2 values").arg(axisOf(series), count);
   }
 
-  /// What a value of the counter belongs to: a call, an iteration of a call, or what else the run recorded.
+  /// Says what a value of the counter belongs to: a call, an iteration of a call, or what else the run
+  /// recorded.
   QString axisOf(const analysis::CounterSeries& series) const {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     const model::Executable* row = catalog.executable(context_.session.executable());

@@ -42,7 +42,7 @@ model::WaitCause causeNamed(const QString& name) {
   return static_cast<model::WaitCause>(static_cast<int>(model::WaitCause::update) + 1);
 }
 
-/// Where the table of waits has what the matrix shows.
+/// Columns of the table of waits that the matrix shows.
 struct WaitColumns {
   explicit WaitColumns(const sections::SectionTable& table)
       : device(columnNamed(table, "device")),

@@ -168,7 +168,7 @@ void WhatIfControls::addTyped() {
   addChange({keyFor(kind().key, subject_->currentText().toStdString()), value.toStdString()});
 }
 
-/// A second change of a key replaces the first one, except where changes add up.
+/// A second change of a key replaces the first one, unless changes add up.
 void WhatIfControls::addChange(replay::Change change) {
   const auto same = std::ranges::find(changes_, change.key, &replay::Change::key);
   if (same != changes_.end() && change.key != "move") {

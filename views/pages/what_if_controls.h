@@ -13,12 +13,12 @@ class QPushButton;
 
 namespace pipescope::pages {
 
-/// What the controls of a what-if offer for a recording.
+/// Choices that the controls of a what-if offer for a recording.
 struct WhatIfOffer {
-  std::vector<std::string> keys;  ///< of the kinds of changes that the recorded call may have
+  std::vector<std::string> keys;  ///< kinds of changes that the recorded call may have
   int stages = 0;
   std::vector<std::string> links;      ///< names of the links between devices
-  std::vector<std::string> schedules;  ///< that users may choose
+  std::vector<std::string> schedules;  ///< changes that users may choose
   std::vector<std::string> moves;      ///< BLOCK:STAGE of the blocks at the edges of stages
 };
 /// Reads it from a recording. Call it on a worker.

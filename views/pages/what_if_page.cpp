@@ -51,7 +51,7 @@ struct HeldRecording {
   WhatIfOffer offer;
 };
 
-/// What the page shows for one set of changes.
+/// Content of the page for one set of changes.
 struct WhatIfContent {
   std::shared_ptr<const HeldRecording> held;  ///< null: it is still being read
   sections::Section section;

@@ -21,7 +21,7 @@ class QTreeWidgetItem;
 
 namespace pipescope::remote {
 
-/// What the dialog needs of the program.
+/// Values that the program gives to the dialog.
 struct RemoteSetup {
   SshProgram ssh;
   QString cache;   ///< folder of the copies
@@ -38,7 +38,7 @@ class RemoteDialog : public QDialog {
   /// Connects at once and fetches the file again if it has changed.
   void fetchAgain(const RemoteFile& file);
 
-  // For tests.
+  // Access to the fields, for tests.
   QComboBox* hosts() const { return hosts_; }
   QLineEdit* path() const { return path_; }
   QTreeWidget* entries() const { return entries_; }

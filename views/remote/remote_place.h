@@ -1,5 +1,5 @@
 #pragma once
-// Where a remote file is, and where its copy lies on this machine.
+// Place of a remote file, and of its copy on this machine.
 #include <QString>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace pipescope::remote {
 
 struct RemoteHost {
-  QString destination;  ///< as ssh takes it: node7, me@node7, or a Host of ~/.ssh/config
+  QString destination;  ///< name as ssh takes it: node7, me@node7, or a Host of ~/.ssh/config
   int port = 0;         ///< 0: what the configuration of ssh says
   friend bool operator==(const RemoteHost&, const RemoteHost&) = default;
 };

@@ -27,7 +27,7 @@ enum class SftpType : quint8 {
 /// The codes of a status that matter here.
 enum class SftpStatus : quint32 { ok = 0, end = 1, noSuchFile = 2, permissionDenied = 3 };
 
-/// What is known of a file.
+/// Known properties of a file.
 struct SftpAttributes {
   qint64 size = -1;      ///< −1: not told
   qint64 modified = -1;  ///< seconds since 1970; −1: not told

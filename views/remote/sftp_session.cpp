@@ -127,7 +127,7 @@ void SftpSession::send(SftpType type, const std::function<void(SftpRequest&)>& f
   process_.write(request.packet());
 }
 
-/// Ends a request. What was fetched so far of a file is dropped.
+/// Ends a request. Drops what was fetched of a file so far.
 void SftpSession::finish() {
   task_ = Task::none;
   if (listing_ && !listing_->handle.isEmpty()) closeHandle(listing_->handle);
@@ -153,7 +153,7 @@ void SftpSession::end(const QString& sentence) {
   Q_EMIT ended(sentence);
 }
 
-/// Why ssh has ended: what it said last, without the lines that only decorate.
+/// Says why ssh has ended: what it said last, without the lines that only decorate.
 QString SftpSession::reason() const {
   QStringList lines;
   for (const QByteArray& line : said_.split('\n')) {

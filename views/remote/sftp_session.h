@@ -12,7 +12,7 @@
 
 namespace pipescope::remote {
 
-/// How ssh is started.
+/// Command that starts ssh.
 struct SshProgram {
   QString program = QStringLiteral("ssh");
   QStringList options = {};                  ///< before the destination, such as -F and a file
@@ -86,7 +86,7 @@ class SftpSession : public QObject {
   RemoteHost host_;
   QProcess process_;
   SftpStream stream_;
-  QByteArray said_;  ///< what ssh wrote for people
+  QByteArray said_;  ///< text that ssh wrote for people
   QHash<quint32, Handler> waiting_;
   quint32 next_ = 1;
   Task task_ = Task::none;

@@ -39,7 +39,7 @@ QHash<QString, QString> Questions::environment(const QString& helper) const {
   QHash<QString, QString> made{{QStringLiteral("SSH_ASKPASS"), helper},
                                {QStringLiteral("SSH_ASKPASS_REQUIRE"), QStringLiteral("force")},
                                {QString::fromLatin1(kSocketVariable), server_->fullServerName()}};
-  // Older versions of ssh ask this way only where there is a display.
+  // Older versions of ssh ask this way only if there is a display.
   if (!qEnvironmentVariableIsSet("DISPLAY")) made.insert(QStringLiteral("DISPLAY"), QStringLiteral(":0"));
   return made;
 }

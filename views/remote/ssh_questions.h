@@ -23,9 +23,9 @@ class Questions : public QObject {
 
  public:
   explicit Questions(QObject* parent = nullptr);
-  /// What ssh needs in its environment. `helper` is the program that calls runQuestionHelper().
+  /// Returns the environment that ssh needs. `helper` is the program that calls runQuestionHelper().
   QHash<QString, QString> environment(const QString& helper) const;
-  /// Why questions cannot be asked; empty: they can.
+  /// Says why questions cannot be asked; empty: they can.
   QString problem() const { return problem_; }
 
   void answer(int question, const QString& text);

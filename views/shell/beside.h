@@ -3,10 +3,10 @@
 
 namespace pipescope::shell {
 
-/// What the figures of two profiles say about each other.
+/// Relation between the figures of two profiles.
 struct BesideTerms {
-  double ticks = 1;  ///< of the own profile in one tick of the source; 0: their times have nothing in common
-  bool sameWork = true;  ///< false: fewer cycles or bytes are not better, because they are for other work
+  double ticks = 1;      ///< own ticks in one tick of the source; 0: their times have nothing in common
+  bool sameWork = true;  ///< false if fewer cycles or bytes are not better, because they are for other work
 };
 
 /// A part of a page that can show the figures of two profiles: its own, and those of the same part of the

@@ -213,7 +213,7 @@ void BesidePages::shareControls() {
   }
 }
 
-/// Whether calls of both profiles have as many micro-batches and samples.
+/// True if calls of both profiles have as many micro-batches and samples.
 bool BesidePages::isSameWork() const {
   const ProfileSnapshot* own = own_.session.snapshot();
   const model::Executable *target =
@@ -226,7 +226,7 @@ bool BesidePages::isSameWork() const {
   return work(*target) == work(*source);
 }
 
-/// Ticks of the window's profile in one tick of the source; 0 where only one of them has times.
+/// Ticks of the window's profile in one tick of the source; 0 if only one of them has times.
 double BesidePages::ticksRatio() const {
   const ProfileSnapshot* own = own_.session.snapshot();
   if (own == nullptr || !compared_) return 0;

@@ -51,7 +51,7 @@ class BesidePages : public QObject {
   PageContext context_;
   std::map<QString, Page*> pages_;  ///< the source's pages, by id
   QPointer<Page> shown_;
-  QPointer<QWidget> chart_;  ///< of the source, above the shown page
+  QPointer<QWidget> chart_;  ///< chart of the source, above the shown page
   Page* source_ = nullptr;   ///< the source's page of the shown one; null: it is not compared
   const PageDefinition* definition_ = nullptr;
   std::shared_ptr<const analysis::Catalog> compared_;

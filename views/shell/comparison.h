@@ -7,8 +7,9 @@
 
 namespace pipescope::shell {
 
-/// The profile that the window's profile is compared with: the source, where the window's own is the target.
-/// It is opened on a worker, once; a file that changes later is compared again when it is chosen again.
+/// The profile that the window's profile is compared with: it is the source, and the window's own is the
+/// target. It is opened on a worker, once; a file that changes later is compared again when it is chosen
+/// again.
 class Comparison : public QObject {
   Q_OBJECT
 

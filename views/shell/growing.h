@@ -2,12 +2,12 @@
 
 namespace pipescope::shell {
 
-/// A chart, or another part of a page, that becomes taller where the page has room to spare.
+/// A chart, or another part of a page, that becomes taller if the page has room to spare.
 class Growing {
  public:
   /// Charts gain most from more height. Texts and rows of tables take what charts leave.
   enum class Turn { charts, texts };
-  /// In pixels: as tall as it must be, as it is of use, and as it is now.
+  /// Heights in pixels: as small as it may be, as tall as it is of use, and as it is now.
   struct Heights {
     int least = 0, most = 0, now = 0;
   };

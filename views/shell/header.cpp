@@ -94,7 +94,7 @@ QString Header::stateText() const {
                                                              : name;
 }
 
-/// For example "pipelined · popart · 4 stages · 10 micro-batches of 40".
+/// Returns a text such as "pipelined · popart · 4 stages · 10 micro-batches of 40".
 QString Header::executableText() const {
   const model::Executable* row = session_.snapshot()->catalog->executable(session_.executable());
   if (row == nullptr) return {};
@@ -105,7 +105,7 @@ QString Header::executableText() const {
   }
   if (row->stages > 0) parts << (row->stages == 1 ? tr("1 stage") : tr("%1 stages").arg(row->stages));
   if (row->replicas > 1) parts << tr("%1 replicas").arg(row->replicas);
-  // Where the configuration states the costs, micro-batches have no samples.
+  // Micro-batches have no samples if the configuration states the costs.
   const bool samples = session_.snapshot()->catalog->target.tickMeaning != model::TickMeaning::cost;
   if (row->microBatches > 0 && !samples)
     parts << (row->microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(row->microBatches));

@@ -45,7 +45,7 @@ class MainWindow : public QMainWindow {
   SavedNotice* savedNotice() const { return saved_; }
   /// Shows everything again after a setting has changed.
   void showAgain();
-  // What the commands of the menus do.
+  // Commands of the menus.
   void selectPage(int index);
   void saveCurrentPicture(bool whole);
   void showFind();
@@ -58,7 +58,7 @@ class MainWindow : public QMainWindow {
   Comparison& comparison() { return *comparison_; }
   /// Opens the target and compares it with the source.
   void compare(const QString& source, const QString& target);
-  /// Returns false where there is no such page.
+  /// Returns false if there is no such page.
   bool showPage(const QString& id);
   QStringList pageIds() const;
   void go(const Place& place);

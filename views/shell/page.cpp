@@ -218,7 +218,8 @@ void Page::start() {
       [this](base::Result<Apply>&& result) { finish(std::move(result)); });
 }
 
-/// What Job::begin calls on the worker. The page may be destroyed before the window's thread gets to it.
+/// Returns the function that Job::begin calls on the worker. The page may be destroyed before the window's
+/// thread gets to it.
 std::function<void(Page::Apply)> Page::firstPart() {
   // The worker may be the last to let go of the relay, whose thread is the window's.
   const std::shared_ptr<QObject> relay(new QObject, [](QObject* object) { object->deleteLater(); });

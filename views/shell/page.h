@@ -1,5 +1,5 @@
 #pragma once
-// What a page is and how it gets into the window. Each page is one file of views/pages.
+// Definition of a page, and its way into the window. Each page is one file of views/pages.
 #include <QWidget>
 #include <functional>
 #include <memory>
@@ -30,14 +30,14 @@ class NoticePane;
 /// A place in the window that a link can lead to.
 struct Place {
   QString page;                     ///< empty: the present page
-  std::optional<base::Ticks> time;  ///< in ticks of device 0
+  std::optional<base::Ticks> time;  ///< time in ticks of device 0
   std::int32_t stage = -1;
   QString lane;            ///< name of a device
-  model::DeviceId device;  ///< with `unit`: the device that has it
+  model::DeviceId device;  ///< device that has `unit`
   std::int64_t unit = -1;  ///< a tile
 };
 
-/// What "Save picture" draws.
+/// Content that "Save picture" draws.
 struct Picture {
   QWidget* widget = nullptr;
   QString title;
@@ -45,7 +45,7 @@ struct Picture {
   std::function<std::function<void()>()> showWhole;
 };
 
-/// What all pages of a window share.
+/// Objects that all pages of a window share.
 struct PageContext {
   ProfileSession& session;
   Palette& palette;
@@ -63,7 +63,7 @@ struct PageContext {
   std::function<void()> chooseCompared;  ///< asks for the profile to compare with
 };
 
-/// A page shows content that it loads on a worker, or a notice. Its last good content stays visible until the
+/// A page shows content that it loads on a worker, or a notice. The last good content stays visible until the
 /// next content has been loaded.
 class Page : public QWidget {
   Q_OBJECT
@@ -82,7 +82,7 @@ class Page : public QWidget {
   virtual void show(const Place&) {}
   /// Reads the content again, now or when the page is next visible.
   void reload();
-  /// What "Save picture" draws: the main chart of the page, or else the whole page.
+  /// Returns what "Save picture" draws: the main chart of the page, or else the whole page.
   virtual Picture picture();
   /// Finds a text on the page: the next place (+1), the previous one (−1), or the first one after the text
   /// has changed (0). Returns what to tell the user, such as "12 rows" or "nothing found". This
@@ -133,16 +133,16 @@ class Page : public QWidget {
 
  Q_SIGNALS:
   void settled();
-  void findAnswered(const QString& sentence);  ///< what find() could not tell at once
+  void findAnswered(const QString& sentence);  ///< result that find() could not tell at once
 
  protected:
-  /// What a worker may read from.
+  /// Data that a worker may read from.
   struct Job {
     const model::ProfileSource& source;
     const analysis::Catalog& catalog;
     model::ExecutableId executable;
     base::Progress& progress;
-    std::shared_ptr<sections::ReportCache> reports;  ///< what pages have computed already
+    std::shared_ptr<sections::ReportCache> reports;  ///< reports that pages have computed already
     /// Shows a first part of the content while the load reads the rest. Returns at once; nothing is shown if
     /// another load has begun meanwhile.
     std::function<void(std::function<void()> apply)> begin;
@@ -154,10 +154,11 @@ class Page : public QWidget {
 
   /// Returns what to read for the present state of the page.
   virtual Load load() = 0;
-  /// Called when another profile or executable is shown. Choices that were made for the old one are dropped.
+  /// Drops the choices that were made for the old profile or executable. The page calls it when another one
+  /// is shown.
   virtual void forget() {}
-  /// Called when another profile is shown, and not when the same file was written anew. Choices of things
-  /// that only the old one had, such as a device, are dropped.
+  /// Drops choices of things that only the old profile had, such as a device. The page calls it when another
+  /// profile is shown, and not when the same file was written anew.
   virtual void forgetProfile() {}
   /// Sets the widget that shows the content.
   void setContent(QWidget* content);
@@ -189,14 +190,14 @@ class Page : public QWidget {
   std::shared_ptr<SharedProgress> progress_;
   QWidget* above_ = nullptr;
   QVBoxLayout *layout_ = nullptr, *aboveLayout_ = nullptr;
-  QString shownPath_;  ///< of the profile that the page last showed
+  QString shownPath_;  ///< path of the profile that the page last showed
   bool loading_ = false, stale_ = true, hasContent_ = false, unseen_ = false;
   int pendingReads_ = 0;
   QWidget *content_ = nullptr, *keyWidget_ = nullptr;
   std::vector<std::pair<QAction*, bool>> owned_;  ///< commands of the page; false: it would do nothing now
 };
 
-/// True where the focus is in a field for text, which then takes all keys.
+/// True if the focus is in a field for text, which then takes all keys.
 bool isTyping(const QWidget* focus);
 
 struct PageDefinition {
@@ -212,7 +213,7 @@ QKeySequence pageKey(std::size_t position);
 class PageRegistry {
  public:
   void add(PageDefinition definition);
-  const std::vector<PageDefinition>& all() const { return definitions_; }  ///< by order
+  const std::vector<PageDefinition>& all() const { return definitions_; }  ///< definitions by order
 
  private:
   std::vector<PageDefinition> definitions_;

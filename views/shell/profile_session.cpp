@@ -105,7 +105,7 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
     watchFrom(attempt.stamp);
     return fail(QString::fromStdString(attempt.error));
   }
-  dropInBackground(std::exchange(opened_, attempt.opened));  // with what it keeps of the file
+  dropInBackground(std::exchange(opened_, attempt.opened));  // drops also what the source keeps of the file
   if (!opened_.path.empty()) {
     const QFileInfo file(QString::fromStdString(opened_.path));
     path_ = file.isAbsolute() ? file.filePath() : file.absoluteFilePath();

@@ -17,12 +17,12 @@ namespace pipescope::shell {
 /// An opened profile and the functions that read more of it later. They are called on workers only.
 struct OpenedSource {
   std::shared_ptr<const model::ProfileSource> source;
-  /// Moves on to the last commit and returns true if there was a new one. Empty where the source does so by
+  /// Moves on to the last commit and returns true if there was a new one. Empty if the source does so by
   /// itself.
   std::function<base::Result<bool>()> refresh;
-  /// Replaces the notes of the profile. Empty where the profile is read-only.
+  /// Replaces the notes of the profile. Empty if the profile is read-only.
   std::function<base::Status(const std::vector<model::Note>&)> keepNotes;
-  /// The file that was opened, where another path was asked for, such as its folder. Empty: that path.
+  /// The file that was opened if another path was asked for, such as its folder. Empty: that path.
   std::string path = {};
 };
 /// Opens a file. The program passes this function in, so that views need not know the file format.
@@ -71,7 +71,7 @@ class ProfileSession : public QObject {
   /// Writes notes on a worker, then calls done(status) on the window's thread unless `context` is destroyed.
   void keepNotes(QObject* context, std::vector<model::Note> notes,
                  std::function<void(const base::Status&)> done);
-  /// Returns false and changes nothing where the profile has no executable of that name.
+  /// Returns false and changes nothing if the profile has no executable of that name.
   bool setExecutableByName(const QString& name);
 
  Q_SIGNALS:
@@ -106,7 +106,7 @@ class ProfileSession : public QObject {
   QString shownPath_, shownTitle_;  ///< the one in the snapshot
   model::ExecutableId executable_;
   QTimer timer_, watch_;
-  Stamp stamp_, changed_;  ///< of the opened file, and of a file that is still changing
+  Stamp stamp_, changed_;  ///< stamps of the opened file, and of a file that is still changing
   bool opening_ = false, polling_ = false, watching_ = false;
   int generation_ = 0;
 };

@@ -44,7 +44,7 @@ void RecentList::dragEnterEvent(QDragEnterEvent* event) {
   if (event->mimeData()->hasUrls()) event->acceptProposedAction();
 }
 
-/// What is not dropped onto a profile goes to the window, which opens it.
+/// The window opens whatever is not dropped onto a profile.
 void RecentList::dragMoveEvent(QDragMoveEvent* event) {
   QListWidgetItem* target = targetOf(*event);
   if (target == nullptr) return event->ignore();

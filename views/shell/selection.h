@@ -5,7 +5,7 @@
 
 namespace pipescope::shell {
 
-/// What the user has selected, as a place in the profile, so that every page can highlight it.
+/// Selection of the user as a place in the profile, so that every page can highlight it.
 struct Selected {
   enum class Kind { none, placement, step, wait, transfer, stage, device, memory, program };
   Kind kind = Kind::none;

@@ -144,7 +144,7 @@ void WindowMenus::fill() {
 void WindowMenus::enable() {
   const ProfileSnapshot* snapshot = window_.session().snapshot();
   const bool any = snapshot != nullptr, file = any && !window_.session().path().isEmpty();
-  // Where a tick is a time or a cost, there is only one unit.
+  // There is only one unit if a tick is a time or a cost.
   const bool clock = any && snapshot->catalog->target.tickMeaning == model::TickMeaning::clockCycle;
   reload_->setEnabled(!window_.session().wantedPath().isEmpty());
   link_->setEnabled(file);

@@ -8,7 +8,7 @@
 
 namespace pipescope::timeline {
 
-/// What users put onto a timeline: measured spans, marked times, and the notes of the profile as flags.
+/// Marks that users put onto a timeline: measured spans, marked times, and the notes of the profile as flags.
 class Annotations {
  public:
   struct Span {
@@ -34,7 +34,7 @@ class Annotations {
   /// A span that the user is measuring is painted like the others until finishMeasuring().
   void startMeasuring(base::Ticks at) { measured_ = Span{at, at}; }
   void measureTo(base::Ticks at) { measured_->to = at; }
-  /// Keeps the span; false where it is empty.
+  /// Keeps the span; false if it is empty.
   bool finishMeasuring();
 
   void paint(QPainter& painter, const TimelineLook& look) const;

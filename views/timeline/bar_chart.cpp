@@ -47,7 +47,7 @@ int BarChart::mostName() const {
   return std::max(kMostName, width() / kMostNamePart);
 }
 
-/// Where long names have no room, they are shown without what all of them have in common.
+/// Returns the names without what all of them have in common if the long names have no room.
 const QStringList& BarChart::shownNames() const {
   return widthOf(names_) <= mostName() ? names_ : shortNames_;
 }

@@ -21,7 +21,7 @@ class BarChart : public QWidget, public shell::Growing {
   void setBars(std::vector<geometry::Bar> bars, QStringList names, QStringList notes = {});
   /// The value that corresponds to the full width; 0: the longest bar.
   void setScaleTo(double value);
-  /// What the tool tip says about a part.
+  /// Sets the text of the tool tip for a part.
   void setDescriber(std::function<QString(const geometry::BarHit&)> describe) {
     describe_ = std::move(describe);
   }
@@ -62,7 +62,7 @@ class BarChart : public QWidget, public shell::Growing {
   QStringList names_, shortNames_, notes_;
   double scaleTo_ = 0;
   int marked_ = -1;
-  int pitch_;  ///< from one bar to the next
+  int pitch_;  ///< distance from one bar to the next
   std::function<QString(const geometry::BarHit&)> describe_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kMostScale = 3, kLeastScale = 0.002, kZoomStep = 1.25, kPanStep = 60;
 constexpr int kRevealMargin = 30;
 
-/// How much larger texts and lines are than in the graph's own size. Of an enlarged box, one half of the
+/// Factor by which texts and lines are larger than in the graph's own size. One half of an enlarged box's
 /// growth goes to larger letters and the other half to more of them.
 double enlarged(double scale) {
   return std::sqrt(std::max(1.0, scale));

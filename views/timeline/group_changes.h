@@ -7,10 +7,10 @@
 
 namespace pipescope::timeline {
 
-/// What users can do with the rows of one device, or (from showAll on) of all devices.
+/// Actions of users on the rows of one device, or (from showAll on) of all devices.
 enum class GroupChange { fold, pin, hide, up, down, showAll, byStage, foldAll, alike };
 
-/// The options after a change; nothing where it cannot be done: no device was named, the last visible device
+/// The options after a change; nothing if it cannot be done: no device was named, the last visible device
 /// cannot be hidden, the first cannot move up.
 std::optional<geometry::TimelineOptions> changed(const geometry::TimelineOptions& options, GroupChange change,
                                                  int device, const analysis::Trace& trace);

@@ -32,7 +32,7 @@ void HostCanvas::setTimeline(std::shared_ptr<const analysis::HostTimeline> timel
   const auto times = before ? scene_.timesOf(*before) : std::pair<Ticks, Ticks>();
   scene_ = HostScene(std::move(timeline));
   hovered_.reset();
-  // What was added since may come before it in the list.
+  // Spans that were added since may come before it in the list.
   selected_ = before ? scene_.find(*before, times) : std::nullopt;
   if (!sameBegin) only_ = -1;
   layOut();

@@ -22,7 +22,7 @@ class HostCanvas : public TimeCanvas {
   /// Keeps the visible part if the timeline has only grown.
   void setTimeline(std::shared_ptr<const analysis::HostTimeline> timeline, bool keepView);
   const geometry::HostScene& scene() const { return scene_; }
-  /// What the callout says: a heading, then lines.
+  /// Sets the text of the callout: a heading, then lines.
   void setDescriber(std::function<QStringList(const geometry::HostHit&)> describe) {
     describe_ = std::move(describe);
   }

@@ -49,7 +49,7 @@ class ItemChart : public QWidget, public shell::Growing {
   int marked() const { return marked_; }
   QRect itemRect(int item) const { return source_.rect ? source_.rect(size(), item) : QRect(); }
   void setHint(const QSize& hint);
-  /// Fixes the height, and says how tall the chart may become where its page has room to spare.
+  /// Fixes the height, and says how tall the chart may become if its page has room to spare.
   void setHeights(int least, int most);
   Heights heights() const override;
   void growTo(int height) override;

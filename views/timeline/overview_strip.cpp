@@ -108,7 +108,7 @@ OverviewStrip::Part OverviewStrip::partAt(int x) const {
   if (!model_) return Part::none;
   const auto [left, right] = handles();
   const int toLeft = std::abs(x - left), toRight = std::abs(x - right);
-  // Where the handles lie close together, the nearer one is taken, each on its own side.
+  // The nearer handle is taken if both lie close together, each on its own side.
   if (std::min(toLeft, toRight) <= kGrip)
     return toLeft < toRight || (toLeft == toRight && x < left) ? Part::left : Part::right;
   return x > left && x < right ? Part::middle : Part::none;

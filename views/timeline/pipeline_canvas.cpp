@@ -47,7 +47,7 @@ void PipelineCanvas::layOut() {
   metrics_ = {};
   if (grid_ && grid_->firstFullColumn >= 0) metrics_.foot = kFoot;
   const int room = rowsArea().height() - 2 * kPipelineMargin;
-  // On a tall screen rows may be higher, but a few of them do not fill it.
+  // Rows may be higher on a tall screen, but a few of them do not fill it.
   metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, std::max(kHighest, room / kFewestRows));
   if (metrics_.row == kLowest) metrics_.gap = 3;
   scene_ = geometry::PipelineScene(grid_, options_, metrics_, marks_);

@@ -25,7 +25,7 @@ class PipelineCanvas : public TimeCanvas {
   void setOptions(const geometry::PipelineOptions& options);
   const geometry::PipelineOptions& options() const { return options_; }
   const geometry::PipelineScene& scene() const { return scene_; }
-  /// What the callout says about a cell: a heading, then lines.
+  /// Sets the text of the callout for a cell: a heading, then lines.
   void setDescriber(std::function<QStringList(int cell)> describe) { describe_ = std::move(describe); }
   void setMarkDescriber(std::function<QStringList(const geometry::PipelineMark&)> describe) {
     describeMark_ = std::move(describe);

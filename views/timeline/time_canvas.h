@@ -14,7 +14,7 @@
 namespace pipescope::timeline {
 
 /// Rows against time: names on the left, a head above. This class zooms, pans, scrolls, and draws the rows
-/// anew only after a change. What the rows show, and what can be selected there, is up to its subclasses.
+/// anew only after a change. Subclasses decide what the rows show and what can be selected there.
 class TimeCanvas : public QAbstractScrollArea {
   Q_OBJECT
 
@@ -54,14 +54,14 @@ class TimeCanvas : public QAbstractScrollArea {
   /// Boxes in the viewport of what is below the pointer and of what is selected.
   virtual std::optional<QRect> hoveredBox() const = 0;
   virtual std::optional<QRect> selectedBox() const = 0;
-  /// What the callout says: a heading, then lines. Empty: nothing.
+  /// Text of the callout: a heading, then lines. Empty: nothing.
   virtual QStringList callout() const = 0;
   virtual void click(const QPoint& onRows) = 0;
   /// Zooms to what is there, or to everything.
   virtual void doubleClick(const std::optional<QPoint>& onRows) = 0;
   /// A key that changes the selection. False: it has no meaning here.
   virtual bool pressKey(int key) = 0;
-  /// True where a turn of the wheel zooms without Ctrl.
+  /// True if a turn of the wheel zooms without Ctrl.
   virtual bool wheelZooms(const QPoint& position) const = 0;
   /// The pointer has been dragged from where it was pressed.
   virtual void dragTo(const QPoint& position);

@@ -150,7 +150,7 @@ void TimelineCanvas::lightDevice(int device) {
   refresh();
 }
 
-// --- What lies where ---
+// --- Positions ---
 
 TimelineWindow TimelineCanvas::window() const {
   return {control_.view(), verticalScrollBar()->value(), std::max(0, viewport()->height() - kTop)};

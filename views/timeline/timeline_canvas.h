@@ -18,7 +18,7 @@ class QMenu;
 namespace pipescope::timeline {
 
 /// A timeline: names on the left, time above, rows below. It draws what profiler/geometry makes of a trace
-/// and knows nothing of files. Its parts do the work: TimelineScenes choose what to show, TimelinePicture
+/// and knows nothing of files. The parts do the work: TimelineScenes choose what to show, TimelinePicture
 /// draws the rows, TimelinePointer and timeline_keys.h answer the mouse and the keyboard.
 class TimelineCanvas : public QAbstractScrollArea {
   Q_OBJECT
@@ -43,7 +43,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void setAxisOrigin(base::Ticks origin);
   base::Ticks axisOrigin() const { return origin_; }
   bool isUnitClickable() const { return unitClickable_; }
-  /// What the callout says about an item: a heading, then lines.
+  /// Sets the text of the callout for an item: a heading, then lines.
   void setDescriber(std::function<QStringList(const geometry::TimelineItem&)> describe) {
     describe_ = std::move(describe);
   }
@@ -55,14 +55,15 @@ class TimelineCanvas : public QAbstractScrollArea {
   /// The context menu of a position.
   QMenu* makeMenu(const QPoint& position);
 
-  /// What is drawn now.
+  /// Returns the scene that is drawn now.
   const geometry::TimelineScene& scene() const { return scenes_.shown(); }
-  /// What the rows show. Positions on it are relative to (kGutter, kTop) of the viewport.
+  /// Returns the part of the trace that the rows show. Positions on it are relative to (kGutter, kTop) of the
+  /// viewport.
   geometry::TimelineWindow window() const;
   ViewControl& control() { return control_; }
   Annotations& annotations() { return annotations_; }
 
-  // What lies at a position of the viewport.
+  // Finds what lies at a position of the viewport.
   geometry::TimelineItem itemAt(const QPoint& position) const;
   /// The device whose group is there; −1: none.
   int deviceAt(const QPoint& position) const;
@@ -72,8 +73,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   base::Ticks snap(const QPoint& position) const;
 
   const geometry::TimelineItem& selected() const { return selection_.item(); }
-  /// False where the selected item belongs to a part of the trace that is not shown now. scene() cannot
-  /// describe it then.
+  /// False if the selected item belongs to a part of the trace that is not shown now. scene() cannot describe
+  /// it then.
   bool isSelectionShown() const { return selection_.isIn(scene()); }
   void select(const geometry::TimelineItem& item);
   /// Scrolls and pans, as little as needed, until the item is visible.
@@ -90,14 +91,14 @@ class TimelineCanvas : public QAbstractScrollArea {
   void panBy(double fraction) { control_.pan(fraction); }
   /// Makes the rows of steps higher (+1) or lower (−1); 0: as high as lets all devices be seen.
   void changeRowHeight(int direction);
-  /// Selects and shows what the selected wait waited for. False where there is nothing.
+  /// Selects and shows what the selected wait waited for. False if there is nothing.
   bool followWait();
   void selectNeighbour(int direction);
   /// Selects the next item of the same kind or name in the row.
   void selectLike(int direction);
   /// Spans that users measured with Shift and a drag, or with R.
   const std::vector<Annotations::Span>& spans() const { return annotations_.spans(); }
-  /// Ends a measurement with the mouse. False where it is empty.
+  /// Ends a measurement with the mouse. False if it is empty.
   bool finishMeasuring();
   /// Removes spans and marks.
   void clearAnnotations();
@@ -116,14 +117,13 @@ class TimelineCanvas : public QAbstractScrollArea {
   /// The device that keys for groups apply to: that of the selection, else the one under the pointer; −1:
   /// none.
   int currentDevice() const;
-  /// Selects the pass that a placement belongs to, and shows it. False where this trace does not have it.
+  /// Selects the pass that a placement belongs to, and shows it. False if this trace does not have it.
   bool selectPlacement(model::PlacementId id);
-  /// Selects the first step of a program on a device, from the middle of the view on. False where there is
-  /// none.
+  /// Selects the first step of a program on a device, from the middle of the view on. False if there is none.
   bool selectProgram(model::ProgramId program, int device);
   /// Gives a device that another page has selected a coloured edge; −1: none.
   void lightDevice(int device);
-  /// How long the rows took to draw last time.
+  /// Time that drawing the rows took last, in milliseconds.
   double lastDrawMs() const { return picture_.lastDrawMs(); }
 
  Q_SIGNALS:
@@ -170,7 +170,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   geometry::TimelineOptions options_;
   geometry::RowMetrics metrics_;
   geometry::TimeScale scale_;
-  base::Ticks origin_;  ///< of the axis
+  base::Ticks origin_;  ///< origin of the axis
   std::function<QStringList(const geometry::TimelineItem&)> describe_;
   std::function<void(QMenu&, const geometry::TimelineItem&)> makeMenu_;
   LabelFont labels_;

@@ -26,7 +26,7 @@ class TimelinePicture {
   void forgetRows() { rowsStale_ = true; }
   /// The rows and their names have changed.
   void forgetAll() { rowsStale_ = namesStale_ = true; }
-  /// How long the rows took to draw last time.
+  /// Time that drawing the rows took last, in milliseconds.
   double lastDrawMs() const { return lastDrawMs_; }
 
  private:

@@ -10,13 +10,13 @@ namespace pipescope::timeline {
 
 class TimelineCanvas;
 
-/// What the mouse does on a timeline: it points at items, clicks, pans by dragging, zooms to a stretch with
+/// Handles the mouse on a timeline: it points at items, clicks, pans by dragging, zooms to a stretch with
 /// Ctrl and measures with Shift.
 class TimelinePointer {
  public:
   explicit TimelinePointer(TimelineCanvas& canvas) : canvas_(canvas) {}
 
-  /// In pixels of the viewport; (−1, −1) while the pointer is elsewhere.
+  /// Position in pixels of the viewport; (−1, −1) while the pointer is elsewhere.
   const QPoint& position() const { return position_; }
   /// True where the pointer is over the rows, not over names or header.
   bool isOverRows() const;

@@ -9,7 +9,7 @@ namespace pipescope::timeline {
 /// keeps both with the same rows, and shows the detail wherever it covers the view.
 class TimelineScenes {
  public:
-  /// Another trace, or null. Its detail is forgotten.
+  /// Shows another trace, or null. Forgets its detail.
   void setWhole(std::shared_ptr<const geometry::TimelineModel> model);
   /// A part of the same trace in full detail, or null.
   void setDetail(std::shared_ptr<const geometry::TimelineModel> model);

@@ -67,7 +67,7 @@ void ViewControl::reveal(Ticks start, Ticks end) {
   const double left = changed.x(start), right = changed.x(end), width = changed.width();
   if (left >= 0 && right <= width) return;
   range_.remember();
-  // What is longer than the view begins near its left edge; anything else is centred.
+  // An item longer than the view begins near the left edge; any other is centred.
   changed.pan(right - left > width ? left - width * 0.1 : (left + right) / 2 - width / 2);
   show(changed);
 }

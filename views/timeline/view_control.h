@@ -13,7 +13,7 @@ class ViewControl {
  public:
   explicit ViewControl(shell::TimeRange& range) : range_(range) {}
 
-  /// Without a trace nothing moves.
+  /// Sets the trace. Nothing moves without a trace.
   void setTrace(std::shared_ptr<const analysis::Trace> trace) { trace_ = std::move(trace); }
   void setWidth(int pixels) { width_ = pixels; }
   /// Tells the window's range of this control's width.
@@ -28,7 +28,7 @@ class ViewControl {
   void zoomToAll();
   /// Keeps what lies at `x`; a factor above 1 shows less time.
   void zoomAbout(double x, double factor);
-  /// By a fraction of the width; above 0 shows later times.
+  /// Pans by a fraction of the width; a fraction above 0 shows later times.
   void pan(double fraction);
   /// Pans until [start, end), or at least its start, is visible.
   void reveal(base::Ticks start, base::Ticks end);

@@ -16,14 +16,14 @@ constexpr int kMatrixHead = 22, kMostHead = 160, kMatrixPad = 8, kTallCell = 28,
               kTallMatrix = 560, kTallestCell = 60, kCellShape = 4, kWidestCell = 240, kWidestPart = 8,
               kNarrowCell = 6;
 
-/// How many columns there are between two names of this width: 1, 2 or 5 times a power of ten.
+/// Returns the columns from one name of this width to the next: 1, 2 or 5 times a power of ten.
 int everyOf(int name, int column) {
   int every = 1;
   for (int i = 0; every * column < name; ++i) every = i % 3 == 1 ? every / 2 * 5 : every * 2;
   return every;
 }
 
-/// Broken at the blank that is nearest to the middle.
+/// Breaks a name at the blank that is nearest to the middle.
 QString onTwoLines(QString name) {
   int best = -1;
   for (int at = name.indexOf(QLatin1Char(' ')); at >= 0; at = name.indexOf(QLatin1Char(' '), at + 1)) {
@@ -166,7 +166,7 @@ const WaitCell* WaitMatrix::cellAt(const QPoint& position) const {
 void WaitMatrix::paintRowNames(QPainter& painter) const {
   const QStringList& names = rowNames();
   const int tall = cellHeight(), line = fontMetrics().height();
-  // Where there is no room for all names, every second, third … is drawn.
+  // Only every second, third … name is drawn if there is no room for all names.
   const int every = std::max(1, (line + tall - 1) / tall);
   for (int row = 0; row < names.size(); ++row) {
     if (row == marked_) painter.fillRect(0, cellRect(row, 0).y(), width(), tall, palette_.ui(Ui::selection));

@@ -10,12 +10,12 @@
 
 namespace pipescope::timeline {
 
-/// What one device waits for another one.
+/// Waits of one device for another one.
 struct WaitCell {
   int row = 0, column = 0;
-  double share = 0;  ///< of the time; the largest has the strongest colour
-  geometry::ColourRole role = geometry::ColourRole::otherWait;  ///< of the cause that takes longest
-  QString label;                                                ///< drawn where it fits
+  double share = 0;  ///< share of the time; the largest has the strongest colour
+  geometry::ColourRole role = geometry::ColourRole::otherWait;  ///< role of the cause that takes longest
+  QString label;                                                ///< drawn if it fits
   QString tip;
 };
 
@@ -26,8 +26,8 @@ class WaitMatrix : public QWidget, public shell::Growing {
  public:
   explicit WaitMatrix(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  /// Where longer names of rows would take more than a third of the width, they are shown without what they
-  /// have in common.
+  /// Shows longer names of rows without what they have in common, if they would take more than a third of the
+  /// width.
   void setMostNameWidth(int pixels) {
     mostNameWidth_ = pixels;
     arrange();
@@ -38,7 +38,7 @@ class WaitMatrix : public QWidget, public shell::Growing {
   const std::vector<WaitCell>& cells() const { return cells_; }
   /// The names of columns that are drawn.
   QStringList drawnColumns() const;
-  /// Where a cell is drawn.
+  /// Returns the rectangle in which a cell is drawn.
   QRect cellRect(int row, int column) const;
   /// Highlights a row; −1: none.
   void setMarked(int row);
@@ -59,16 +59,16 @@ class WaitMatrix : public QWidget, public shell::Growing {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  /// How the names of the columns are drawn. Numbered columns have words only for what is no device.
+  /// Way of drawing the names of the columns. Numbered columns have words only for what is no device.
   enum class Heading { numbered, across, acrossShort, upright };
-  /// What is drawn as the names of the rows and columns.
+  /// Returns the names that are drawn at the rows and columns.
   const QStringList& rowNames() const;
   const QStringList& columnNames() const;
   int widthOf(const QStringList& names) const;
   void arrange();
   void paintRowNames(QPainter& painter) const;
   void paintColumnNames(QPainter& painter) const;
-  /// The columns whose names are drawn, and where.
+  /// Columns whose names are drawn, and their places.
   std::vector<std::pair<int, QRect>> columnBoxes() const;
   int leastCell() const;
   int cellHeight() const;

@@ -1,5 +1,5 @@
 #pragma once
-// Where the stages and their blocks lie on the board. A column is a device; its stages follow each other
+// Places of the stages and their blocks on the board. A column is a device; its stages follow each other
 // downwards.
 #include <QFontMetrics>
 #include <QRect>
@@ -33,7 +33,7 @@ class StageLayout {
   StageLayout(const StagePlaces& places, const QFontMetrics& metrics);
 
   const std::vector<StageColumn>& columns() const { return columns_; }
-  /// Where a block gets a stage and a device of its own; empty: blocks cannot be moved.
+  /// Place that gives a block a stage and a device of its own; empty: blocks cannot be moved.
   QRect newDevice() const { return newDevice_; }
   QSize size() const;
   const StageBox* boxAt(const QPoint& at) const;

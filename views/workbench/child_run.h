@@ -9,7 +9,7 @@ class QProcess;
 
 namespace pipescope::workbench {
 
-/// What is run, and where its files go.
+/// Program that is run, and the place of its files.
 struct RunRequest {
   QString program;  ///< path of pipescope
   QString folder, name;
@@ -23,7 +23,7 @@ inline bool isOver(RunState state) {
   return state == RunState::complete || state == RunState::stopped || state == RunState::failed;
 }
 
-/// A run in a child process: it writes NAME.toml and NAME.pop, with a number where the name is taken.
+/// A run in a child process: it writes NAME.toml and NAME.pop, with a number if the name is taken.
 class ChildRun : public QObject {
   Q_OBJECT
 
@@ -38,14 +38,14 @@ class ChildRun : public QObject {
 
   RunState state() const { return state_; }
   const RunRequest& request() const { return request_; }
-  /// Empty until the files have their names.
+  /// Path of the profile; empty until the files have their names.
   QString profile() const { return profile_; }
   QString configuration() const { return configuration_; }
   double fraction() const { return fraction_; }
   QString activity() const { return activity_; }
-  /// Why the run failed or ended early; empty: it did not.
+  /// Says why the run failed or ended early; empty: it did not.
   QString sentence() const { return sentence_; }
-  /// What the run has said, without its progress.
+  /// Output of the run, without its progress.
   QString log() const { return log_; }
   bool hasProfile() const { return hasProfile_; }
 

@@ -7,7 +7,7 @@
 namespace pipescope::workbench {
 namespace {
 
-/// The array, index and inner path of "stages[2].blocks"; an empty array where the path has none.
+/// The array, index and inner path of "stages[2].blocks"; an empty array if the path has none.
 struct EntryPath {
   QString array, inner;
   int index = -1;
@@ -185,7 +185,7 @@ std::vector<FormSetting> settingsOfRun(const std::vector<model::ConfigurationEnt
     }
     return 0;
   };
-  // In a file all keys are equally strong, so a key that a stronger one had replaced must go.
+  // All keys in a file are equally strong, so a key that a stronger one had replaced must go.
   QStringList replaced{QStringLiteral("execution.instances")};  // the launcher of several processes sets it
   if (strength("execution.strategy") > strength("execution.schedule"))
     replaced << QStringLiteral("execution.schedule");

@@ -42,7 +42,7 @@ class Draft {
   QString value(const QString& path) const;
   void set(const QString& path, const QString& toml) { values_[path] = toml; }
   void remove(const QString& path) { values_.remove(path); }
-  /// False where another key decides that this one has no meaning.
+  /// False if another key decides that this one has no meaning.
   bool applies(const KeyRow& key) const;
 
   /// Entries of an array of tables.
@@ -68,7 +68,7 @@ class Draft {
 std::vector<FormSetting> settingsOfRun(const std::vector<model::ConfigurationEntry>& options,
                                        const Keys& keys);
 
-/// A text as TOML, and a TOML text without its quotes. What is no text in quotes stays as it is.
+/// A text as TOML, and a TOML text without its quotes. Anything but a text in quotes stays as it is.
 QString quoted(const QString& text);
 QString unquoted(const QString& toml);
 /// A list of texts in TOML, such as ["B1", "B2"], and back.

@@ -83,7 +83,7 @@ void KeyField::setValue(const QString& toml) {
   setProblem({});
 }
 
-/// The wheel scrolls the form. It changes a choice only where the user has given it the keyboard.
+/// The wheel scrolls the form. It changes a choice only if the user has given it the keyboard.
 bool KeyField::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::Wheel || editor_->hasFocus()) return QWidget::eventFilter(watched, event);
   event->ignore();

@@ -39,7 +39,7 @@ class KeyField : public QWidget {
   QLabel* problem_ = nullptr;
 };
 
-/// What is known about a key, for tool tips.
+/// Returns the facts about a key, for tool tips.
 QString keyTip(const KeyRow& key);
 
 }  // namespace pipescope::workbench

@@ -1,5 +1,5 @@
 #pragma once
-// What a configuration would take, as `pipescope plan --present --format json` says it.
+// Prediction for a configuration, as `pipescope plan --present --format json` prints it.
 #include <QByteArray>
 #include <QMetaType>
 #include <QString>

@@ -18,7 +18,7 @@ class Predictor : public QObject {
   explicit Predictor(QString program, QObject* parent = nullptr);
   ~Predictor() override;
 
-  /// Answers soon by answered() or failed(). What was predicted lately is not predicted again.
+  /// Answers soon by answered() or failed(). A recent prediction is not made again.
   void predict(const QString& toml);
   /// Ends the present prediction; nothing is answered then.
   void cancel();

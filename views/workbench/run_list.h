@@ -26,7 +26,7 @@ class RunList : public QWidget {
 
   /// Starts a run, which belongs to the list.
   const ChildRun* add(RunRequest request);
-  /// How many runs have not ended.
+  /// Number of runs that have not ended.
   int active() const;
   void stopAll();
   QTreeWidget* table() const { return table_; }

@@ -27,7 +27,7 @@ class SettingsForm : public QWidget {
 
  public:
   SettingsForm(const shell::Palette& palette, Draft& draft, QWidget* parent = nullptr);
-  /// Shows the draft again after something else has changed it. Fields stay where the draft has the same
+  /// Shows the draft again after something else has changed it. Fields stay if the draft has the same
   /// settings as before.
   void refresh();
   /// The same with new fields, in the present colours.

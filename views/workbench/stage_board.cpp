@@ -80,7 +80,7 @@ QStringList StageBoard::figures(int stage) const {
   return stageFigures(prediction_, before_, stage);
 }
 
-/// What the stages are if the held thing is dropped here.
+/// Returns the stages that result if the held thing is dropped here.
 StagePlaces StageBoard::placesAt(const QPoint& at) const {
   const bool onNew = layout_.newDevice().contains(at);
   if (heldStage_ >= 0)
@@ -169,7 +169,7 @@ void StageBoard::endDrag() {
   places_ = *trial_;
   trial_.reset();
   arrange();
-  repaint();  // at once: what follows takes a moment, and the card must not seem to be held meanwhile
+  repaint();  // now, because the rest takes a moment and the card must not seem to be held meanwhile
   Q_EMIT moved(places_);
 }
 

@@ -30,7 +30,7 @@ class StageBoard : public QWidget {
   bool isDragging() const { return dragging_; }
   /// The block that has the keyboard's mark; empty: none.
   QString marked() const { return marked_; }
-  /// Where things are, for tests and tool tips. Empty rectangles: they do not exist.
+  /// Rectangles of things, for tests and tool tips. Empty rectangles: they do not exist.
   QRect cardRect(const QString& block) const { return layout_.cardRect(block); }
   QRect headRect(int stage) const;
   QRect stageRect(int stage) const;

@@ -28,7 +28,7 @@ QString shareText(double share) {
   return QString::fromStdString(sections::formatCell(share, sections::Format::fraction));
 }
 
-/// "+12.0" or "-3.1"; empty where too little has changed.
+/// "+12.0" or "-3.1"; empty if too little has changed.
 QString signedText(double change) {
   if (std::abs(change) < kLeastChange) return {};
   return QStringLiteral("%1%2").arg(change > 0 ? QStringLiteral("+") : QString()).arg(change, 0, 'f', 1);

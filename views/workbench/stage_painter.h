@@ -12,7 +12,7 @@ class Palette;
 
 namespace pipescope::workbench {
 
-/// What is painted.
+/// Content of the picture.
 struct StagePicture {
   const StageLayout& layout;
   const std::optional<Prediction>&prediction, &before;

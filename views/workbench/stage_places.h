@@ -1,5 +1,5 @@
 #pragma once
-// Which blocks lie in which stage, and on which device: what the user changes by dragging.
+// Stage and device of each block, which the user changes by dragging.
 #include <QStringList>
 #include <vector>
 
@@ -28,7 +28,7 @@ struct StagePlaces {
 
 /// The stages of a draft as a prediction found them.
 StagePlaces placesOf(const Draft& draft, const Prediction& prediction);
-/// Why the blocks cannot be moved. Empty: they can.
+/// Says why the blocks cannot be moved. Empty: they can.
 QString whyFixed(const StagePlaces& places);
 
 /// A block in another stage. A stage that loses its last block goes.

@@ -185,7 +185,7 @@ void Workbench::makeActions() {
 void Workbench::followPalette() {
   QApplication::setPalette(palette_.widgets());
   setStyleSheet(palette_.styleSheet());
-  form_->rebuild();  // its icons have the theme's colours
+  form_->rebuild();  // the icons have the theme's colours
   stale_ = true;
   check();
 }

@@ -85,7 +85,7 @@ class Workbench : public QMainWindow {
   QString former_, trialToml_;
   std::optional<double> startingRate_;
   bool checking_ = false, stale_ = false, wrong_ = false, closing_ = false, reading_ = false;
-  int beginnings_ = 0;  ///< how often other settings were taken
+  int beginnings_ = 0;  ///< number of times that other settings were taken
 
   shell::NoticeBar* notice_ = nullptr;
   WorkbenchTools* tools_ = nullptr;

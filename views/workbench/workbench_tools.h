@@ -23,7 +23,7 @@ class WorkbenchTools : public QWidget {
   void setStartPossible(bool possible);
   /// The name that is offered for a saved configuration.
   void setName(const QString& name) { name_ = name; }
-  /// Where profiles are written; empty: the field is.
+  /// Returns the folder for profiles; empty: its field is empty.
   QString folder() const;
   void chooseConfiguration();
   void chooseSaveName();

@@ -37,7 +37,7 @@ void CallMetrics::add(const run::CallResult& results, const BatchLabels& labels)
   const std::int64_t replicas = facts_.replicas, group = facts_.inputGroup,
                      flush = facts_.microBatches * replicas;
   const auto count = static_cast<std::size_t>(scores_.labels);
-  std::size_t place = 0;  // among the outputs that the call returned
+  std::size_t place = 0;  // position among the outputs that the call returned
   for (std::int64_t k = 0; k < facts_.iterations * flush; ++k) {
     const std::int64_t iteration = k / flush, step = k % flush / replicas, block = k / replicas;
     const bool returned =

@@ -21,7 +21,7 @@ struct BatchLabels {
 /// and labels accept a field "labels".
 class Feeder {
  public:
-  /// Refuses an input without a field, a field of another shape, and real numbers where the model takes whole
+  /// Refuses an input without a field, a field of another shape, and real numbers if the model takes whole
   /// ones. The error says what the data has and what the model takes.
   static base::Result<Feeder> create(const DataNeeds& needs, const data::Dataset& dataset);
   /// The inputs of a call, which point into the batch.

@@ -14,12 +14,12 @@ struct InferFiles {
   std::filesystem::path outputs;  ///< folder for output_0.pb …; created if missing
   std::size_t threads = 0;        ///< 0: all cores
   std::uint64_t seed = 42;        ///< seed of random operators
-  base::OutputRules rules = {};   ///< what the outputs may replace
+  base::OutputRules rules = {};   ///< files that the outputs may replace
 };
 
 struct InferredTensor {
   std::filesystem::path file;
-  std::string name, type;  ///< of the graph's output: "logits", "1x10 float32"
+  std::string name, type;  ///< name and type of the graph's output: "logits", "1x10 float32"
 };
 
 /// Reads the model and its inputs, computes the outputs and writes them. Writes nothing if computing fails,

@@ -58,7 +58,7 @@ class InferenceRunner {
   std::int64_t samples_ = 0;
   // The current pass uses these.
   std::string kind_;
-  std::string loss_;  ///< what the host computes of predictions and labels; empty: nothing
+  std::string loss_;  ///< loss that the host computes of predictions and labels; empty: nothing
   double lossSum_ = 0;
   std::int64_t losses_ = 0, correct_ = 0, predictions_ = 0;
 };

@@ -19,15 +19,15 @@ struct RunOptions {
 
 struct RunResult {
   bool cancelled = false;
-  bool written = true;  ///< false: the run was stopped before its first call, and an older profile is kept
-  bool isFirst = true;  ///< false: another instance of the program writes the files
+  bool written = true;  ///< false if the run was stopped before its first call, and an older profile is kept
+  bool isFirst = true;  ///< false if another instance of the program writes the files
   bool fits = true;
   std::optional<double> finalLoss, testAccuracy;
   double hostSamplesPerSecond = 0;
   double emulatedSeconds = 0;
   double emulatedUnits = 0;           ///< cost units, for system fixed
   std::vector<std::string> notices;   ///< messages for the user
-  std::vector<std::string> overflow;  ///< where the model does not fit
+  std::vector<std::string> overflow;  ///< places in which the model does not fit
 };
 
 /// Checks the configuration, the model, the data and all outputs before it writes anything. An error of these

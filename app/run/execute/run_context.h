@@ -10,7 +10,7 @@ namespace pipescope::app {
 
 struct RunResult;
 
-/// What is known before the profile begins.
+/// Facts that are known before the profile begins.
 struct RunSetup {
   std::shared_ptr<const run::CompiledModel> program;
   base::Progress& progress;

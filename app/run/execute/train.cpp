@@ -53,7 +53,7 @@ class Training : public ExecutableRun {
     const std::string& file = configuration().text("execution.save_weights");
     if (!file.empty()) PIPESCOPE_TRY(executable_->save(file));
     PIPESCOPE_ASSIGN(trained, executable_->weightValues());
-    // What follows needs the memory.
+    // Later work needs the memory.
     executable_.reset();
     loader_.reset();
     validation_.reset();

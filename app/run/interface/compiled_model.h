@@ -39,7 +39,7 @@ class CompiledModel {
   /// The processes that compute the program together. Null: this process computes all of it.
   const std::shared_ptr<const numerics::Instances>& instances() const { return instances_; }
   base::Executor& threads() const { return *threads_; }
-  /// True if losses, outputs and weights are computed; false with execution.numerics = false, and where costs
+  /// True if losses, outputs and weights are computed; false with execution.numerics = false, and if costs
   /// are given instead of a model.
   bool computes() const;
 

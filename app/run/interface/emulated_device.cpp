@@ -90,14 +90,14 @@ base::Status checkPeaks(const compile::RecordedCompilation& recorded) {
 struct EmulatedDevice::Impl {
   NoSink none;
   std::unique_ptr<store::FileSink> file;  ///< null if no profile is written
-  std::filesystem::path path;             ///< of the profile
+  std::filesystem::path path;             ///< path of the profile
   std::string commandLine;
   std::vector<std::string> notices;
   std::unique_ptr<Emulation> emulation;
   Clock::time_point started;
   std::shared_ptr<record::HostTrace> host;  ///< null: the profile does not tell what the host does
   bool attached = false, loaded = false, finished = false;
-  /// By executable: the counters of addInstanceSeconds().
+  /// Counters of addInstanceSeconds() for each executable.
   std::map<std::size_t, std::vector<model::CounterId>> instanceCounters;
 
   void recordHost() {
@@ -141,7 +141,7 @@ base::Status EmulatedDevice::load() {
     emulation.recorder.add(model::Diagnostic{model::Severity::info, "notice", notice, {}, {}});
   if (impl_->file && program_->instances()) PIPESCOPE_TRY(app::tellLauncher(impl_->path));
   if (impl_->file) compile::recordForecast(emulation.recorder, program_->compilation(), emulation.recorded);
-  PIPESCOPE_TRY(emulation.recorder.commit());  // from here on the profile exists
+  PIPESCOPE_TRY(emulation.recorder.commit());  // the profile exists from here on
   impl_->started = Clock::now();
   impl_->loaded = true;
   return {};

@@ -14,13 +14,13 @@
 namespace pipescope::run {
 
 struct ProfileRequest {
-  std::string path;         ///< of the profile; empty: none is written, only the clock runs
+  std::string path;         ///< path of the profile; empty: none is written, only the clock runs
   std::string commandLine;  ///< recorded in the profile
-  /// What else the caller reads, and what the profile may replace.
+  /// Files that the caller reads too, and files that the profile may replace.
   base::OutputRules rules = {};
   /// Sentences for the reader of the profile, besides those of the program.
   std::vector<std::string> notices = {};
-  /// What the host has done so far, such as compiling. Null: the profile tells what it does from now on.
+  /// Work of the host so far, such as compiling. Null: the profile tells the host's work from now on.
   std::shared_ptr<record::HostTrace> host = {};
 };
 
@@ -54,9 +54,10 @@ class EmulatedDevice {
   double seconds(base::Ticks ticks) const;
   /// Nanoseconds since the program was loaded.
   std::int64_t wallNow() const;
-  /// What this process has done since the program was loaded, for the profile of another instance.
+  /// Returns the work of this process since the program was loaded, for the profile of another instance.
   std::vector<std::byte> packHost();
-  /// Adds what packHost() of another instance gave to the profile. Its clock was `shiftNs` behind this one.
+  /// Adds what packHost() of another instance gave to the profile. The clock of that instance was `shiftNs`
+  /// behind this one.
   base::Status addHost(std::span<const std::byte> packed, const std::string& instance, std::int64_t shiftNs);
 
   /// A counter of an executable in the profile, such as its loss, and a value of it at the end of a call.

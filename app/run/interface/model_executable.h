@@ -13,10 +13,11 @@
 namespace pipescope::run {
 
 struct CallRequest {
-  std::string name;  ///< of the recorded run, as "training epoch 1 call 3"
-  /// In the order of ExecutableInfo::inputs. Along its first axis each has the rows of all micro-batches of
-  /// the call: ordered by iteration, then accumulation step, then replica. Another element type is converted,
-  /// except real numbers where whole ones are taken. They are not read if the program computes nothing.
+  std::string name;  ///< name of the recorded run, as "training epoch 1 call 3"
+  /// Inputs in the order of ExecutableInfo::inputs. Along its first axis each has the rows of all
+  /// micro-batches of the call: ordered by iteration, then accumulation step, then replica. Another element
+  /// type is converted, except if whole numbers are taken and real ones are given. They are not read if the
+  /// program computes nothing.
   std::vector<HostTensor> inputs;
   /// The learning rate of each weight update of the call; empty: it stays as it is.
   std::vector<double> learningRates;
@@ -34,15 +35,15 @@ struct CallResult {
   std::vector<float> allLosses;
   /// The losses that the output mode returns, in the same order. Output mode sum: their sum for each replica.
   std::vector<float> returnedLosses;
-  /// What the output mode returns of each output, in the same order, joined along the first axis. A scalar
-  /// output becomes a list.
+  /// Values that the output mode returns of each output, in the same order, joined along the first axis. A
+  /// scalar output becomes a list.
   std::vector<OutputTensor> outputs;
   /// The values of CallRequest::weights, in their order: joined along a new first axis, the weight updates.
   std::vector<OutputTensor> weights;
   /// The iteration whose loss was not finite, if stopsIfDiverged is set. The call is then not recorded.
   std::optional<std::int64_t> diverged;
-  double lossScale = 1;  ///< by which the loss was multiplied in the last update of the call
-  /// The recorded run. Its times are those of the emulated clock.
+  double lossScale = 1;  ///< factor of the loss in the last update of the call
+  /// The recorded run. The times of the run are those of the emulated clock.
   model::Run run;
   double emulatedSeconds = 0;  ///< length of the call
 };
@@ -89,8 +90,8 @@ class ModelExecutable {
   std::int64_t updates() const;
   /// The settings of the optimizer, by their names in the configuration ("learning_rate", "weight_decay").
   const std::map<std::string, double>& optimizerSettings() const;
-  /// Changes settings of the optimizer from the next update on. Its state stays. Refused: an unknown setting
-  /// or value, and a change that needs other state or other work on the device.
+  /// Changes settings of the optimizer from the next update on. The state of the optimizer stays. Refused: an
+  /// unknown setting or value, and a change that needs other state or other work on the device.
   base::Status setOptimizer(const std::map<std::string, double>& changes);
   /// The same for the parameters of an entry of [[training.groups]], counted from 0.
   base::Status setOptimizer(std::size_t group, const std::map<std::string, double>& changes);

@@ -1,5 +1,5 @@
 #pragma once
-// What is compiled, and how.
+// Model and options of a compilation.
 #include <cstddef>
 #include <memory>
 #include <string>

@@ -44,7 +44,7 @@ class MetricsFile {
   std::optional<base::OutputFile> file_;
   std::optional<PrometheusFile> prometheus_;
   std::optional<EventFile> events_;
-  std::int64_t updates_ = 0;  ///< of the last training call
+  std::int64_t updates_ = 0;  ///< updates of the last training call
 };
 
 }  // namespace pipescope::app

@@ -38,7 +38,7 @@ config::Key acceleratorKey() {
 
 /// A profile is easily taken for what it was made from.
 base::Status refuseProfile(const std::string& file) {
-  // What comes through a pipe can be read only once.
+  // The content of a pipe can be read only once.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored)) return {};
   std::ifstream stream(file, std::ios::binary);

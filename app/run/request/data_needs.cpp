@@ -126,7 +126,7 @@ base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
   DataNeeds needs;
   const std::optional<std::size_t> labels = labelsInput(graph);
   needs.classes = graph.loss ? classesOf(graph) : 0;
-  // A loss with logarithms is a cross entropy. Its real-valued labels are probabilities.
+  // A loss with logarithms is a cross entropy. The real-valued labels of that loss are probabilities.
   const bool probabilities = graph.loss && (has(graph, "Log") || has(graph, "BinaryCrossEntropyLoss") ||
                                             has(graph, "BinaryCrossEntropyWithLogitsLoss"));
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -157,7 +157,7 @@ base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
 
 base::Result<DataNeeds> labelNeeds(const config::Configuration& c) {
   const base::Result<Graph> graph = buildGraph(c, true);
-  // A model that cannot be trained can still infer. Its labels are then one class for each sample.
+  // A model that cannot be trained can still infer. The labels are then one class for each sample.
   DataNeeds none;
   none.labels = data::FieldRequest{"labels", {ElementType::int32, {}}, kClasses, -1, 1, true};
   if (!graph.ok() || !graph->loss) return none;

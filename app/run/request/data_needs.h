@@ -35,8 +35,8 @@ base::Result<DataNeeds> dataNeeds(const graph::Graph& graph, std::int64_t microB
 /// each sample.
 base::Result<DataNeeds> labelNeeds(const config::Configuration& configuration);
 
-/// How scores are compared with labels: labels × classes, where the scores of neighbouring classes are
-/// `inner` elements apart.
+/// Shape of the comparison of scores with labels: labels × classes, where the scores of neighbouring classes
+/// are `inner` elements apart.
 struct ScoreShape {
   std::int64_t classes = 0;  ///< below 2: no accuracy is computed
   std::int64_t inner = 1;

@@ -16,7 +16,8 @@ namespace {
 using config::Configuration;
 using config::Settings;
 
-/// What given costs leave to choose: the system, the order of the work, and how much of it there is.
+/// True for a key that given costs leave to choose: the system, the order of the work, and how much of it
+/// there is.
 bool fixedConfigurationReads(std::string_view path) {
   static constexpr std::string_view kRead[] = {"model.name",
                                                "execution.strategy",

@@ -11,8 +11,8 @@ namespace pipescope::app {
 
 bool usesFloat8(const config::Configuration& configuration);
 
-/// How the devices of the configuration's system multiply float8. Refuses other devices with a sentence that
-/// names some that do.
+/// Returns the support of the configuration's devices for float8 products. Refuses other devices with a
+/// sentence that names some that do.
 base::Result<devices::Float8Support> float8SupportOf(const config::Configuration& configuration);
 
 /// Nothing if the precision is not float8. Refuses keys that would have no effect.

@@ -10,10 +10,10 @@
 
 namespace pipescope::app {
 
-/// What the launcher told this process.
+/// Facts that the launcher told this process.
 struct Launch {
   int instances = 1, instance = 0;
-  std::int64_t replicas = 1;  ///< of all instances together
+  std::int64_t replicas = 1;  ///< number of all instances together
   int onHost = 1;             ///< instances on this host
 };
 

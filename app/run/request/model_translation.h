@@ -17,8 +17,9 @@ base::Result<compile::ModelRequest> modelRequest(const config::Configuration& co
 /// The system that the configuration chooses, with the settings that only some kinds of device have.
 devices::SystemOptions systemOptions(const config::Configuration& configuration);
 
-/// How many replicas train or infer. Training has training.replication_factor; if that is not given, replicas
-/// fill system.devices. Inference has a factor of its own, and fills devices only where nothing is trained.
+/// Returns the number of replicas that train or infer. Training has training.replication_factor; if that is
+/// not given, replicas fill system.devices. Inference has a factor of its own, and fills devices only if
+/// nothing is trained.
 compile::ReplicaRequest replicaRequest(const config::Configuration& configuration, bool training);
 
 /// One factor for each micro-batch of training (training.micro_batch_costs); empty: all are 1.

@@ -129,7 +129,7 @@ std::string toText(const ScheduleTable& table) {
 }
 
 std::string toJson(const ScheduleTable& table) {
-  // Like all derived figures in JSON, these have 12 significant digits.
+  // These figures have 12 significant digits, like all derived figures in JSON.
   const auto rounded = [](double value) {
     return base::numberOf(fmt::format("{:.12g}", value)).value_or(value);
   };

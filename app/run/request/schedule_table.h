@@ -20,12 +20,12 @@ struct ScheduleTable {
   std::string schedule;
   std::string sync;  ///< barrier: after each cycle, all devices wait for all copies; dependency: a task waits
                      ///< only for its inputs
-  double makespan = 0;  ///< from the first task's start to the end of the flush, including its last exchange
-  std::vector<double> utilisation;  ///< by device: busy ÷ makespan
-  /// By device: the largest number of micro-batches that are under way at once, from the start of the forward
+  double makespan = 0;  ///< time from the first task's start to the flush's end, with its last exchange
+  std::vector<double> utilisation;  ///< busy ÷ makespan of each device
+  /// Largest number of micro-batches that are under way at once on each device, from the start of the forward
   /// pass to the end of the last pass, counting all chunks.
   std::vector<int> peakLive;
-  std::vector<std::int64_t> stashEntries;  ///< by stage
+  std::vector<std::int64_t> stashEntries;  ///< entries of each stage
   int cycles = 0;                          ///< pipeline cycles; 0: the schedule has none
   std::vector<ScheduleSlot> slots;         ///< sorted by device, then by start
 };

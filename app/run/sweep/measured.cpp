@@ -16,7 +16,7 @@ using base::badInput;
 using sections::CsvTable;
 using sections::readCsv;
 
-/// What a column holds: a setting, a measurement or the name.
+/// Content of a column: a setting, a measurement or the name.
 struct MeasuredColumn {
   std::optional<std::size_t> key, measure;
 };

@@ -9,22 +9,22 @@
 
 namespace pipescope::app {
 
-/// What can be measured, in the order of measuredColumns().
+/// Figures that can be measured, in the order of measuredColumns().
 enum class Measure { stepTimeUs, samplesPerSecond, memoryBytes };
 inline constexpr std::size_t kMeasures = 3;
 /// "measured_step_time_us", "measured_samples_per_second", "measured_memory_bytes".
 const std::array<const char*, kMeasures>& measuredColumns();
 
 struct MeasuredRow {
-  std::size_t line = 0;             ///< in the file
-  std::string name = {};            ///< from the column "name", if there is one
-  std::vector<std::string> values;  ///< of the keys; empty: as in the configuration
+  std::size_t line = 0;             ///< line in the file
+  std::string name = {};            ///< value of the column "name", if there is one
+  std::vector<std::string> values;  ///< values of the keys; empty: as in the configuration
   std::array<std::optional<double>, kMeasures> measured;
 };
 
 struct MeasuredTable {
   std::vector<std::string> keys;  ///< paths, in the order of the columns
-  std::vector<MeasuredRow> rows;  ///< at least one
+  std::vector<MeasuredRow> rows;  ///< at least one row
 };
 
 /// Reads a CSV file. Columns that are named by keys (or their flags) are settings, those of measuredColumns()

@@ -36,7 +36,7 @@ bool anyHas(const Rows& rows, const SweepFigure& figure) {
   return std::ranges::any_of(rows, [&](const SweepRow* row) { return figureOf(*row, figure).has_value(); });
 }
 
-/// Samples per second; step time where nothing has samples.
+/// Samples per second; step time if nothing has samples.
 const SweepFigure& speedOf(const Rows& rows) {
   const SweepFigure& rate = figureNamed("samples_per_second");
   return anyHas(rows, rate) ? rate : figureNamed("step_time_us");

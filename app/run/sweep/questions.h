@@ -14,8 +14,8 @@ struct SweepAnswer {
 };
 
 /// The Pareto front: rows than which no other row is at least as good in all of these figures and better in
-/// one. `figures` is "time,memory": time (samples/s, or step time where there are no samples), memory,
-/// devices, price, bubble, imbalance, or a column of the table. Errors: an unknown or repeated name.
+/// one. `figures` is "time,memory": time (samples/s, or step time if there are no samples), memory, devices,
+/// price, bubble, imbalance, or a column of the table. Errors: an unknown or repeated name.
 base::Result<SweepAnswer> paretoFront(const SweepTable& table, const std::string& figures);
 
 /// Refuses figures of paretoFront() that combinations which were only compiled do not have, such as times.
@@ -23,8 +23,8 @@ base::Status checkParetoOfCompiled(const std::string& figures);
 
 /// The fastest of the rows with the largest value of a varied number.
 base::Result<SweepAnswer> largestThatFits(const SweepTable& table, const std::string& key);
-/// The same with the smallest value. Of system.name: the system with the fewest devices that hold a stage,
-/// then the cheapest.
+/// Finds the same with the smallest value. The answer for system.name is the system with the fewest devices
+/// that hold a stage, then the cheapest.
 base::Result<SweepAnswer> smallestThatFits(const SweepTable& table, const std::string& key);
 
 /// The knee of the samples per second over a varied number: of the fastest row for each value, the one that

@@ -79,7 +79,7 @@ base::Status makeFolder(const std::string& folder) {
                                     failed ? failed.message() : "a file has this name"));
 }
 
-/// What a child answers: the figures of a combination, or why it has none.
+/// Returns the answer of a child: the figures of a combination, or why it has none.
 std::string answerOf(const config::Configuration& configuration, const SweepRequest& request,
                      const SweepRow& asked, plan::SharedStages& known) {
   SweepRow row;
@@ -169,7 +169,7 @@ base::Result<SweepResult> sweep(const config::Configuration& configuration, cons
     PIPESCOPE_TRY(base::checkOutput(request.output, kindOf(format), request.rules));
   }
   if (!request.profiles.empty()) PIPESCOPE_TRY(makeFolder(request.profiles));
-  // From here on nobody else writes the table, so its rows cannot be lost between reading and writing.
+  // The lock keeps others from writing the table, so its rows cannot be lost between reading and writing.
   store::WriterLock lock;
   if (!request.output.empty()) {
     PIPESCOPE_ASSIGN(const fs::path target, base::followLinks(request.output));

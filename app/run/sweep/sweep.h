@@ -9,7 +9,7 @@
 namespace pipescope::app {
 
 struct SweepRequest {
-  std::string name = {};  ///< of the configuration, for the table
+  std::string name = {};  ///< name of the configuration, for the table
   std::vector<VariedKey> keys;
   VariantOptions variant;
   int processes = 1;

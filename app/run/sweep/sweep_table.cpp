@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kHash = sections::kSweepHash;
 constexpr const char* kProfile = sections::kSweepProfile;
-constexpr const char* kTrouble = "trouble";  // between processes only: no table has it
+constexpr const char* kTrouble = "trouble";  // exchanged between processes only: no table has it
 
 template <class T>
 Cell figureCell(const std::optional<T>& value) {

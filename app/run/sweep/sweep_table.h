@@ -13,24 +13,24 @@
 namespace pipescope::app {
 
 struct SweepRow {
-  std::vector<std::string> values;  ///< of the varied keys, in their order
+  std::vector<std::string> values;  ///< values of the varied keys, in their order
   VariantFigures figures;
-  std::string error = {};  ///< why the combination cannot run; empty: it can
-  /// Why the machine or this program gave no answer about the combination. It is then not done, no table
-  /// holds it, and the next sweep tries it again.
+  std::string error = {};  ///< reason why the combination cannot run; empty: it can
+  /// Reason why the machine or this program gave no answer about the combination. It is then not done, no
+  /// table holds it, and the next sweep tries it again.
   std::string trouble = {};
   std::string profile =
       {};                 ///< file of its profile, as seen from the table's folder; empty: none was written
-  std::string hash = {};  ///< of the whole configuration and the program's version
-  bool done = false;      ///< false: not yet emulated
+  std::string hash = {};  ///< hash of the whole configuration and the program's version
+  bool done = false;      ///< false if not yet emulated
 
   bool fits() const { return done && error.empty() && figures.fits.value_or(true); }
 };
 
 struct SweepTable {
-  std::string name;  ///< of the configuration
+  std::string name;  ///< name of the configuration
   std::vector<VariedKey> keys;
-  std::vector<SweepRow> rows;  ///< by index of the combination
+  std::vector<SweepRow> rows;  ///< rows by index of the combination
 };
 
 /// One figure of a row: its key in tables, and how text shows it.
@@ -56,7 +56,7 @@ std::string rowToJson(const SweepRow& row);
 bool rowFromJson(const std::string& text, SweepRow& row);
 
 enum class TableFormat { csv, json };
-/// By the ending of the file's name: .csv or .json.
+/// Chooses the format by the ending of the file's name: .csv or .json.
 base::Result<TableFormat> formatOfTable(const std::string& file);
 base::FileKind kindOf(TableFormat format);
 base::Status writeTable(const SweepTable& table, const std::string& file, const base::OutputRules& rules);

@@ -186,7 +186,7 @@ base::Result<Validation> validate(const config::Configuration& configuration, co
     indices.push_back(static_cast<std::int64_t>(validation.rows.size()));
     validation.rows.push_back({row, {}});
   }
-  plan::SharedStages known;  // of each child
+  plan::SharedStages known;  // each child has its own
   const auto answer = [&](std::int64_t index) {
     SweepRow row;
     base::SerialExecutor executor;

@@ -15,7 +15,7 @@ struct Agreement {
   /// Spearman's: correlation of the ranks, with means for equal values. None below two different values.
   std::optional<double> rankCorrelation;
   std::int64_t ordered = 0;  ///< pairs of variants with different measurements
-  std::int64_t inOrder = 0;  ///< of these, how many the emulation puts in the same order
+  std::int64_t inOrder = 0;  ///< pairs of these that the emulation puts in the same order
 };
 /// Both vectors have one value for each pair, all above 0. p90 is the smallest error that at least 90 % do
 /// not exceed.
@@ -24,8 +24,8 @@ Agreement agreementOf(const std::vector<double>& emulated, const std::vector<dou
 struct ValidatedRow {
   MeasuredRow measured;
   std::array<std::optional<double>, kMeasures> emulated;
-  std::string error = {};  ///< why the variant cannot run
-  std::string note = {};   ///< where it does not fit
+  std::string error = {};  ///< reason why the variant cannot run
+  std::string note = {};   ///< place in which it does not fit
 };
 
 struct Validation {

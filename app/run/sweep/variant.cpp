@@ -84,7 +84,7 @@ base::Status addTimes(const record::MemoryProfile& profile, const analysis::Cata
   return {};
 }
 
-/// What a profile of a run records about itself, as far as a sweep knows it.
+/// Records what a profile of a run records about itself, as far as a sweep knows it.
 void recordCircumstances(record::Recorder& recorder, const Configuration& configuration,
                          const VariantOptions& options) {
   recorder.add(model::Property{"tool_version", base::version()});

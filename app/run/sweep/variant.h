@@ -11,23 +11,23 @@
 
 namespace pipescope::app {
 
-/// The figures of one configuration: of training, or of inference where nothing is trained. They are those
-/// that `pipescope report` shows of the second call. A figure that does not exist has no value: without
-/// emulation there are no times, and a system with given costs has no memory.
+/// The figures of one configuration: of training, or of inference if nothing is trained. They are those that
+/// `pipescope report` shows of the second call. A figure that does not exist has no value: without emulation
+/// there are no times, and a system with given costs has no memory.
 struct VariantFigures {
-  std::optional<bool> fits;                ///< whether every executable fits in memory
-  std::optional<double> samplesPerSecond;  ///< of the emulated system, all replicas
+  std::optional<bool> fits;                ///< true if every executable fits in memory
+  std::optional<double> samplesPerSecond;  ///< rate of the emulated system, all replicas
   std::optional<double> stepTimeUs;        ///< mean length of an iteration; a cost unit counts as a second
   std::optional<double> imbalance;         ///< largest ÷ mean over devices
   std::optional<double> bubbleFraction;
-  std::optional<std::int64_t> memoryBytes;  ///< used on the fullest device, over all executables
+  std::optional<std::int64_t> memoryBytes;  ///< bytes on the fullest device, over all executables
   std::optional<double>
       memoryUse;  ///< largest address span of a unit (tile, card) ÷ its capacity; above 1: too much
-  std::optional<std::int64_t> devices;        ///< that hold a stage, of all replicas
+  std::optional<std::int64_t> devices;        ///< devices that hold a stage, of all replicas
   std::optional<std::int64_t> systemDevices;  ///< chips of the whole system
   /// Samples ÷ price of the whole system (system.price_per_hour). None if no price is given.
   std::optional<double> samplesPerCurrencyUnit;
-  /// Where the model does not fit, in one sentence; empty: it fits.
+  /// Sentence that says where the model does not fit; empty: it fits.
   std::string note = {};
 };
 

@@ -25,7 +25,7 @@ base::Result<std::string> keyNamed(const config::KeyTable& keys, std::string_vie
   std::ranges::replace(flag, '_', '-');
   std::vector<const config::Key*> meant = config::keysMeant(keys, word);
   if (meant.size() != 1) {
-    // A flag belongs to one key, also where several keys end with the same word.
+    // A flag belongs to one key, even if several keys end with the same word.
     if (const auto flagged = config::keysMeant(keys, "--" + flag); flagged.size() == 1) meant = flagged;
   }
   if (meant.size() == 1 && meant.front()->path.find("[]") == std::string::npos) return meant.front()->path;

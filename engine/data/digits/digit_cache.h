@@ -13,8 +13,8 @@ base::Result<std::filesystem::path> ensureDigits(const std::filesystem::path& ca
                                                  base::Progress& progress, base::Executor& executor,
                                                  const DigitSetOptions& options = {});
 
-/// $XDG_CACHE_HOME/pipescope, or ~/.cache/pipescope where that is unset or not absolute (XDG Base Directory
-/// Specification). Fails where HOME is unset as well.
+/// $XDG_CACHE_HOME/pipescope, or ~/.cache/pipescope if that is unset or not absolute (XDG Base Directory
+/// Specification). Fails if HOME is unset as well.
 base::Result<std::filesystem::path> defaultCacheDirectory();
 
 }  // namespace pipescope::data

@@ -1,5 +1,5 @@
 #pragma once
-// How people write digits: skeletons of strokes, several per digit.
+// Glyphs of digits as people write them: skeletons of strokes, several per digit.
 #include <span>
 
 namespace pipescope::data {

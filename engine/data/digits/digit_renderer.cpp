@@ -23,13 +23,13 @@ constexpr float centre = static_cast<float>(digitSide) * half;
 /// The handwriting of one digit. Lengths are in pixels unless noted.
 struct Style {
   float width = 0, height = 0;
-  float cosine = 1, sine = 0;  ///< of the angle at which the digit is turned
+  float cosine = 1, sine = 0;  ///< cosine and sine of the angle at which the digit is turned
   float shear = 0;             ///< slant of the digit: x per y
   float shiftX = 0, shiftY = 0;
-  float radius = 0;                    ///< of the pen
+  float radius = 0;                    ///< radius of the pen
   float pressureX = 0, pressureY = 0;  ///< relative change of the radius across the box
   float softness = 0;                  ///< width of the edge from ink to paper
-  float ink = 0;                       ///< from 0 to 1
+  float ink = 0;                       ///< darkness from 0 to 1
   float grain = 0;                     ///< relative strength of the noise in the ink
   std::array<Point, (warpCells + 1) * (warpCells + 1)> warp{};  ///< offsets in units of the box
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Which files of a folder are the four of MNIST.
+// Finds the four files of MNIST in a folder.
 #include <filesystem>
 #include <string>
 

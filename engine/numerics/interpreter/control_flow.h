@@ -13,7 +13,7 @@ namespace pipescope::numerics {
 
 using ValuePointer = std::shared_ptr<const graph::TensorValue>;
 
-/// What control flow needs from whoever runs graphs.
+/// Interface that control flow needs from whoever runs graphs.
 class GraphRunner {
  public:
   virtual ~GraphRunner() = default;
@@ -35,7 +35,7 @@ struct ControlFlowCall {
   const onnx::OnnxNode& node;
   onnx::Values inputs;
   const onnx::ValuesById& outer;  ///< values of the graph that holds the node
-  const std::string& path;        ///< of the graph that holds the node
+  const std::string& path;        ///< path of the graph that holds the node
 
   /// "Loop name", for error sentences.
   std::string title() const;

@@ -12,14 +12,14 @@
 
 namespace pipescope::numerics {
 
-/// Which nodes of a graph wait for which others. It depends on the graph alone, so that one order serves all
-/// runs of that graph.
+/// Order in which the nodes of a graph wait for others. It depends on the graph alone, so that one order
+/// serves all runs of that graph.
 struct NodeOrder {
   explicit NodeOrder(const onnx::OnnxGraph& graph);
 
-  std::vector<std::size_t> missing;               ///< by node: how many nodes it waits for
-  std::vector<std::vector<std::size_t>> readers;  ///< by node: the nodes that wait for it
-  /// how often a value is read; an output of the graph counts as a read
+  std::vector<std::size_t> missing;               ///< number of nodes that each node waits for
+  std::vector<std::vector<std::size_t>> readers;  ///< nodes that wait for each node
+  /// Number of reads of a value; an output of the graph counts as a read.
   base::IdVector<onnx::ValueId, std::size_t> uses;
   std::vector<std::size_t> ready;  ///< nodes that wait for no other
 };

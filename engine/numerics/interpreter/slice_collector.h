@@ -16,7 +16,7 @@ class SliceCollector {
   base::Status add(const ControlFlowCall& call, ValuePointer slice);
 
   struct Join {
-    std::int64_t axis = 0;  ///< of the joined tensor; negative values count from the end
+    std::int64_t axis = 0;  ///< axis of the joined tensor; negative values count from the end
     bool reverse = false;   ///< the last slice comes first
   };
   /// `declared` is what the graph says about one slice; it gives the type if there is no slice. Errors: the

@@ -1,5 +1,5 @@
 #pragma once
-// Where what the host did lies beside what the devices did.
+// Alignment of the host's work with the devices' work.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -11,9 +11,9 @@
 namespace pipescope::analysis {
 
 /// A call from the host has a span in the wall clock and one in the time of the devices. A moment within the
-/// call lies at the same share of both, and so does one between two calls. What happened before the first
-/// call, after the last one, or between calls that follow each other without a pause on the devices has no
-/// time there.
+/// call lies at the same share of both, and so does one between two calls. Nothing before the first call,
+/// after the last one, or between calls that follow each other without a pause on the devices has a time
+/// there.
 class HostAlignment {
  public:
   /// `zero` is HostTimeline::zero; times of the wall clock are those of HostTimeline. Calls that did not

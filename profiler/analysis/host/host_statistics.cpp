@@ -98,7 +98,7 @@ std::vector<HostTreeNode> hostCallTree(const HostTimeline& timeline, std::option
     const HostLane& lane = timeline.lanes[l];
     std::vector<GrowingNode> nodes(1);
     nodes[0].node.lane = static_cast<std::int32_t>(l);
-    std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> places;  // by parent node and name
+    std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> places;  // keyed by parent node and name
     std::vector<std::int32_t> nodeOf(lane.spans.size(), 0);
     for (std::size_t i = 0; i < lane.spans.size(); ++i) {
       const HostItem& item = lane.spans[i];

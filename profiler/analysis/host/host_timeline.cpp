@@ -100,7 +100,7 @@ class HostReader {
     });
   }
 
-  /// From here on no id of the file is looked up.
+  /// Takes the tables over. No id of the file is looked up from here on.
   void takeTables() {
     const auto take = [](auto& from, auto& to) {
       to.assign(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));

@@ -1,5 +1,5 @@
 #pragma once
-// What the host did: nested spans of its threads, events, and values, over its wall clock.
+// Work of the host: nested spans of its threads, events, and values, over its wall clock.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ struct HostItem {
   std::int32_t name = 0;     ///< place in HostTimeline::names
   std::int32_t parent = -1;  ///< place in HostLane::spans of the shortest span around it; −1: none
   std::int32_t row = 0;      ///< spans of a row do not overlap; a parent is in a row above
-  Ticks self = {};           ///< its length without the spans directly in it
+  Ticks self = {};           ///< length without the spans directly in it
   Ticks length() const { return end - start; }
 };
 
@@ -36,8 +36,8 @@ struct HostMark {
 /// A thread, and what it did.
 struct HostLane {
   std::string process, name;
-  std::vector<HostItem> spans;                  ///< by start; a parent comes before what is in it
-  std::vector<HostMark> events;                 ///< by time
+  std::vector<HostItem> spans;                  ///< sorted by start; a parent comes before what is in it
+  std::vector<HostMark> events;                 ///< sorted by time
   std::vector<std::vector<std::int32_t>> rows;  ///< places in `spans` by row, by start
   Ticks busy;                                   ///< time within any span
   /// "main", or "main of instance 1 on node7".
@@ -54,7 +54,7 @@ struct HostPoint {
 };
 struct HostCurve {
   std::string chart, name, unit;
-  std::vector<HostPoint> points;  ///< by time
+  std::vector<HostPoint> points;  ///< sorted by time
   double smallest = 0, largest = 0, mean = 0;
 };
 
@@ -68,7 +68,7 @@ struct HostTimeline {
   std::vector<HostLabel> names;
   std::vector<HostLane> lanes;  ///< threads with spans or events
   std::vector<HostCurve> curves;
-  std::vector<HostCall> calls;  ///< by start; only calls that computed something
+  std::vector<HostCall> calls;  ///< sorted by start; only calls that computed something
   Ticks end;                    ///< the last recorded moment
   /// The clock of the program at time 0, in ns: negative if the program was loaded later.
   std::int64_t zero = 0;

@@ -39,27 +39,27 @@ struct TriedValue {
 struct TriedChange {
   InsightChange change;
   double gain = 0;  ///< rate with the change ÷ recorded rate − 1
-  int tried = 0;    ///< how many changes were replayed
+  int tried = 0;    ///< number of changes that were replayed
 };
 
-/// What the rules look at, for one executable: plain values, so that a rule depends on nothing else.
+/// Input of the rules for one executable: plain values, so that a rule depends on nothing else.
 struct InsightInput {
   model::Executable executable;
   model::Target target;
-  std::map<std::string, std::string> options;  ///< by key, without quotes; empty for imported traces
+  std::map<std::string, std::string> options;  ///< values by key, without quotes; empty for imported traces
   Execution execution;
   StagesReport stages;
   Memory memory;
   std::vector<LinkUse> links;
-  std::vector<int> replicaOfDevice;  ///< by index of the device; −1: the executable does not use it
+  std::vector<int> replicaOfDevice;  ///< replica of each device index; −1: the executable does not use it
   /// Time that the products would take at the devices' peak ÷ time in which devices compute. None: not known.
   std::optional<double> peakUse;
-  std::map<std::string, std::int64_t> bytesByType;  ///< of the devices' variables, by type of element
+  std::map<std::string, std::int64_t> bytesByType;  ///< bytes of the devices' variables, by type of element
   std::string halfType = "float16";                 ///< the 16-bit type that the devices multiply
   std::optional<SeriesEnds> loss, lossScale;
-  Ticks callStart, callEnd;  ///< of the last call
-  /// What the compiler tried for a model that does not fit: by key, the value that saves most memory, and the
-  /// effect in words ("saves 1 MiB of the 2 MiB that are missing"). Empty: nothing was tried or nothing
+  Ticks callStart, callEnd;  ///< times of the last call
+  /// Trials of the compiler for a model that does not fit: for each key the value that saves most memory, and
+  /// the effect in words ("saves 1 MiB of the 2 MiB that are missing"). Empty: nothing was tried or nothing
   /// helps.
   std::map<std::string, TriedValue> triedForMemory;
   /// Moves of blocks that lead to a better split, found by replaying the call. Empty: none, or not searched.
@@ -80,23 +80,22 @@ struct Insight {
   std::string rule;  ///< name of the rule
   std::string what;  ///< a sentence
   double figure = 0;
-  double share = 0;     ///< of the step time: no change gains more than what this part takes; 0: no time
+  double share = 0;  ///< share of the step time: no change gains more than what this part takes; 0: no time
   bool severe = false;  ///< the run cannot be done like this, or its result is worthless
-  // Where it is seen: a section of the report, which is also a page of the window.
+  // Place where it is seen: a section of the report, which is also a page of the window.
   std::string page;
   int stage = -1, device = -1;  ///< −1: none in particular
-  std::string lane = {};        ///< of the device; empty: none in particular
+  std::string lane = {};        ///< lane of the device; empty: none in particular
   std::string advice;           ///< a sentence: what to do
   std::vector<InsightChanges> alternatives = {};
-  std::string noAlternative =
-      {};  ///< where there are none: what to look at instead; empty: nothing in particular
-  /// It is left out where another finding leads to the same changes.
+  std::string noAlternative = {};  ///< place to look at if there are none; empty: nothing in particular
+  /// It is left out if another finding leads to the same changes.
   bool yields = false;
 };
 
 struct InsightRule {
   std::string name;
-  std::string figure;    ///< what the figure is, with its denominator
+  std::string figure;    ///< meaning of the figure, with its denominator
   double threshold = 0;  ///< the figure from which on the rule reports something
   bool below = false;    ///< it reports figures below the threshold instead of above it
   std::vector<Insight> (*find)(const InsightInput& input, const InsightRule& rule) = nullptr;
@@ -107,7 +106,7 @@ struct InsightRule {
 class InsightRegistry {
  public:
   void add(InsightRule rule) { rules_.push_back(std::move(rule)); }
-  const std::vector<InsightRule>& all() const { return rules_; }  ///< by name
+  const std::vector<InsightRule>& all() const { return rules_; }  ///< rules by name
   const InsightRule* find(std::string_view name) const;
   void sort();
 
@@ -118,11 +117,11 @@ class InsightRegistry {
 void registerInsights(InsightRegistry& registry);
 const InsightRegistry& insightRegistry();
 
-/// What changes would gain.
+/// Gain that changes would bring.
 struct PredictedGain {
   std::optional<double> gain;  ///< rate with the changes ÷ present rate − 1
-  std::string reason;          ///< why it is not known, or what it assumes
-  bool possible = true;        ///< false: such a run is refused, for example by the schedule
+  std::string reason;          ///< reason why it is not known, or what it assumes
+  bool possible = true;        ///< false if such a run is refused, for example by the schedule
 };
 /// Predicts the gain of changes: by a replay, or by compiling anew.
 using PredictGain = std::function<PredictedGain(const InsightChanges&)>;

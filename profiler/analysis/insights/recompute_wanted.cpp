@@ -8,8 +8,8 @@
 namespace pipescope::analysis {
 namespace {
 
-/// What the compiler tried, or else the recompute of pipelines: the stages but the last one then keep only
-/// their inputs. A model of one stage has no such stage. False: nothing was found to help.
+/// Adds what the compiler tried, or else the recompute of pipelines: the stages but the last one then keep
+/// only their inputs. A model of one stage has no such stage. Returns false if nothing was found to help.
 bool addWays(const InsightInput& input, Insight& found) {
   if (input.triedForMemory.empty()) {
     if (input.stages.stages.size() > 1) found.alternatives = {{{"execution.recompute", "pipeline"}}};

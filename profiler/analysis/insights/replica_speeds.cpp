@@ -10,8 +10,8 @@ namespace {
 
 std::vector<Insight> findReplicaSpeeds(const InsightInput& input, const InsightRule& rule) {
   std::map<int, std::pair<const DeviceExecution*, const DeviceExecution*>>
-      ends;                      // by place: fastest, slowest
-  std::map<int, int> devicesOf;  // by replica
+      ends;                      // fastest and slowest device of each place
+  std::map<int, int> devicesOf;  // number of devices of each replica
   for (const DeviceExecution& device : input.execution.devices) {
     const auto index = static_cast<std::size_t>(device.index);
     if (index >= input.replicaOfDevice.size() || input.replicaOfDevice[index] < 0 || !device.placed) continue;

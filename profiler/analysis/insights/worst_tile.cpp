@@ -9,7 +9,7 @@ namespace pipescope::analysis {
 namespace {
 
 std::vector<Insight> findWorstTile(const InsightInput& input, const InsightRule& rule) {
-  constexpr double kLeastFill = 0.5;  // in a memory that is emptier, uneven tiles do no harm
+  constexpr double kLeastFill = 0.5;  // uneven tiles do no harm in a memory that is emptier
   Insight found;
   const DeviceMemory* worst = nullptr;
   for (const DeviceMemory& memory : input.memory.devices) {

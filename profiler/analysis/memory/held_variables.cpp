@@ -61,7 +61,7 @@ class HeldCollector {
         });
   }
 
-  /// Without unit maps, only what all units hold together is known.
+  /// Takes what all units hold together, which alone is known without unit maps.
   void takeWholeSpace() {
     for (const auto& [id, row] : rows_)
       held_[id] = {.bytes = row.bytes.count, .most = row.maxUnitBytes.count};

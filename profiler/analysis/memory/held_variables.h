@@ -1,7 +1,7 @@
 #pragma once
-// What the variables of some units (tiles) are, how large on these units, and when they are live. The figures
-// come from the unit maps of variables, which a profile has when it was recorded with `--record steps` or
-// `tiles`.
+// Variables of some units (tiles), with their sizes on these units and the steps in which they are live. The
+// figures come from the unit maps of variables, which a profile has when it was recorded with `--record
+// steps` or `tiles`.
 #include <string>
 #include <vector>
 
@@ -16,17 +16,17 @@ struct HeldVariable {
   std::int32_t stage = -1;
   bool alwaysLive = false;
   Bytes bytes;             ///< sum over the given units
-  Bytes most;              ///< on the unit among them that holds most of it
-  std::int64_t units = 0;  ///< how many of them hold a part of it
+  Bytes most;              ///< bytes on the unit among them that holds most of it
+  std::int64_t units = 0;  ///< number of them that hold a part of it
   /// The program steps in which it is live, from the first to the end of the last; −1 for what is always
   /// live.
   std::int32_t firstStep = -1, endStep = -1;
 };
 
 struct HeldVariables {
-  bool known = false;                   ///< false: the profile has no unit maps
+  bool known = false;                   ///< false if the profile has no unit maps
   std::vector<HeldVariable> variables;  ///< largest first
-  std::int64_t all = 0;                 ///< how many there are; the smallest may be left out
+  std::int64_t all = 0;                 ///< number of variables; the smallest may be left out
 };
 
 /// The variables of a memory space that lie, at least in part, on the given units, or on any unit if none is

@@ -56,7 +56,7 @@ UnitUse unitUseOf(const UnitRows& rows, std::int64_t units) {
   return any ? use : UnitUse();
 }
 
-/// Where most memory is not always live: the number of the step among those of its memory space, and the
+/// Step with most memory that is not always live: its number among the steps of its memory space, and the
 /// bytes.
 struct LivePeak {
   std::int64_t steps = 0, step = -1;
@@ -179,7 +179,7 @@ DeviceMemory deviceMemory(const Catalog& catalog, const model::MemorySpace& spac
 Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,
                       model::ExecutableId executable) {
   Memory result;
-  std::set<model::DeviceId> own;  // of the first replica
+  std::set<model::DeviceId> own;  // devices of the first replica
   for (const model::Stage* stage : catalog.stagesOf(executable)) own.insert(stage->device);
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
   std::map<model::MemorySpaceId, UnitRows> rowsOf;

@@ -148,8 +148,8 @@ class PoolPlacer {
   }
 
   const std::vector<SharedItem>& items_;
-  std::vector<std::size_t> order_;  ///< by first step
-  Spans spans_[4];                  ///< by MemoryPlace
+  std::vector<std::size_t> order_;  ///< sorted by first step
+  Spans spans_[4];                  ///< spans of each MemoryPlace
   SharedPlaces places_;
 };
 

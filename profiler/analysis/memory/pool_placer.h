@@ -22,7 +22,7 @@ struct AddressSpan {
 };
 
 struct SharedPlaces {
-  std::vector<std::vector<AddressSpan>> pieces;  ///< of each item, ascending
+  std::vector<std::vector<AddressSpan>> pieces;  ///< pieces of each item, ascending
   std::int64_t misplaced = 0;                    ///< bytes that do not lie where their place demands
 };
 
@@ -31,8 +31,8 @@ model::UnitDemand demandOf(const std::vector<SharedItem>& items);
 
 /// Places each item at addresses that are free during its whole life. The pools must hold the demand of the
 /// items; everything then finds room, because an item may lie in several pieces. First come items that need a
-/// certain place, then the others: below interleaved memory where that succeeds, else where interleaved
-/// memory is free during their life, else in the order of their lives wherever there is room.
+/// certain place, then the others: below interleaved memory if that succeeds, else at places where
+/// interleaved memory is free during their life, else in the order of their lives wherever there is room.
 SharedPlaces placeShared(const std::vector<SharedItem>& items, const std::vector<model::UnitPool>& pools);
 
 }  // namespace pipescope::analysis

@@ -1,5 +1,5 @@
 #pragma once
-// What single units (tiles) of a memory space hold.
+// Content of single units (tiles) of a memory space.
 #include <map>
 #include <string>
 #include <vector>
@@ -29,10 +29,10 @@ Result<std::vector<TileUse>> tileUse(const model::ProfileSource& source, model::
 /// The step of a program, and the step's first placement in the executable's last run.
 struct ProgramPlace {
   bool found = false, ran = false;
-  std::string kind;  ///< of the program
+  std::string kind;  ///< kind of the program
   model::Step step;
   model::SegmentId segment;
-  Ticks time;  ///< of the step in that placement, in ticks of device 0
+  Ticks time;  ///< time of the step in that placement, in ticks of device 0
   model::PlacementId placement;
 };
 Result<ProgramPlace> programPlace(const model::ProfileSource& source, const Catalog& catalog,

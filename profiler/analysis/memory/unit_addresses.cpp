@@ -31,7 +31,7 @@ void append(std::vector<AddressRange>& ranges, AddressRange range) {
   }
 }
 
-/// From recorded addresses: what is not always live is one category, which shares its addresses.
+/// Finds ranges from recorded addresses: what is not always live is one category, which shares its addresses.
 std::vector<AddressRange> rangesOfVariables(const UnitLayout& layout) {
   std::vector<AddressRange> ranges;
   std::int64_t at = 0;

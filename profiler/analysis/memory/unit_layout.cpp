@@ -108,7 +108,7 @@ class UnitLayouter {
     return placed;
   }
 
-  /// Of a variable with several lives, the recorded address holds for all of them.
+  /// Takes the recorded addresses. The address of a variable with several lives holds for all of them.
   void takeRecorded() {
     const model::MemorySpace* space = catalog_.memorySpaces.find(space_);
     std::vector<SharedItem> items;
@@ -206,7 +206,7 @@ class UnitLayouter {
   model::MemorySpaceId space_;
   std::int64_t unit_;
   std::vector<LayoutVariable> variables_;
-  std::unordered_map<std::int64_t, std::size_t> places_;  ///< in variables_, by id
+  std::unordered_map<std::int64_t, std::size_t> places_;  ///< index in variables_ of each id
   std::int64_t taken_ = 0;                                ///< bytes of all lives
   UnitLayout layout_;
 };

@@ -1,11 +1,11 @@
 #pragma once
 // The address of each variable on one unit (tile). The rows say how many bytes of a variable lie on the unit,
 // when it is live and which part of memory it needs; the layout follows from them, so a profile records no
-// address for each of 1,472 tiles. Where a profile does record addresses (VariableUnits::address), these are
+// address for each of 1,472 tiles. If a profile does record addresses (VariableUnits::address), these are
 // given.
 //
-// What is always live comes first (profiler/model/unit_pools.h). The rest shares addresses: two variables lie
-// at the same address only if their lives do not meet. A variable lies in one piece where a hole is large
+// Always-live variables come first (profiler/model/unit_pools.h). The rest shares addresses: two variables
+// lie at the same address only if their lives do not meet. A variable lies in one piece if a hole is large
 // enough, and in several otherwise; a tensor is divided on a tile in Poplar, too.
 #include <string>
 #include <vector>
@@ -23,20 +23,20 @@ struct PlacedVariable {
   std::int32_t stage = -1;
   bool alwaysLive = false;
   std::int64_t address = 0;  ///< −1: it is live in no step, so it has none
-  Bytes bytes;               ///< of this piece
-  Bytes ofUnit;              ///< of the whole variable on the unit
+  Bytes bytes;               ///< bytes of this piece
+  Bytes ofUnit;              ///< bytes of the whole variable on the unit
   int piece = 0, pieces = 1;
   /// The program steps [firstStep, endStep) in which it is live; −1 for what is always live.
   std::int32_t firstStep = -1, endStep = -1;
 };
 
 struct UnitLayout {
-  bool known = false;                     ///< false: the profile does not say which unit holds what
-  std::vector<PlacedVariable> variables;  ///< by address, then by first step
-  /// How the addresses are divided; empty where they are recorded.
+  bool known = false;                     ///< false if the profile does not say which unit holds what
+  std::vector<PlacedVariable> variables;  ///< sorted by address, then by first step
+  /// Pools that divide the addresses; empty if the addresses are recorded.
   std::vector<model::UnitPool> pools;
   std::vector<std::string> alwaysLive;  ///< category in unit_memory of each always-live pool, by its index
-  Bytes used;                           ///< without gaps
+  Bytes used;                           ///< bytes without gaps
   std::int64_t end = 0;                 ///< the address behind the last byte that is used
   /// Bytes that need interleaved memory but lie elsewhere, because no order of placing found room there.
   Bytes misplaced;

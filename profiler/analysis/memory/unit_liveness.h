@@ -10,9 +10,9 @@
 namespace pipescope::analysis {
 
 struct UnitLiveness {
-  bool known = false;  ///< false: the profile has no unit maps
+  bool known = false;  ///< false if the profile has no unit maps
   Bytes alwaysLive;
-  std::vector<Bytes> notAlwaysLive;  ///< by program step of the space
+  std::vector<Bytes> notAlwaysLive;  ///< bytes in each program step of the space
   std::int64_t peakStep = -1;        ///< the first step with the most bytes; −1: no steps
 };
 Result<UnitLiveness> unitLiveness(const model::ProfileSource& source, const Catalog& catalog,
@@ -23,7 +23,7 @@ struct UnitVariable {
   model::VariableId id;
   std::string name, category, shape;
   bool alwaysLive = false;
-  Bytes bytes;  ///< on that unit
+  Bytes bytes;  ///< bytes on that unit
 };
 /// The variables that a unit holds during a step, largest first.
 Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& source, const Catalog& catalog,

@@ -12,7 +12,7 @@ namespace {
 
 struct VertexSums {
   VertexType sums;
-  std::vector<bool> units;  ///< by index in the wanted units
+  std::vector<bool> units;  ///< marks by index in the wanted units
   std::set<std::int64_t> computeSets;
 };
 

@@ -12,8 +12,8 @@ namespace pipescope::analysis {
 struct VertexType {
   std::string type;
   std::int64_t count = 0;        ///< vertices, sum over compute sets and units
-  std::int64_t computeSets = 0;  ///< that run some of them
-  std::int64_t units = 0;        ///< that hold some of them
+  std::int64_t computeSets = 0;  ///< compute sets that run some of them
+  std::int64_t units = 0;        ///< units that hold some of them
   Bytes code;                    ///< once for each unit
   Bytes state, lists;            ///< own state of the vertices, and the lists that they point to
   Bytes data() const { return state + lists; }
@@ -21,7 +21,7 @@ struct VertexType {
 };
 
 struct UnitVertices {
-  bool known = false;             ///< false: the profile does not say where vertices are
+  bool known = false;             ///< false if the profile does not say where vertices are
   std::vector<VertexType> types;  ///< most bytes first
 };
 

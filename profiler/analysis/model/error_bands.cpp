@@ -97,7 +97,7 @@ Result<ErrorBands> errorBands(const model::ProfileSource& source, const Catalog&
   for (const ErrorBand& band : found.bands) {
     if (band.quantity == "cycles") checked.insert(band.kind);
   }
-  std::unordered_map<model::ProgramId, bool> known;  // by program, so that each program is read once
+  std::unordered_map<model::ProgramId, bool> known;  // answers by program; each is read once
   const auto isChecked = [&](model::ProgramId program) {
     if (checked.empty() || !program.valid()) return false;
     const auto [place, isNew] = known.try_emplace(program, false);

@@ -13,14 +13,14 @@ namespace pipescope::analysis {
 /// The error of one kind of figure over several measured points.
 struct ErrorBand {
   std::string device;    ///< chip: "mk2"
-  std::string kind;      ///< of layer: "convolution"
+  std::string kind;      ///< kind of layer: "convolution"
   std::string quantity;  ///< cycles, total_bytes, max_tile_bytes
   std::int64_t points = 0;
-  double median = 0;          ///< of |ln(emulated ÷ measured)|
-  std::optional<double> p90;  ///< of the same; bands of few points have none
+  double median = 0;          ///< median of |ln(emulated ÷ measured)|
+  std::optional<double> p90;  ///< 90th percentile of the same; bands of few points have none
   double bias = 0;            ///< median of the logarithm, signed
   std::string against;
-  /// As shares: 0.1 is "off by a tenth". e^x − 1.
+  /// Errors as shares: 0.1 is "off by a tenth". e^x − 1.
   double medianError() const;
   std::optional<double> p90Error() const;
   double biasShare() const;
@@ -37,7 +37,7 @@ std::string checkedKindOf(std::string_view operatorType);
 /// The bands, and how much of an executable's compute time they cover.
 struct ErrorBands {
   std::vector<ErrorBand> bands;
-  double checkedTicks = 0, computeTicks = 0;  ///< of forward, recompute and backward passes, per micro-batch
+  double checkedTicks = 0, computeTicks = 0;  ///< forward, recompute and backward, per micro-batch
   double checkedShare() const { return computeTicks > 0 ? checkedTicks / computeTicks : 0; }
 };
 Result<ErrorBands> errorBands(const model::ProfileSource& source, const Catalog& catalog,

@@ -8,13 +8,14 @@
 
 namespace pipescope::analysis {
 
-/// For one replica in the executable's last run. Weight updates, stream copies and loss scaling do not count.
+/// FLOP of one replica in the executable's last run. Weight updates, stream copies and loss scaling do not
+/// count.
 struct FlopUse {
-  double modelFlops = 0;      ///< of forward and backward passes, without recompute
-  double recomputeFlops = 0;  ///< of recompute
+  double modelFlops = 0;      ///< FLOP of forward and backward passes, without recompute
+  double recomputeFlops = 0;  ///< FLOP of recompute
   double seconds = 0;         ///< the run's length
   std::int64_t devices = 0;   ///< devices that hold a stage
-  std::string precision;      ///< of the run: execution.precision
+  std::string precision;      ///< precision of the run: execution.precision
   /// Name of the figure that gives the peak, such as "peak_fp32". Empty: the peak is the mean over the types
   /// in which the FLOP are done.
   std::string peakName;

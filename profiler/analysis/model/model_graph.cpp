@@ -131,7 +131,7 @@ class ViewMaker {
     boxOf_[node] = place;
   }
 
-  /// What the open group exchanges tensors with, as the box that the nearest common group would show.
+  /// Adds what the open group exchanges tensors with, as the box that the nearest common group would show.
   void addNeighbours(const std::vector<std::string>& paths) {
     if (open_.empty()) return;
     const std::size_t inside = view_.boxes.size();

@@ -13,20 +13,20 @@ struct ModelNode {
   std::int32_t stage = -1;
   Ticks ticks;  ///< all passes of one iteration on one replica
   double flops = 0;
-  Bytes memory;  ///< its weights, optimizer state, stashes and code
+  Bytes memory;  ///< weights, optimizer state, stashes and code of the operator
 };
 
 struct ModelEdge {
   std::size_t from = 0, to = 0;  ///< indices of nodes
   std::string tensor, shape;
   Bytes bytes;
-  Ticks ticks;  ///< between stages: of its copy alone on the link
+  Ticks ticks;  ///< between stages: ticks of the copy alone on the link
 };
 
 struct ModelGraph {
-  std::vector<ModelNode> nodes;  ///< in the order of the program
+  std::vector<ModelNode> nodes;  ///< sorted in the order of the program
   std::vector<ModelEdge> edges;
-  bool edgesKnown = false;  ///< false: the profile has operators, but says nothing about tensors between them
+  bool edgesKnown = false;  ///< false if the profile has operators, but no tensors between them
 };
 
 Result<ModelGraph> modelGraph(const model::ProfileSource& source, const Catalog& catalog,
@@ -38,7 +38,7 @@ struct GraphBox {
   bool group = false;              ///< it can be opened
   bool outside = false;            ///< a neighbour of the open group
   std::int32_t stage = -1;         ///< the stage of all its operators; −1: several
-  std::string kind;                ///< of a single operator; otherwise the number of operators
+  std::string kind;                ///< kind of a single operator; otherwise the number of operators
   std::vector<std::size_t> nodes;  ///< indices of its operators
   Ticks ticks;
   double flops = 0;
@@ -49,7 +49,7 @@ struct GraphLink {
   std::size_t from = 0, to = 0;
   std::int64_t tensors = 0;
   Bytes bytes;
-  Ticks ticks;        ///< of the copies between stages
+  Ticks ticks;        ///< ticks of the copies between stages
   bool cut = false;   ///< it crosses between stages
   std::string label;  ///< shape of a single tensor, or how many they are
 };

@@ -142,13 +142,13 @@ class Aggregation {
   };
   /// The layer, block and kind that an operator's figures are added to.
   struct Place {
-    std::size_t layer = 0, kind = 0;       ///< in these lists
-    std::optional<std::size_t> block, op;  ///< in the lists of blocks and of operators
+    std::size_t layer = 0, kind = 0;       ///< places in these lists
+    std::optional<std::size_t> block, op;  ///< places in the lists of blocks and of operators
     std::int32_t stage = -1;
     model::Pass pass = model::Pass::forward;
-    OperationCost steps = {};  ///< of the operator's steps
+    OperationCost steps = {};  ///< cost of the operator's steps
   };
-  /// What the name of a debug context says. Several operators and many variables share a context.
+  /// Content of the name of a debug context. Several operators and many variables share a context.
   struct Named {
     std::string name;
     OperatorOrigin origin;
@@ -165,7 +165,7 @@ class Aggregation {
 
   Place placeOf(const Operation& layer, const std::string& kind) {
     Place place;
-    // In a recorded run, kernels of one name may work for several blocks. A layer of a model belongs to one.
+    // Kernels of one name may work for several blocks in a recorded run. A layer of a model belongs to one.
     place.layer = catalog_.measured() ? layers_.at(layer.name + '\n' + layer.block, layer.name, layer)
                                       : layers_.at(layer.name, layer);
     if (!layer.block.empty()) place.block = blocks_.at(layer.block, {"", "", layer.block, layer.stage, {}});
@@ -323,7 +323,7 @@ class Aggregation {
   model::ExecutableId executable_;
   const Origins& origins_;
   const SegmentRuns& runs_;
-  std::set<model::DeviceId> devices_;  ///< of the first replica
+  std::set<model::DeviceId> devices_;  ///< devices of the first replica
   std::unordered_map<model::SegmentId, OwnSegment> segments_;
   model::SegmentId lastSegment_;
   const OwnSegment* lastFound_ = nullptr;

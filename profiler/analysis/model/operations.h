@@ -39,16 +39,16 @@ class PassTicks {
 struct OperationCost {
   PassTicks ticks;
   Ticks compute, exchange, sync, other;  ///< the same time by kind of step; exchange has that between chips
-  double flops = 0;                      ///< over all passes
-  double leastSeconds = 0;  ///< that this FLOP takes at the peaks of its types; 0: peaks are not recorded
+  double flops = 0;                      ///< FLOP over all passes
+  double leastSeconds = 0;  ///< seconds that this FLOP takes at the peaks of its types; 0: no peaks recorded
   std::int64_t operators = 0, programs = 0;  ///< however often they run
   Bytes code;  ///< code, descriptors and vertex state below its name, sum over units
   std::map<std::string, Bytes> codeByCategory;  ///< the same by category; layers, blocks and types have it
   Bytes weights;    ///< always-live tensors below its name: weights, optimizer state, accumulators, stashes
   Bytes operands;   ///< operands and results, over all passes
-  Bytes exchanged;  ///< received by the units in steps of exchange, over all passes
-  double unitTicks = 0;  ///< of compute steps: the mean over all units of the device, summed over steps
-  Ticks slowestUnit;     ///< of the same steps: the slowest unit's ticks, summed over steps
+  Bytes exchanged;  ///< bytes that the units receive in steps of exchange, over all passes
+  double unitTicks = 0;  ///< mean over all units of the device, summed over compute steps
+  Ticks slowestUnit;     ///< ticks of the slowest unit, summed over the same steps
   Ticks total() const { return ticks.total(); }
   /// Adds what is known of steps: times, bytes received, the number of programs and the balance of units.
   void addSteps(const OperationCost& steps);
@@ -64,29 +64,29 @@ struct Operation {
   std::string block;  ///< empty: not known
   std::int32_t stage = -1;
   OperationCost cost;
-  std::string layer = {};  ///< of one operator or program: the layer that it comes from
+  std::string layer = {};  ///< layer that one operator or program comes from
 
-  std::optional<model::Pass> pass = {};  ///< of one operator or program; a layer has several
-  model::DebugContextId context = {};    ///< of one operator or program, or of a layer's forward operator
-  model::OperatorId op = {};             ///< of one operator or program
+  std::optional<model::Pass> pass = {};  ///< pass of one operator or program; a layer has several
+  model::DebugContextId context = {};    ///< context of the same, or of a layer's forward operator
+  model::OperatorId op = {};             ///< id of one operator or program
 };
 
 struct Operations {
-  std::vector<Operation> operations;  ///< by layer of origin, most ticks first
-  std::vector<Operation> blocks;      ///< by block of the model, in the model's order
-  std::vector<Operation> kinds;       ///< by operator type, most ticks first
-  std::vector<Operation> operators;   ///< every operator of every pass, most ticks first; if asked for
+  std::vector<Operation> operations;  ///< one for each layer of origin, most ticks first
+  std::vector<Operation> blocks;      ///< one for each block of the model, in the model's order
+  std::vector<Operation> kinds;       ///< one for each operator type, most ticks first
+  std::vector<Operation> operators;   ///< operators of every pass, most ticks first; if asked for
   std::vector<Operation> programs;    ///< programs that have a step, most ticks first; if asked for
-  std::size_t programCount = 0;       ///< of all programs that were asked for
+  std::size_t programCount = 0;       ///< number of all programs that were asked for
   OperationCost whole;
-  std::int64_t iterations = 1;  ///< of the last call
+  std::int64_t iterations = 1;  ///< iterations of the last call
 };
 
 /// The lists that are as long as the program, which not every caller needs.
 struct LongLists {
   bool operators = false, programs = false;
-  std::set<model::OperatorId> programsOf = {};  ///< only programs of these operators; empty: all
-  std::size_t mostPrograms = 0;                 ///< only the longest of them; 0: all
+  std::set<model::OperatorId> programsOf = {};  ///< operators whose programs are wanted; empty: all
+  std::size_t mostPrograms = 0;                 ///< number of the longest ones that are wanted; 0: all
 };
 
 /// Computes the costs of one replica in an iteration of the last call (see segmentRuns).

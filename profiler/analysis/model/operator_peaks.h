@@ -9,7 +9,7 @@ namespace pipescope::analysis {
 class OperatorPeaks {
  public:
   /// Reads the property that lists operators by peak. Files of earlier versions, and runs with a single peak,
-  /// have none. What is damaged in the list is left out.
+  /// have none. Damaged entries of the list are left out.
   OperatorPeaks(const Catalog& catalog, model::ExecutableId executable);
 
   /// FLOP/s; 0: the profile does not say.

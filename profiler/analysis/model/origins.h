@@ -1,5 +1,5 @@
 #pragma once
-// Which layer of the model a name path comes from. That is the forward operator whose name the path begins
+// Layer of the model that a name path comes from. That is the forward operator whose name the path begins
 // with: "layer1/conv/grad_weight" and "layer1/conv/weight/accumulator" come from "layer1/conv".
 #include <map>
 #include <string>
@@ -10,8 +10,8 @@
 namespace pipescope::analysis {
 
 struct OperatorOrigin {
-  std::string name;   ///< of the forward operator; empty: the path comes from none
-  std::string block;  ///< of the model; empty: not known
+  std::string name;   ///< name of the forward operator; empty: the path comes from none
+  std::string block;  ///< block of the model; empty: not known
   std::string kind;   ///< operator type, "Conv"
 };
 

@@ -35,7 +35,7 @@ struct ProgramSums {
   Bytes code;
 };
 
-/// What the steps of one program take.
+/// Sums over the steps of one program.
 struct ProgramSteps {
   Ticks ticks, exchanged, slowest;
   double mean = 0;
@@ -50,7 +50,7 @@ using ProgramCode = std::map<std::pair<model::DebugContextId, model::DeviceId>, 
 /// the first one.
 class ProgramPlaces {
  public:
-  /// Of programs with the same id, as a damaged file may have, the first one counts.
+  /// Adds a program. The first one counts if several have the same id, as in a damaged file.
   void add(std::int64_t id) {
     const std::size_t place = count_++;
     if (place == 0) first_ = id;
@@ -85,7 +85,7 @@ struct ProgramReader::Programs {
   ProgramPlaces places;
   std::unordered_map<std::int64_t, std::vector<std::size_t>> children;
   std::vector<std::size_t> roots;
-  std::vector<ProgramSteps> steps;  // by program
+  std::vector<ProgramSteps> steps;  // sums of each program
   ProgramCode code;
 
   base::Status readPrograms(const model::ProfileSource& source, model::ExecutableId executable) {
@@ -121,7 +121,7 @@ struct ProgramReader::Programs {
     });
   }
 
-  /// A copy between devices has no steps, because its length depends on two devices. Its time alone on the
+  /// A copy between devices has no steps, because its length depends on two devices. The time alone on the
   /// link is known. A device has one program for each tensor that it sends or receives, in the order of the
   /// boundaries.
   void readCopies(model::ExecutableId executable) {
@@ -301,7 +301,7 @@ class TreeMaker {
 
   const ProgramReader::Programs& from_;
   const Nodes wanted_;
-  ProgramCode code_;  // what no program has taken yet
+  ProgramCode code_;  // code that no program has taken yet
   std::unordered_map<std::int64_t, std::string> names_;
   std::vector<ProgramNode> nodes_;
 };

@@ -15,20 +15,20 @@ struct ProgramNode {
   std::string kind;         ///< Sequence, Repeat, Call, Function …
   std::string name;         ///< name path
   int depth = 0;            ///< 0: a control program that the host calls, or a function
-  std::int64_t count = 1;   ///< of a Repeat
-  model::ProgramId target;  ///< of a Call
+  std::int64_t count = 1;   ///< turns of a Repeat
+  model::ProgramId target;  ///< target of a Call
   model::DebugContextId context;
   std::string targetName;
-  std::int64_t callers = 0;   ///< of a Function: Calls of it
+  std::int64_t callers = 0;   ///< Calls of a Function
   std::int64_t programs = 0;  ///< programs without children below it (of a Call: in its function)
-  /// Of their steps, counting every loop turn; a Function has its Calls' ticks. A copy between devices has
-  /// its time alone on the link.
+  /// Ticks of the steps below it, counting every loop turn; a Function has its Calls' ticks. A copy between
+  /// devices has its time alone on the link.
   Ticks ticks;
   Bytes code;       ///< code, descriptors and vertex state below its name, sum over units; a Call has none
-  Bytes exchanged;  ///< received by units in exchanges, counting every loop turn
-  std::int64_t activeUnits = 0;              ///< of a program without children: units with work
-  std::optional<model::StepKind> step = {};  ///< of a program without children that has steps
-  double tileBalance = -1;  ///< of one that computes: mean ÷ slowest unit; −1: it does not compute
+  Bytes exchanged;  ///< bytes that units receive in exchanges, counting every loop turn
+  std::int64_t activeUnits = 0;              ///< units with work of a program without children
+  std::optional<model::StepKind> step = {};  ///< step of a program without children that has steps
+  double tileBalance = -1;  ///< mean ÷ slowest unit of one that computes; −1: it does not compute
 };
 
 /// Programs that have children, depth first and in the order of the program. Programs without children

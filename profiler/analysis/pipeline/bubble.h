@@ -13,7 +13,7 @@ namespace pipescope::analysis {
 /// Finds the steady part of a flush from the compute passes of the first replica. With pipeline cycles, it
 /// lasts from the first to the last cycle in which every device does each kind of pass that it ever does.
 /// Without such cycles, it begins when the last device has begun and ends when the first device has finished.
-/// What comes before it is the ramp-up, and what comes after it the ramp-down.
+/// The time before it is the ramp-up, and the time after it the ramp-down.
 class SteadyPart {
  public:
   void add(const model::Placement& pass);
@@ -27,7 +27,7 @@ class SteadyPart {
 
   TimeSpan flush_;
   PerDevice<TimeSpan> devices_;
-  PerDevice<std::vector<Kind>> seen_;  ///< of each device, the first few kinds, which are found at once
+  PerDevice<std::vector<Kind>> seen_;  ///< first few kinds of each device, which are found at once
   Kinds kinds_;
   std::map<int, Kinds> slots_;
   std::map<int, TimeSpan> slotSpans_;

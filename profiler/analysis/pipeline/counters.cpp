@@ -75,7 +75,7 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
     all.emplace_back().counter = row;
   }
   std::vector<std::int64_t> strides(all.size(), 1);
-  std::vector<bool> begun(all.size());  // by series: true once it has a sample of the requested runs
+  std::vector<bool> begun(all.size());  // true for a series that has a sample of the requested runs
   PIPESCOPE_ASSIGN(const std::vector<std::size_t> blocks, blocksOf(source, request));
   for (std::size_t i = 0; i < blocks.size() && !all.empty(); ++i) {
     if (progress.cancelled()) return base::cancelled("Reading the counters was stopped.");
@@ -93,7 +93,7 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
           series.counter.device.valid() ? series.counter.device : model::DeviceId(0);
       const Ticks time =
           base::convertRoundUp(row.time, catalog.timebase(clock), catalog.timebase(model::DeviceId(0)));
-      // Of the samples before the runs, only the last one still holds.
+      // Only the last one of the samples before the runs still holds.
       if (isBefore) series.points.clear(), series.samples = 0;
       // Points must ascend, but a damaged file may have them in any order.
       const Ticks before = series.points.empty() ? time : series.points.back().time;

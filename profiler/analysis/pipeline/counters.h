@@ -11,7 +11,7 @@ namespace pipescope::analysis {
 
 /// One sample, or several neighbouring samples joined. A counter keeps its last value until the next sample.
 struct CounterPoint {
-  Ticks time;              ///< of the first sample, in ticks of device 0
+  Ticks time;              ///< time of the first sample, in ticks of device 0
   std::int64_t index = 0;  ///< number of the counter's samples before this point
   std::int64_t count = 1;
   double smallest = 0, largest = 0, last = 0;
@@ -19,7 +19,7 @@ struct CounterPoint {
 
 struct CounterSeries {
   model::Counter counter;
-  std::vector<CounterPoint> points;  ///< by time
+  std::vector<CounterPoint> points;  ///< sorted by time
   std::int64_t samples = 0;
   double smallest = 0, largest = 0;
 };
@@ -30,7 +30,7 @@ struct CounterRequest {
   /// The wanted runs; none: all runs. A series also has the sample just before the first run, if one is near,
   /// because a counter keeps its value.
   model::RunId firstRun, lastRun;
-  /// In a longer series, neighbouring samples are joined. No peak is lost.
+  /// Most points of a series. Neighbouring samples of a longer series are joined. No peak is lost.
   std::size_t mostPoints = kUnbounded;
   bool ofDevices = true;  ///< include the counters of single devices
   bool ofWhole = true;    ///< include the counters of the whole run

@@ -72,8 +72,8 @@ void DeviceSums::add(const model::Placement& placement, const model::Segment& se
   else if (end == placement.end)
     addSteps(use);
   if (end == placement.end && !measured_ && placement.pass != model::Pass::collective) {
-    // Collectives may run within a pass, such as gathers of divided weights. What no other lane of the pass
-    // hides counts as an exchange of its time.
+    // Collectives may run within a pass, such as gathers of divided weights. The part that no other lane of
+    // the pass hides counts as an exchange of its time.
     folded_.communicating += use.communicating;
     folded_.exposed += Ticks(use.byKind[kindIndex(StepKind::globalExchange)]);
   }
@@ -99,7 +99,7 @@ const DeviceSums::Target& DeviceSums::targetOf(const model::Placement& placement
   const bool staged = placement.stage >= 0;
   for (const Target& known : targets_)
     if (known.use == &use && known.pass == placement.pass && known.staged == staged) return known;
-  // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
+  // Everything but the recognised passes of a trace lies within them, or beside them on other lanes.
   const bool beside = placement.pass == model::Pass::other && !staged;
   // Threads of the host only start what an accelerator does.
   const bool host = beside && catalog.roleOf(segment.lane) == model::LaneRole::hostThread;

@@ -1,5 +1,6 @@
 #pragma once
-// Sums up what one device does in a run. Its rows are added in any order; then place() and finish() follow.
+// Sums of one device's work in a run. Rows of the device are added in any order; then place() and finish()
+// follow.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -14,20 +15,20 @@
 
 namespace pipescope::analysis {
 
-/// What of a device counts in its sums. A trace may state less of a device than its passes.
+/// Part of a device that counts in its sums. A trace may state less of a device than its passes.
 enum class Counted : std::uint8_t {
-  passes,  ///< its placements of stages, and what lies outside them
-  slices,  ///< each recorded step of its lanes, if none of its passes was recognised
-  host,    ///< what its host threads do, if nothing else is known
+  passes,  ///< placements of stages, and what lies outside them
+  slices,  ///< recorded steps of its lanes, if none of its passes was recognised
+  host,    ///< work of host threads, if nothing else is known
 };
-/// What counts on each device, by all segments of the executable, so that the sums of the parts of a run add
-/// up to those of the whole run.
+/// Finds what counts on each device, by all segments of the executable, so that the sums of the parts of a
+/// run add up to those of the whole run.
 base::IdVector<model::DeviceId, Counted> countedOf(const Catalog& catalog, model::ExecutableId executable);
 
 class DeviceSums {
  public:
-  /// Of a run that was recorded by another tool, only what the device does between its start and its end
-  /// counts. A part of such a run is a run that starts later and ends earlier.
+  /// Starts the sums. Only what the device does between the start and the end of a run counts, if another
+  /// tool recorded the run. A part of such a run is a run that starts later and ends earlier.
   DeviceSums(const Catalog& catalog, const model::Device& device, const model::Run& run, Counted counted);
 
   /// `use` stays alive until finish().
@@ -40,12 +41,12 @@ class DeviceSums {
   struct RecordedStep {
     Ticks start, end;
     model::StepKind kind;
-    model::LaneRole role;  ///< of its lane
+    model::LaneRole role;  ///< role of the step's lane
   };
   struct RecordedSegment {
     model::LaneId lane;
     model::SegmentId segment;
-    Ticks start, end;  ///< of the segment; its end at most that of the run
+    Ticks start, end;  ///< times of the segment; its end at most that of the run
   };
   /// The times within which steps count.
   std::pair<Ticks, Ticks> bounds() const { return {from_, to_}; }
@@ -68,17 +69,17 @@ class DeviceSums {
     model::SegmentId segment;
     Ticks from, to;
   };
-  /// Adds the time by kind of placements that count as a whole. Where lanes work at the same time, a moment
-  /// counts on the first of them. Returns what is left of the other placements, whose times by kind
-  /// addKinds() takes.
+  /// Adds the time by kind of placements that count as a whole. A moment in which several lanes work counts
+  /// on the first of them. Returns what is left of the other placements, whose times by kind addKinds()
+  /// takes.
   std::vector<Stretch> place();
   void addKinds(const TicksByKind& ticks);
 
   /// Recorded slices that began before the run or go on after it, so that only some of their steps end in it.
   struct CutSlices {
     model::SegmentId segment;
-    Ticks start;     ///< of the segment
-    Ticks from, to;  ///< of the run
+    Ticks start;     ///< start of the segment
+    Ticks from, to;  ///< times of the run
   };
   const std::vector<CutSlices>& cutSlices() const { return cutSlices_; }
   /// Adds the bytes and the balance of steps, but not their times.
@@ -102,7 +103,7 @@ class DeviceSums {
   /// placements last that use them. The same holds for recorded placements of one lane that overlap.
   void limitLanes();
 
-  /// Where the placements of a segment are added.
+  /// Sums to which the placements of a segment are added.
   struct Target {
     const SegmentUse* use = nullptr;
     model::Pass pass = model::Pass::forward;
@@ -116,12 +117,12 @@ class DeviceSums {
                          const SegmentUse& use, const Catalog& catalog);
 
   DeviceExecution result_;
-  std::array<Target, 8> targets_;  ///< of the last segments that differ
+  std::array<Target, 8> targets_;  ///< targets of the last segments that differ
   std::size_t nextTarget_ = 0;
   std::map<model::LaneId, std::vector<Placed>> placements_, others_, hosts_;
   struct Used {
     std::set<model::LaneId> lanes;
-    base::Intervals placements;  ///< those with work on one of the lanes
+    base::Intervals placements;  ///< placements with work on one of the lanes
   };
   std::map<model::LaneRole, Used> used_;
   std::vector<base::Intervals::Interval> placed_;  ///< union of the placements
@@ -137,7 +138,7 @@ class DeviceSums {
   bool recorded_ = false;  ///< addRecorded() was called
   const bool measured_;
   const Counted counted_;
-  Ticks from_{INT64_MIN}, to_{INT64_MAX};  ///< of the run; unbounded for emulated runs
+  Ticks from_{INT64_MIN}, to_{INT64_MAX};  ///< times of the run; unbounded for emulated runs
   std::vector<CutSlices> cutSlices_;
   std::int64_t units_ = 1;
   double balanceSum_ = 0, computeMean_ = 0;

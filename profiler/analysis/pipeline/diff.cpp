@@ -76,7 +76,7 @@ class PathParts {
     if (span != 0) addTo(parts_[{"rounding", "", "", -1, -1}], -1, span);
   }
 
-  /// What counts of a step.
+  /// Part of a step that counts.
   struct PathStep {
     Ticks offset, ticks;
     model::ProgramId program;

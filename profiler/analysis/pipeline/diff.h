@@ -1,5 +1,5 @@
 #pragma once
-// What changed between two profiles: options and versions, the time of a step, memory.
+// Changes between two profiles: options and versions, the time of a step, memory.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,12 +18,12 @@ struct ChangedOption {
 struct TimePart {
   std::string kind;       ///< placement (a step of an operation), between_steps, transfer or call
   std::string operation;  ///< name path; empty for the other kinds
-  std::string pass;       ///< of placements
+  std::string pass;       ///< pass of placements
   std::int32_t stage = -1;
   std::int64_t device = -1;
   /// Number of micro-batches for which the critical path crosses this part.
   std::int64_t microBatchesBefore = 0, microBatchesAfter = 0;
-  std::int64_t before = 0, after = 0;  ///< in Diff::ticksPerSecond
+  std::int64_t before = 0, after = 0;  ///< times in Diff::ticksPerSecond
   std::int64_t delta() const { return after - before; }
 };
 
@@ -43,7 +43,7 @@ struct PassPart {
 
 struct MemoryChange {
   std::string device, category;
-  std::int64_t index = -1;             ///< of the device; −1: the host
+  std::int64_t index = -1;             ///< index of the device; −1: the host
   std::int64_t before = 0, after = 0;  ///< bytes, sum over units
   std::int64_t delta() const { return after - before; }
 };
@@ -54,7 +54,7 @@ struct Diff {
   std::int64_t ticksPerSecond = 1;
   /// Lengths of the last calls. If the timebases differ, both are in picoseconds, rounded down.
   std::int64_t before = 0, after = 0;
-  std::int64_t samplesBefore = 0, samplesAfter = 0;  ///< of these calls, all replicas; 0: not known
+  std::int64_t samplesBefore = 0, samplesAfter = 0;  ///< samples of these calls, all replicas; 0: not known
   std::int64_t devicesBefore = 0, devicesAfter = 0;  ///< devices that hold a stage
   /// The devices are of different families. Their stages and devices have no counterparts, so parts are
   /// matched by operator alone.
@@ -71,7 +71,7 @@ struct Diff {
   }
 
   std::vector<PassPart> passes;  ///< parts of the critical path by pass
-  /// Parts that differ, largest change first (per sample where perSample()). Deltas add up to after − before.
+  /// Parts that differ, largest change first (per sample if perSample()). Deltas add up to after − before.
   std::vector<TimePart> time;
   std::vector<MicroBatchPart> microBatches;  ///< deltas add up to after − before
   std::vector<MemoryChange> memory;          ///< all memory, excluding gaps
@@ -94,10 +94,10 @@ struct DiffSide {
   const model::ProfileSource& source;
   const Catalog& catalog;
   model::ExecutableId executable;
-  const std::vector<CriticalLink>* path = nullptr;  ///< of the last call, if it is known already
+  const std::vector<CriticalLink>* path = nullptr;  ///< path of the last call, if it is known already
 };
 
-/// What needs no rows of calls: all but the parts of time and memory.
+/// Compares everything that needs no rows of calls: all but the parts of time and memory.
 Result<Diff> diffOfCalls(const DiffSide& before, const DiffSide& after);
 
 /// Compares the last calls of two executables. Parts are matched by kind, name path of the operation, pass,

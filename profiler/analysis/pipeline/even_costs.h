@@ -9,7 +9,7 @@
 
 namespace pipescope::analysis {
 
-/// Ticks of a stage's passes; weight only where weight gradients are a pass of their own.
+/// Ticks of a stage's passes; weight only if weight gradients are a pass of their own.
 struct StagePassTicks {
   double forward = 0, backward = 0, weight = 0;
 };
@@ -27,7 +27,7 @@ class EvenCosts {
  private:
   void addTasks(int place, const std::vector<const model::Placement*>& placements);
 
-  clock::Call call_;  ///< without costs
+  clock::Call call_;  ///< call without costs
 };
 
 }  // namespace pipescope::analysis

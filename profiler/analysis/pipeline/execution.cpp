@@ -23,7 +23,8 @@ using SumsByDevice = base::IdVector<model::DeviceId, DeviceSums>;
 
 using UseBySegment = std::unordered_map<model::SegmentId, SegmentUse>;
 
-/// What a placement of each segment of the executable adds, for the segments that `wanted` accepts.
+/// Returns the sums that a placement of each segment of the executable adds, for the segments that `wanted`
+/// accepts.
 template <class Wanted>
 Result<UseBySegment> usesOf(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable, const Wanted& wanted, base::Progress& progress) {
@@ -207,7 +208,7 @@ TimeShares timeShares(const Execution& execution) {
     add(shares.stream, device.ofKind(StepKind::streamCopy));
     add(shares.memory, device.ofKind(StepKind::remoteCopy));
     add(shares.exchange, device.ofKind(StepKind::exchange) + device.ofKind(StepKind::sync));
-    // What a device waits for says more than a transfer that goes on meanwhile.
+    // The cause that a device waits for says more than a transfer that goes on meanwhile.
     add(shares.exchange,
         device.ofKind(StepKind::globalExchange) - device.transfersOutside + device.transfersAlone);
     for (const auto& [cause, ticks] : device.waits) {

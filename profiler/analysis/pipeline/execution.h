@@ -35,18 +35,18 @@ struct DeviceExecution {
   /// without passes.
   Ticks exposed;
   Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
-  Bytes computeBytes;      ///< that compute steps move to and from the device's memory
+  Bytes computeBytes;      ///< bytes that compute steps move to and from the device's memory
   double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit's ticks; 0: none
-  /// Compute unit-ticks ÷ (units × total). Of a device without units: time in which it computes ÷ total.
+  /// Compute unit-ticks ÷ (units × total). For a device without units: time in which it computes ÷ total.
   double parallelEfficiency = 0;
 
   Ticks ofKind(model::StepKind which) const { return Ticks(byKind[kindIndex(which)]); }
 };
 
 struct Execution {
-  Ticks total;  ///< of device 0's timebase: the run's span
+  Ticks total;  ///< length of the run in device 0's timebase
   double seconds = 0;
-  double samplesPerSecond = 0;  ///< of the emulated system
+  double samplesPerSecond = 0;  ///< samples per second of the emulated system
   std::int64_t samples = 0;
   /// The devices of the first replica come first. Devices of replicas that were not recorded are left out.
   std::vector<DeviceExecution> devices;
@@ -59,14 +59,15 @@ struct Execution {
 Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable);
 
-/// What one device did in a part of a run, as in DeviceExecution.
+/// Times of one device in a part of a run, as in DeviceExecution.
 struct DeviceTimes {
   Ticks total, idle;
   TicksByKind byKind{};
-  Bytes streamIn, streamOut, globalIn, globalOut;  ///< of steps and transfers that end in the part
+  Bytes streamIn, streamOut, globalIn, globalOut;  ///< bytes of steps and transfers that end in the part
   double parallelEfficiency = 0;
 };
-/// What each device did in [from, to) of a run that another tool recorded, by the same rules as execution().
+/// Returns the times of each device in [from, to) of a run that another tool recorded, by the same rules as
+/// execution().
 Result<std::vector<DeviceTimes>> recordedTimes(const model::ProfileSource& source, const Catalog& catalog,
                                                const model::Run& run, Ticks from, Ticks to,
                                                base::Progress& progress);
@@ -77,7 +78,7 @@ Execution callTotals(const Catalog& catalog, model::ExecutableId executable);
 /// Shares of the time of all devices that hold a stage. They add up to 1.
 struct TimeShares {
   double compute = 0, control = 0;
-  double exchange = 0;  ///< within and between devices, sync, collectives, and waits for them
+  double exchange = 0;  ///< exchange within and between devices, sync, collectives, and waits for them
   double stream = 0;    ///< copies from and to the host
   double memory = 0;    ///< loads and stores of remote buffers
   double host = 0;      ///< waits for the host

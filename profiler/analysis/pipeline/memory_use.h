@@ -19,7 +19,8 @@ struct MemoryUse {
   bool holdsUp = false;
 };
 
-/// Of the executable's last run, one replica. `execution` and `flops` are of the same executable.
+/// Returns the memory use of the executable's last run for one replica. `execution` and `flops` are of the
+/// same executable.
 MemoryUse memoryUse(const Catalog& catalog, const Execution& execution, const FlopUse& flops);
 
 }  // namespace pipescope::analysis

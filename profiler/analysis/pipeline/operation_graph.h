@@ -31,7 +31,7 @@ class OperationGraph {
   };
   std::size_t groupOf(std::size_t operation);
 
-  std::vector<std::size_t> parent_;  // of the groups' trees; the root names the group
+  std::vector<std::size_t> parent_;  // parents in the groups' trees; the root names the group
   std::vector<Edge> edges_;
   // Groups in an order in which they can run, each with its members and with what these follow.
   struct Group {

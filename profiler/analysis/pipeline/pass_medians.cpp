@@ -52,7 +52,7 @@ Result<std::map<int, PassMedians>> passMedians(const model::ProfileSource& sourc
   std::map<int, PassMedians> medians;
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return medians;
-  std::map<int, std::pair<PassLengths, PassLengths>> lengths;  // by stage, of forward and backward
+  std::map<int, std::pair<PassLengths, PassLengths>> lengths;  // keyed by stage: forward, backward
   PIPESCOPE_TRY(forEachRowOfRun<model::Placement>(source, *run, [&lengths](const model::Placement& p) {
     const bool forward = p.pass == model::Pass::forward;
     const bool backward = p.pass == model::Pass::backward || p.pass == model::Pass::weightGradient;

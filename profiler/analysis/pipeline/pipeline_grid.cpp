@@ -302,7 +302,7 @@ class Builder {
   const base::Timebase axis_ = catalog_.timebase(model::DeviceId(0));
   std::map<PipelineGridKey, PipelineCell> cells_;
   std::map<model::PlacementId, PipelineGridKey> placements_;
-  SteadyPart steady_;  // from the passes of the whole flush, in ticks of device 0
+  SteadyPart steady_;  // steady part of the passes of the whole flush, in ticks of device 0
   IterationEnds ends_;
   Ticks flushStart_{INT64_MAX}, flushEnd_{INT64_MIN};
 };

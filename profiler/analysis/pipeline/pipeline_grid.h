@@ -19,11 +19,11 @@ struct PipelineCell {
   std::int32_t row = 0;  ///< index into PipelineGrid::rows
   std::int32_t stage = -1, microBatch = -1, slot = -1;
   model::Pass pass = model::Pass::forward;
-  Ticks start, end;  ///< in ticks of device 0; a backward pass begins with its recompute
+  Ticks start, end;  ///< times in ticks of device 0; a backward pass begins with its recompute
   Ticks recompute;   ///< the recompute's share of that time
   std::int32_t column = 0;
   model::PlacementId placement;  ///< the cell's first placement
-  bool critical = false;         ///< on the critical path of the call
+  bool critical = false;         ///< true on the critical path of the call
 };
 
 struct PipelineRow {
@@ -40,16 +40,16 @@ struct PipelineGrid {
   std::int64_t microBatches = 0;               ///< micro-batches of the flush
   std::int64_t shownMicroBatches = 0;          ///< fewer if the flush is too long for a table
   std::vector<PipelineRow> rows;               ///< devices that hold a stage
-  std::vector<PipelineCell> cells;             ///< by start
+  std::vector<PipelineCell> cells;             ///< sorted by start
   std::int32_t columns = 0;
   /// Headings of the columns: the pipeline cycle and its half ("3 F"), or a number.
   std::vector<std::string> heads;
   bool hasSlots = false;
-  IterationSpan span;       ///< of the iteration; its length is the step time
+  IterationSpan span;       ///< times of the iteration; its length is the step time
   double meanStepTime = 0;  ///< length of the call ÷ its iterations, in ticks
   /// The flush: from the first forward's start to the last backward's end (inference: the last forward's).
   Ticks start, end;
-  /// The ends of a drawing: those of the iteration. Where iterations overlap, a flush may begin before.
+  /// Ends of a drawing: those of the iteration. A flush may begin before its iteration if iterations overlap.
   Ticks shownStart() const { return span.length().count > 0 ? std::min(span.start, start) : start; }
   Ticks shownEnd() const { return span.length().count > 0 ? std::max(span.end, end) : end; }
   /// Borders of the steady part (bubble.h). Both are equal if there is none.
@@ -58,11 +58,11 @@ struct PipelineGrid {
   /// which every row does both of its halves.
   std::int32_t firstFullColumn = -1;
   std::int32_t firstFullSlot = -1;
-  /// False: the trace of a recorded run lacks passes of some stages. There are no phases and no critical path
-  /// then, and the lengths of the flush and the step say nothing.
+  /// False if the trace of a recorded run lacks passes of some stages. There are no phases and no critical
+  /// path then, and the lengths of the flush and the step say nothing.
   bool whole = true;
   bool criticalKnown = false;
-  PathSums path;  ///< of the critical path within the iteration; adds up to the step time
+  PathSums path;  ///< sums of the critical path within the iteration; they add up to the step time
 };
 
 struct PipelineRequest {

@@ -21,7 +21,8 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
   if (rows.run == nullptr) return rows;
   PIPESCOPE_ASSIGN(rows.placements, rowsOfRun<model::Placement>(source, *rows.run));
   PIPESCOPE_ASSIGN(rows.waits, rowsOfRun<model::Wait>(source, *rows.run));
-  // Where passes start as soon as their inputs are there, transfers run beside them and no figure needs them.
+  // Transfers run beside the passes if passes start as soon as their inputs are there. No figure needs them
+  // then.
   if (rows.executable == nullptr || rows.executable->scheduleKind != model::ScheduleKind::dependency) {
     PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
   }
@@ -42,7 +43,7 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
       time.ticks += static_cast<double>((p.end - p.start).count);
     }
   }
-  // The other figures are of the first replica. The profile records further replicas where they are slower.
+  // The other figures are of the first replica. The profile records further replicas if they are slower.
   const std::set<model::DeviceId> own = rows.devices();
   std::erase_if(rows.placements, [](const model::Placement& p) { return p.replica != 0; });
   std::erase_if(rows.waits, [&](const model::Wait& wait) { return !own.contains(wait.device); });

@@ -11,7 +11,7 @@
 
 namespace pipescope::analysis {
 
-/// What a replica of a stage computes over the run.
+/// Computation of a replica of a stage over the run.
 struct ReplicaTime {
   model::DeviceId device;
   double ticks = 0;
@@ -25,12 +25,12 @@ struct ReplicaRows {
   const model::Executable* executable = nullptr;
   const model::Run* run = nullptr;
   std::vector<const model::Stage*> stages;
-  std::vector<model::Placement> placements;  ///< by iteration, else in the order of recording
+  std::vector<model::Placement> placements;  ///< sorted by iteration, else in the order of recording
   std::vector<model::Wait> waits;
   std::vector<model::Transfer> transfers;                       ///< empty for schedules without barriers
   std::map<int, std::span<const model::Placement>> iterations;  ///< parts of `placements`, by iteration
-  std::vector<IterationSpan> spans;                             ///< of the iterations, by start
-  /// What the stages of all replicas of a recorded run compute, by stage and replica.
+  std::vector<IterationSpan> spans;                             ///< times of the iterations, sorted by start
+  /// Computation of the stages of all replicas of a recorded run, by stage and replica.
   std::map<std::pair<int, int>, ReplicaTime> times;
 
   int stageCount() const { return static_cast<int>(stages.size()); }

@@ -13,7 +13,7 @@ double medianPace(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Which worker is slow in which iteration.
+/// Marks each worker that is slow in an iteration.
 std::vector<std::vector<bool>> slowOnes(const std::vector<std::vector<double>>& pace) {
   std::vector<std::vector<bool>> slow(pace.size(), std::vector<bool>(pace.front().size()));
   for (std::size_t i = 0; i < pace.front().size(); ++i) {

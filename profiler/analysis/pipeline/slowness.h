@@ -1,5 +1,5 @@
 #pragma once
-// How the slowness of workers moves over the iterations of a recorded run.
+// Movement of the slowness of workers over the iterations of a recorded run.
 #include <string>
 #include <vector>
 
@@ -16,7 +16,7 @@ const char* nameOf(SlownessPattern pattern);
 
 struct Slowness {
   SlownessPattern pattern = SlownessPattern::none;
-  /// Of a fixed or passing pattern: the workers, as indices, and the iterations in which one of them is slow.
+  /// Workers of a fixed or passing pattern, as indices, and the iterations in which one of them is slow.
   std::vector<std::size_t> workers;
   std::size_t firstIteration = 0, lastIteration = 0;
   std::size_t slowIterations = 0;  ///< iterations in which any worker is slow

@@ -17,7 +17,7 @@ constexpr std::size_t kMostOperations = 10;
 struct StageSegment {
   int stage = 0;
   model::Pass pass = model::Pass::forward;
-  double runs = 0;  ///< per micro-batch
+  double runs = 0;  ///< runs per micro-batch
   Ticks length;
   // Steps come in the order of their offsets.
   Ticks last, reached, working;  ///< offset of the last step, end of those so far, time with a step

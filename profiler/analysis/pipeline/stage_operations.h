@@ -1,5 +1,5 @@
 #pragma once
-// What makes a stage slow: its operations, copies and exchange.
+// Causes of a slow stage: its operations, copies and exchange.
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ struct StageOperation {
   std::string name, kind;
   std::string pass;  ///< forward, backward …, what the copies are, or launch
   double ticksPerMicroBatch = 0;
-  double share = 0;  ///< of the stage's occupied ticks per micro-batch
+  double share = 0;  ///< share of the stage's occupied ticks per micro-batch
 };
 
 /// Gives each stage its operations, the time in which it waits for launches of kernels, host copies, loads

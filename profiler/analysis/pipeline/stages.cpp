@@ -22,7 +22,7 @@ double lengthOf(const model::Placement& placement) {
   return static_cast<double>((placement.end - placement.start).count);
 }
 
-/// Where a placement of a stage counts. Null: nowhere.
+/// Returns the part in which a placement of a stage counts. Null: it counts nowhere.
 double* partOf(StageReport& stage, const model::Placement& placement) {
   switch (placement.pass) {
     case model::Pass::forward:
@@ -40,7 +40,7 @@ double* partOf(StageReport& stage, const model::Placement& placement) {
     case model::Pass::update:
       return &stage.update;
     case model::Pass::collective:
-      // Sums of gradients follow the passes. Those of a micro-batch are a part of its pass.
+      // Sums of gradients follow the passes. The sums of a micro-batch are a part of its pass.
       return placement.microBatch < 0 ? nullptr : &stage.collective;
     case model::Pass::remote:
       // Loads and stores around the update count with it.
@@ -50,8 +50,8 @@ double* partOf(StageReport& stage, const model::Placement& placement) {
   }
 }
 
-/// How many micro-batches of a stage have a pass. A trace may begin or end within a step; an emulated run is
-/// whole, so its passes are not counted.
+/// Returns the number of micro-batches of a stage that have a pass. A trace may begin or end within a step;
+/// an emulated run is whole, so its passes are not counted.
 std::map<std::pair<std::int32_t, model::Pass>, double> countedPasses(const ReplicaRows& rows, bool measured) {
   std::map<std::pair<std::int32_t, model::Pass>, std::set<std::pair<std::int32_t, std::int32_t>>> seen;
   std::map<std::pair<std::int32_t, model::Pass>, double> counts;
@@ -95,8 +95,8 @@ void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
   }
 }
 
-/// Adds the time in which the transfers of a stage's device keep it from computing. Where passes start as
-/// soon as their inputs are there, transfers run beside the passes and keep no device from computing.
+/// Adds the time in which the transfers of a stage's device keep it from computing. If passes start as soon
+/// as their inputs are there, transfers run beside the passes and keep no device from computing.
 void addExchange(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   if (rows.run == nullptr || rows.executable->scheduleKind == model::ScheduleKind::dependency) return;
   std::map<model::DeviceId, base::Intervals> working, transfers;
@@ -167,12 +167,13 @@ std::optional<double> imbalance(const StagesReport& report, Cost cost) {
 
 // --- Lost time, operations, memory -----------------------------------------------------
 
-/// The replay of a recorded iteration takes every pass at its mean. Where passes vary, it may take longer
-/// than the iterations did, by less than this share of the step time.
+/// The replay of a recorded iteration takes every pass at its mean. If passes vary, it may take longer than
+/// the iterations did, by less than this share of the step time.
 constexpr double kReplayError = 0.01;
 constexpr double kRounding = 1e-9;
 
-/// a − b, or 0 where only rounding tells them apart. Means are fractions of ticks, and the clock rounds them.
+/// Returns a − b, or 0 if only rounding tells them apart. Means are fractions of ticks, and the clock rounds
+/// them.
 double lostBetween(double a, double b) {
   return std::abs(a - b) <= kRounding * std::max(a, b) ? 0 : a - b;
 }
@@ -192,7 +193,7 @@ void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
   std::vector<StagePassTicks> actual, even;
   std::map<int, double> stagesOn;
   for (const StageReport& stage : report.stages) ++stagesOn[stage.device];
-  StagePassTicks mean;  // of a device
+  StagePassTicks mean;  // mean of a device
   const double count = static_cast<double>(stagesOn.size());
   for (const StageReport& stage : report.stages) {
     const StagePassTicks cost{stage.forward, stage.recompute + stage.backward, stage.weightGradient};

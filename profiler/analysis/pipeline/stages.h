@@ -21,7 +21,7 @@ struct StageMemory {
   Bytes peakNotAlwaysLive;     ///< largest over program steps, sum over units
   Bytes stash;                 ///< part of always live
   std::int64_t worstUnit = 0;  ///< unit that holds most bytes
-  Bytes worstUnitBytes;        ///< used on it, without gaps
+  Bytes worstUnitBytes;        ///< bytes used on it, without gaps
   Bytes worstSpan;             ///< largest address span of a unit: its bytes with gaps; decides what fits
   Bytes freeBytes;             ///< capacity of a unit − worstUnitBytes; negative: does not fit
 };
@@ -39,22 +39,22 @@ struct StageReport {
   /// exchange keeps the device busy.
   double occupied = 0;
   bool limits = false;  ///< occupied is the largest, or equal to it (kEqualStages)
-  /// False: the run has this stage, and a recorded trace holds none of its passes. It has no figures then,
-  /// and no device (−1).
+  /// False if the run has this stage, and a recorded trace holds none of its passes. The stage has no figures
+  /// then, and no device (−1).
   bool recorded = true;
   double share = 0;                          ///< busy ÷ Σ busy over stages
   double ratioToSlowest = 0;                 ///< busy ÷ the largest busy
   std::map<model::WaitCause, double> waits;  ///< ticks per iteration, by cause
   std::int64_t stashEntries = 0;
-  std::optional<StageMemory> memory;       ///< of the stage's device; none where no memory was recorded
-  std::vector<StageOperation> operations;  ///< with copies and exchange, largest first, at most ten
+  std::optional<StageMemory> memory;       ///< memory of the stage's device; none if no memory was recorded
+  std::vector<StageOperation> operations;  ///< copies and exchange too, largest first, at most ten
 };
 
-/// Where the time of one iteration goes: all in ticks, mean over the run's iterations. An imbalance below 0
-/// is possible: a device with many short stages would need longer if each of its stages took the mean.
+/// Parts of the time of one iteration: all in ticks, mean over the run's iterations. An imbalance below 0 is
+/// possible: a device with many short stages would need longer if each of its stages took the mean.
 struct LostTime {
-  /// False: only `step` is known, because the passes that a trace recorded cannot be replayed within it. Some
-  /// are missing then, or stages, micro-batches or clocks were not recognised rightly.
+  /// False if only `step` is known, because the passes that a trace recorded cannot be replayed within it.
+  /// Some are missing then, or stages, micro-batches or clocks were not recognised rightly.
   bool replayed = true;
   double step = 0;                ///< step time: mean length of an iteration
   double useful = 0;              ///< G · mean(F+B)
@@ -76,7 +76,7 @@ struct BoundaryReport {
 struct SlowReplica {
   int stage = 0, replica = 0;
   std::string deviceName;
-  double ratio = 0;  ///< its busy ÷ that of the first replica
+  double ratio = 0;  ///< busy ticks ÷ those of the first replica
 };
 
 struct StagesReport {
@@ -114,7 +114,7 @@ struct StagesReport {
 /// Report over the executable's last run. `memory` is the executable's memory.
 Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable, const Memory& memory);
-/// As above; reads the executable's memory itself.
+/// Does the same, but reads the executable's memory itself.
 Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable);
 

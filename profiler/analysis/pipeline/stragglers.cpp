@@ -16,7 +16,7 @@ namespace {
 constexpr double kNoticeable = 1.03;
 /// A culprit explains at least this share of the slowdown.
 constexpr double kMostOfIt = 0.5;
-/// With fewer messages that found their counterpart, the replay lacks too many dependencies.
+/// Least share of messages with a counterpart. With fewer, the replay lacks too many dependencies.
 constexpr double kPairedShare = 0.9;
 /// A replay that differs more than this from the recorded step times does not stand for the run.
 constexpr double kFarthestReplay = 0.25;
@@ -94,7 +94,7 @@ class StragglerReplays {
   }
 
   const RecordedGraph& graph_;
-  const std::vector<double> usual_;  // of each type
+  const std::vector<double> usual_;  // usual length of each type
 };
 
 std::vector<std::vector<double>> paceOf(const RecordedGraph& graph, const StragglerReplays& replays) {

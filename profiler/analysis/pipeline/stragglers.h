@@ -8,7 +8,7 @@
 
 namespace pipescope::analysis {
 
-/// What one worker, stage, data-parallel rank or type of operation does to the step time.
+/// Effect of one worker, stage, data-parallel rank or type of operation on the step time.
 struct Straggler {
   std::string name;
   /// Mean step time if only its operations take their recorded time and all others their usual one, ÷ mean
@@ -32,7 +32,7 @@ struct Stragglers {
   double launchSlowdown = 1;  ///< mean of `recorded` ÷ mean of `replayed`
   std::vector<Straggler> stages, workers, replicas, types;
   std::vector<double> iterations;  ///< slowdown of each iteration: replayed ÷ usual
-  /// For each worker and iteration: time of its computations ÷ the usual time of the same computations.
+  /// Time of the computations of each worker in each iteration ÷ the usual time of the same computations.
   std::vector<std::vector<double>> pace;
   bool messages = false;  ///< the trace states messages between stages
 

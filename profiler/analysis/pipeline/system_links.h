@@ -16,15 +16,15 @@ struct LinkUse {
   Ticks busy;        ///< time with at least one transfer, in ticks of device 0
   double share = 0;  ///< busy ÷ length of the run
   double rate = 0;   ///< bytes per second while busy
-  /// False: it may carry bytes of which the profile does not say so. A collective is recorded with the bytes
-  /// of each device, not of each link, and a replica that does the same as another one is not recorded.
+  /// False if it may carry bytes of which the profile does not say so. A collective is recorded with the
+  /// bytes of each device, not of each link, and a replica that does the same as another one is not recorded.
   bool known = true;
 };
 
 /// Bytes into and out of a memory space in the run.
 struct SpaceTraffic {
   Bytes in, out;
-  bool known = true;  ///< false: its device works for a replica that is not recorded
+  bool known = true;  ///< false if its device works for a replica that is not recorded
 };
 
 struct SystemUse {

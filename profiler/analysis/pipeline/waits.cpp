@@ -18,7 +18,7 @@ namespace pipescope::analysis {
 
 namespace {
 
-/// What the waits of a group have in common.
+/// Key that the waits of a group have in common.
 struct WaitKey {
   model::DeviceId device, waitedForDevice;
   int waitedForStage = -1;
@@ -71,7 +71,8 @@ class WaitSums {
   const PlacementsById byId_;
   std::set<int> iterations_;
   std::optional<MeasuredWaits> measured_;
-  std::map<model::DeviceId, int> firstStage_;  // of a device that a wait names without a placement
+  /// First stage of a device that a wait names without a placement.
+  std::map<model::DeviceId, int> firstStage_;
   std::unordered_map<WaitKey, WaitSum, WaitKeyHash> sums_;
 };
 
@@ -145,7 +146,7 @@ class PathFinder {
       const auto earlier = [](const auto* a, const auto* b) { return a->end < b->end; };
       if (!std::is_sorted(list.begin(), list.end(), earlier))
         std::stable_sort(list.begin(), list.end(), earlier);
-      // Of waits that end together, the last one counts.
+      // The last one of waits that end together counts.
       std::reverse(list.begin(), list.end());
       list.erase(std::unique(list.begin(), list.end(),
                              [](const auto* a, const auto* b) { return a->end == b->end; }),
@@ -231,7 +232,7 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
 std::vector<CriticalLink> criticalPath(const RunRows& rows, const Catalog& catalog, const model::Run& run) {
   std::vector<CriticalLink> path;
   std::vector<model::Placement> recognised;
-  // What a trace holds beside the recognised passes lies within them, or beside them on other lanes.
+  // Everything but the recognised passes of a trace lies within them, or beside them on other lanes.
   if (catalog.measured())
     std::ranges::copy_if(rows.placements, std::back_inserter(recognised), [](const model::Placement& p) {
       return p.pass != model::Pass::other || p.stage >= 0;
@@ -249,8 +250,8 @@ std::vector<CriticalLink> criticalPath(const RunRows& rows, const Catalog& catal
                       p.microBatch, p.segment});
   };
   const model::Placement *current = &*last, *next = nullptr;
-  // In a damaged file, placements may wait for each other in a circle. The path therefore must go back in
-  // time and has at most as many links as there are placements.
+  // Placements of a damaged file may wait for each other in a circle. The path therefore must go back in time
+  // and has at most as many links as there are placements.
   for (std::size_t guard = 0; current != nullptr && guard <= placements.size(); ++guard) {
     if (current->end > reached) break;
     const Ticks host = next == nullptr ? Ticks(0) : finder.hostBefore(*next, current->end);

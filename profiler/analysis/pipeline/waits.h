@@ -13,14 +13,14 @@ struct WaitGroup {
   model::WaitCause cause = model::WaitCause::fill;
   double ticksPerIteration = 0;
   double countPerIteration = 0;
-  double share = 0;  ///< of the run's length
-  /// Of a recorded run: the reason (measured_waits.h), and the part of the time during which work whose input
-  /// was ready stood behind the receive that is waited for.
+  double share = 0;  ///< share of the run's length
+  /// Reason of a recorded run's wait (measured_waits.h), and the part of the time during which work whose
+  /// input was ready stood behind the receive that is waited for.
   std::string reason;
   double blockedPerIteration = 0;
 };
 
-/// What waitGroups() and criticalPath() read of a run, for who asks both.
+/// Rows of a run that waitGroups() and criticalPath() read, so that callers of both read them once.
 struct RunRows {
   std::vector<model::Placement> placements;
   std::vector<model::Wait> waits;
@@ -41,10 +41,10 @@ struct CriticalLink {
   int stage = -1;
   model::Pass pass = model::Pass::forward;
   int microBatch = -1;
-  model::SegmentId segment;  ///< of the placement that the link is, or belongs to
+  model::SegmentId segment;  ///< segment of the placement that the link is, or belongs to
 };
 
-/// What the critical path consists of, in ticks.
+/// Parts of the critical path, in ticks.
 struct PathSums {
   Ticks compute;   ///< forward, recompute, backward and weight-gradient passes
   Ticks exchange;  ///< transfers, sync, collectives, and waits for them

@@ -107,7 +107,7 @@ Target Compilation::target() const {
 Result<std::vector<Tile>> Compilation::tiles() const {
   const analysis::Catalog& catalog = *profile_->catalog;
   std::vector<Tile> tiles;
-  std::unordered_map<std::int64_t, std::int64_t> firstOf;  // by memory space
+  std::unordered_map<std::int64_t, std::int64_t> firstOf;  // first tile of each memory space
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     const auto first = static_cast<std::int64_t>(tiles.size());
     if (!detail::isTiled(space, first)) continue;

@@ -62,7 +62,7 @@ struct TileVertexMemory {
 /// The vertices of one type in a compute set.
 struct ComputeSetVertices {
   VertexType type;
-  std::int64_t count = 0, tiles = 0;  ///< on all tiles; tiles that hold some
+  std::int64_t count = 0, tiles = 0;  ///< vertices on all tiles; tiles that hold some
 };
 struct Variable {
   std::string name;
@@ -112,13 +112,13 @@ class Program {
   std::string type() const;  ///< OnTileExecute, DoExchange, Sync …
   /// The children in program order. A Call has the children of its function, under the names of this call.
   std::vector<Program> children() const;
-  std::int64_t count() const;             ///< of a Repeat: how often its children run; 1 for other types
-  std::optional<Program> target() const;  ///< of a Call: the Function whose code it runs
+  std::int64_t count() const;             ///< runs of the children of a Repeat; 1 for other types
+  std::optional<Program> target() const;  ///< Function whose code a Call runs
   DebugContext debugContext() const;
   /// Cycles of each tile of the program's IPU in one execution. Only OnTileExecute, DoExchange and Sync
   /// programs have them; empty if the profile does not.
   Result<std::vector<std::int64_t>> estimatedCyclesByTile() const;
-  std::optional<ComputeSet> computeSet() const;  ///< of an OnTileExecute: what it computes
+  std::optional<ComputeSet> computeSet() const;  ///< compute set of an OnTileExecute
   /// Calls the visitor's member function for this type. It does not visit the children.
   void accept(ProgramVisitor& visitor) const;
 
@@ -173,8 +173,7 @@ class ComputeSet {
   std::string name() const { return program_.name(); }
   Program program() const { return program_; }
   Result<std::vector<std::int64_t>> estimatedCyclesByTile() const { return program_.estimatedCyclesByTile(); }
-  /// Empty in a profile that was recorded without steps, and where an earlier call of a function holds the
-  /// code.
+  /// Empty in a profile that was recorded without steps, and if an earlier call of a function holds the code.
   Result<std::vector<ComputeSetVertices>> vertices() const;
 
  private:
@@ -196,8 +195,8 @@ class Compilation {
   Result<std::vector<Replica>> replicas() const;
   Result<Graph> graph() const;
   std::vector<Program> programs() const;  ///< root programs, which have no parent
-  /// Returns the compute sets of all devices, in the order of the programs. Those of a function are listed
-  /// for each of its calls.
+  /// Returns the compute sets of all devices, in the order of the programs. The compute sets of a function
+  /// are listed for each of its calls.
   Result<std::vector<ComputeSet>> computeSets() const;
   Result<std::vector<LivenessProgramStep>> livenessProgramSteps(std::int64_t ipu = 0) const;
   Result<std::vector<Variable>> alwaysLiveVariables() const;

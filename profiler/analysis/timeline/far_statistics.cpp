@@ -247,11 +247,11 @@ class FarReader {
   const Trace& trace_;
   base::Progress& progress_;
   bool sameTimebase_ = true;
-  Ticks from_, to_;  ///< of the stretch that is read
+  Ticks from_, to_;  ///< ends of the stretch that is read
   std::vector<Sums> sums_;
-  std::unordered_map<model::SegmentId, std::map<std::int32_t, Use>> placed_;  ///< by device index
+  std::unordered_map<model::SegmentId, std::map<std::int32_t, Use>> placed_;  ///< second key: device index
   std::unordered_map<model::SegmentId, model::LaneId> lanes_;
-  std::map<std::int32_t, std::map<model::LaneId, std::vector<Beside>>> beside_;  ///< by device index and lane
+  std::map<std::int32_t, std::map<model::LaneId, std::vector<Beside>>> beside_;  ///< keys: device index, lane
   std::vector<model::RunId> runs_;
 };
 

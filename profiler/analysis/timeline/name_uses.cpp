@@ -118,7 +118,7 @@ class NameCollector {
   std::vector<NameUse> names_;
   std::unordered_map<std::string, int> byPath_;
   std::unordered_map<std::int64_t, int> programs_;
-  std::unordered_map<std::int64_t, std::map<int, SegmentShare>> shares_;  ///< by segment, then name
+  std::unordered_map<std::int64_t, std::map<int, SegmentShare>> shares_;  ///< keyed by segment, then name
 };
 
 }  // namespace

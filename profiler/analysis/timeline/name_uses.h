@@ -1,5 +1,5 @@
 #pragma once
-// How often the steps of a name path ran in all calls of an executable, and how long they took.
+// Number of runs of the steps of a name path in all calls of an executable, and their times.
 #include <string>
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace pipescope::analysis {
 /// Asks for name paths such as "layer1/conv/Convolve".
 struct NameQuery {
   std::string text;    ///< a part of the path, in upper or lower case
-  bool whole = false;  ///< true: the path must be this text
+  bool whole = false;  ///< true if the path must be this text
   bool empty() const { return text.empty(); }
   bool matches(const std::string& path) const;
   friend bool operator==(const NameQuery&, const NameQuery&) = default;
@@ -20,15 +20,15 @@ struct NameQuery {
 /// All steps of one name path. Times are ticks of device 0.
 struct NameUse {
   std::string path;
-  model::StepKind kind = model::StepKind::compute;  ///< of the first step
+  model::StepKind kind = model::StepKind::compute;  ///< kind of the first step
   std::int64_t count = 0;
-  Ticks sum, min, max;  ///< of the lengths of single steps
-  Ticks first;          ///< when the first one starts
+  Ticks sum, min, max;  ///< lengths of single steps
+  Ticks first;          ///< time at which the first one starts
   double mean() const { return count > 0 ? static_cast<double>(sum.count) / static_cast<double>(count) : 0; }
 };
 
 struct NameUses {
-  std::vector<NameUse> names;  ///< those that ran, by the start of their first step
+  std::vector<NameUse> names;  ///< names that ran, sorted by the start of their first step
   std::int64_t count = 0;      ///< steps of all names
 };
 

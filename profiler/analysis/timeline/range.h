@@ -21,10 +21,10 @@ namespace pipescope::analysis {
 struct StepSpan {
   model::LaneId lane;
   Ticks start, end;
-  model::StepKind kind = model::StepKind::compute;  ///< of several steps: the kind with most time
-  model::ProgramId program;                         ///< of one step
-  model::PlacementId placement;                     ///< of one step, or of several steps of one placement
-  std::int64_t steps = 1;                           ///< 0: not counted (nodes of placements)
+  model::StepKind kind = model::StepKind::compute;  ///< kind with most time if there are several steps
+  model::ProgramId program;                         ///< program of one step
+  model::PlacementId placement;  ///< placement of one step, or of several steps of one placement
+  std::int64_t steps = 1;        ///< 0: not counted (nodes of placements)
 };
 
 struct RangeRequest {
@@ -47,7 +47,7 @@ class RangeIndex {
   /// placed.
   Result<std::vector<StepSpan>> steps(const RangeRequest& range, Ticks resolution,
                                       base::Progress& progress) const;
-  /// As above, but reuses the memory of `answer`, because fresh memory costs as much as reading.
+  /// Does the same, but reuses the memory of `answer`, because fresh memory costs as much as reading.
   base::Status steps(const RangeRequest& range, Ticks resolution, base::Progress& progress,
                      std::vector<StepSpan>& answer) const;
 

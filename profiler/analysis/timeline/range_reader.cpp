@@ -236,7 +236,7 @@ base::Status RangeReader::spansOfNodes(std::int32_t level, SpanJoiner& joiner) {
     std::int32_t level = 0;
     std::vector<NodeFacts> nodes;
   };
-  // By lane; the last entry is for unknown lanes.
+  // One entry for each lane; the last entry is for unknown lanes.
   std::vector<LaneNodes> found(index_.catalog_->lanes.size() + 1);
   PIPESCOPE_TRY(forEachNode(
       model::LevelContent::placements,

@@ -22,7 +22,7 @@ class SpanJoiner {
   struct Lane {
     StepSpan open;
     bool any = false;
-    std::array<std::int64_t, 16> ticks{};  // of the open span, by kind
+    std::array<std::int64_t, 16> ticks{};  // ticks of the open span, by kind
     std::vector<StepSpan> spans;
   };
   void close(Lane& lane);
@@ -64,7 +64,7 @@ class RangeReader {
   base::Progress& progress_;
   StepReader steps_;
   base::IdVector<model::LaneId, bool> lanes_;                       // empty: all
-  std::unordered_map<std::int64_t, std::vector<StepSpan>> joined_;  // by segment
+  std::unordered_map<std::int64_t, std::vector<StepSpan>> joined_;  // keyed by segment
 };
 
 }  // namespace pipescope::analysis

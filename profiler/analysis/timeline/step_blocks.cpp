@@ -97,7 +97,7 @@ enum class Meeting : std::uint8_t { none, some, all };
 /// step are possible.
 Meeting meetingOf(const std::int64_t* starts, const std::int64_t* ticks, std::size_t count, std::int64_t from,
                   std::int64_t to, std::int64_t longest) {
-  // As wide as the compared numbers, so that the compiler can use vector instructions.
+  // The results are as wide as the compared numbers, so that the compiler can use vector instructions.
   std::int64_t any = 0, all = 1;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t meets = (starts[i] < to) & (base::wrappedSum(starts[i], ticks[i]) > from) ? 1 : 0;
@@ -114,7 +114,7 @@ std::span<const std::uint32_t> StepReader::findRows(Run& run, const View& offset
                                                     std::vector<std::uint32_t>& memory) {
   const auto limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(to.count, 0, kMostTicks + 1));
   const auto meets = [&offsets, &lengths, limit, from](std::size_t i) {
-    // As unsigned numbers, negative ones are very large and fail the comparisons.
+    // Negative numbers are very large as unsigned ones and fail the comparisons.
     const auto offset = static_cast<std::uint64_t>(offsets[i]),
                length = static_cast<std::uint64_t>(lengths[i]);
     return (offset < limit) & (length <= static_cast<std::uint64_t>(kMostTicks)) &

@@ -14,7 +14,7 @@ namespace pipescope::analysis {
 
 /// The columns of a step that questions need.
 struct StepFacts {
-  std::int64_t row = 0;  ///< in table step
+  std::int64_t row = 0;  ///< row in table step
   model::LaneId lane;
   Ticks offset, ticks;
   model::StepKind kind = model::StepKind::compute;
@@ -36,10 +36,10 @@ class StepBlocks {
   struct Block {
     std::int64_t rows = 0, firstRow = 0;
     std::int64_t firstSegment = 0, lastSegment = -1;
-    std::int64_t firstOffset = 0, lastOffset = 0;  // of rows' starts
+    std::int64_t firstOffset = 0, lastOffset = 0;  // offsets of the rows' starts
   };
   std::vector<Block> blocks_;
-  bool ascending_ = true;  // by first and last segment
+  bool ascending_ = true;  // true if sorted by first and last segment
   std::int64_t longestStep_ = 0;
 };
 
@@ -95,7 +95,7 @@ class StepReader {
     std::size_t first = 0, end = 0;
     Ticks from, to;  ///< the last range that was asked for; its rows are kept in case it is asked for again
     std::size_t firstFound = 0, endFound = 0;
-    bool allFound = false;  ///< true: every row from firstFound to endFound lies in the range
+    bool allFound = false;  ///< true if every row from firstFound to endFound lies in the range
   };
   struct Opened {
     std::shared_ptr<const model::ColumnBlock> columns;

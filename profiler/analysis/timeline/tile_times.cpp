@@ -9,7 +9,8 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Identifies a step within its segment. Its index does not, because the trace has sorted the steps.
+/// Identifies a step within its segment. The index of a step does not, because the trace has sorted the
+/// steps.
 using StepKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 std::map<StepKey, std::size_t> placesOf(const TraceSegment& segment) {

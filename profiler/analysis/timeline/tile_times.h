@@ -1,6 +1,6 @@
 #pragma once
-// What single units (tiles) do in the steps of a trace's segments, if the profile says so. It is stored once
-// for each segment, however often the segment is placed.
+// Work of single units (tiles) in the steps of a trace's segments, if the profile records it. It is stored
+// once for each segment, however often the segment is placed.
 #include <memory>
 #include <vector>
 
@@ -10,11 +10,11 @@
 namespace pipescope::analysis {
 
 struct TileTimes {
-  bool recorded = false;  ///< true: the profile has times of single units
-  /// Units of each step: [index into Trace::segments][index into TraceSegment::steps]. Empty where nothing
-  /// was recorded or the limit was reached.
+  bool recorded = false;  ///< true if the profile has times of single units
+  /// Units of each step: [index into Trace::segments][index into TraceSegment::steps]. Empty if nothing was
+  /// recorded or the limit was reached.
   std::vector<std::vector<std::vector<UnitTicks>>> steps;
-  bool complete = true;  ///< false: the limit was reached
+  bool complete = true;  ///< false if the limit was reached
 };
 
 /// Reads the times of the units in the trace's steps, at most `mostRuns` runs of units.

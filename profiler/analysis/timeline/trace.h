@@ -1,5 +1,5 @@
 #pragma once
-// What a timeline shows: the runs of an executable as sorted lists for each device. Steps are stored once for
+// Content of a timeline: the runs of an executable as sorted lists for each device. Steps are stored once for
 // each segment.
 //
 // A trace holds placements, waits and transfers, never expanded steps: a step of a placement is drawn by
@@ -23,10 +23,10 @@ namespace pipescope::analysis {
 
 /// A box of a flame row: a step, or a part of the name path that neighbouring steps share.
 struct FlameBox {
-  Ticks offset, end;       ///< within the segment, in device ticks
+  Ticks offset, end;       ///< times within the segment, in device ticks
   std::int32_t name = 0;   ///< index into Trace::names
   std::int32_t step = -1;  ///< index into TraceSegment::steps; −1: a group of steps
-  model::StepKind kind = model::StepKind::compute;  ///< of a group: the kind with most of its time
+  model::StepKind kind = model::StepKind::compute;  ///< kind with most of a group's time
 };
 
 /// Boxes that do not overlap, ascending.
@@ -44,12 +44,12 @@ struct TraceSegment {
   std::int32_t stage = -1;
   model::LaneId lane;
   Ticks ticks;
-  std::vector<model::Step> steps;            ///< by offset
+  std::vector<model::Step> steps;            ///< sorted by offset
   std::vector<std::int32_t> stepNames;       ///< name path of each step, index into Trace::names
   std::vector<std::int32_t> stepPrograms;    ///< kind of program of each step, index into Trace::names
   std::vector<std::vector<FlameRow>> flame;  ///< [TraceTrack::flameLanes][level]
   std::vector<FlameRow> flat;                ///< [TraceTrack::flatLanes]
-  SegmentUse use;                            ///< of `steps`
+  SegmentUse use;                            ///< sums of `steps`
   /// True when the segment has each of its steps. Otherwise it has those of the window, or boxes that stand
   /// for many.
   bool whole = true;
@@ -70,7 +70,7 @@ struct TracePlacement {
   model::Pass pass = model::Pass::forward;
 };
 
-/// What a track does: a pass, a wait, or only transfers. Activities ascend and do not overlap.
+/// Activity of a track: a pass, a wait, or only transfers. Activities ascend and do not overlap.
 struct Activity {
   enum class Kind : std::uint8_t { pass, wait, transfer, far };
   Ticks start, end;
@@ -82,7 +82,7 @@ struct Activity {
 /// Stands for many neighbouring placements in a trace that is shown from afar.
 struct FarSpan {
   model::Pass pass = model::Pass::forward;  ///< the pass with most of their time
-  bool waits = false;                       ///< true: the device waits for more than half of the time
+  bool waits = false;                       ///< true if the device waits for more than half of the time
   model::WaitCause cause = model::WaitCause::slowerStage;
   std::int64_t rows = 0;  ///< placements
   double busy = 0;        ///< share of the time that the placements fill
@@ -100,9 +100,9 @@ struct TraceTrack {
   std::string name;
   std::vector<TracePlacement> placements;
   std::vector<PassSpan> passes;
-  std::vector<model::Wait> waits;  ///< on the first track only
+  std::vector<model::Wait> waits;  ///< empty on all tracks but the first
   std::vector<Activity> activities;
-  std::vector<FarSpan> far;  ///< of a trace that is far
+  std::vector<FarSpan> far;  ///< spans of a trace that is far
   std::vector<FlameLane> flameLanes;
   std::vector<model::LaneId> flatLanes;  ///< lanes that have steps, in the order of their ids
 };
@@ -119,7 +119,7 @@ struct TransferLane {
 struct DeviceTrace {
   model::DeviceId id;
   std::string name, kind, unitName;
-  std::string shortName;  ///< without what the names of all devices have in common
+  std::string shortName;  ///< name without what the names of all devices have in common
   std::int64_t units = 1, ticksPerSecond = 1'000'000;
   double axisTicksPerTick = 1;
   std::vector<std::int32_t> stages;
@@ -132,7 +132,7 @@ struct DeviceTrace {
   std::vector<TransferLane> transferLanes;
 };
 
-/// Where a placement is.
+/// Place of a placement in the trace.
 struct PlacementPlace {
   std::int32_t device = 0, track = 0, index = 0;
 };
@@ -140,11 +140,11 @@ struct PlacementPlace {
 struct Trace {
   model::ExecutableId executable;
   std::int64_t ticksPerSecond = 1'000'000;
-  Ticks start, end;  ///< of the runs that were loaded
+  Ticks start, end;  ///< ends of the runs that were loaded
   std::vector<model::Run> runs;
-  std::vector<IterationSpan> iterations;   ///< by start
-  std::vector<DeviceTrace> devices;        ///< those of the target, in their order
-  std::vector<model::Transfer> transfers;  ///< by start, in axis ticks
+  std::vector<IterationSpan> iterations;   ///< sorted by start
+  std::vector<DeviceTrace> devices;        ///< devices of the target, in their order
+  std::vector<model::Transfer> transfers;  ///< sorted by start, in axis ticks
   std::vector<TraceSegment> segments;
   std::vector<std::string> names;
   std::int64_t damagedRows = 0;                ///< rows that were left out because they contradict others
@@ -154,12 +154,12 @@ struct Trace {
   std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
   /// The times whose rows were read one by one: the whole runs, or the window of the request.
   Ticks loadedFrom, loadedTo;
-  /// True: there are too many placements to read one by one. Activities are far, and there are no waits or
+  /// True if there are too many placements to read one by one. Activities are far, and there are no waits or
   /// transfers.
   bool far = false;
-  /// True: there are too many steps, so some segments have boxes that stand for many.
+  /// True if there are too many steps, so some segments have boxes that stand for many.
   bool farSteps = false;
-  /// True: the runs are too long to read at once. Tracks and rows then do not depend on the window, so that
+  /// True if the runs are too long to read at once. Tracks and rows then do not depend on the window, so that
   /// the picture keeps its rows when the window moves.
   bool large = false;
 
@@ -178,7 +178,7 @@ struct Trace {
   std::int32_t deviceOfLane(model::LaneId lane) const;
   base::Timebase timebase() const { return {ticksPerSecond}; }
 
-  std::vector<std::pair<model::PlacementId, PlacementPlace>> places;  ///< by id
+  std::vector<std::pair<model::PlacementId, PlacementPlace>> places;  ///< sorted by id
   std::unordered_map<model::LaneId, std::int32_t> lanes;              ///< device index by lane
   std::unordered_map<model::LaneId, std::string> laneNames;
 };
@@ -188,8 +188,8 @@ struct TraceRequest {
   static constexpr std::int64_t kUnbounded = std::int64_t{1} << 62;
   model::ExecutableId executable;
   model::RunId firstRun, lastRun;
-  /// How many placements, waits and transfers (together), and how many steps, may be read one by one. If
-  /// there are more, the profile's LevelNodes stand for them.
+  /// Most placements, waits and transfers (together), and most steps, that may be read one by one. If there
+  /// are more, the profile's LevelNodes stand for them.
   std::int64_t mostRows = kUnbounded, mostSteps = kUnbounded;
   /// The trace that an earlier request without a window gave, if its runs were too large. This request then
   /// reads only [from, to), in ticks of the axis, and takes complete segments from the earlier trace.
@@ -217,15 +217,15 @@ std::size_t firstEndingAfter(const List& list, Ticks time) {
   return low;
 }
 
-/// What one device did in [from, to). Every moment counts once.
+/// Sums of one device over [from, to). Every moment counts once.
 struct RangeStatistics {
   std::int32_t device = 0;  ///< index into Trace::devices
-  Ticks total;              ///< to − from, in axis ticks
+  Ticks total;              ///< length of the range, to − from, in axis ticks
   TicksByKind byKind{};     ///< axis ticks; transfers between placements count as global exchange
   Ticks idle;               ///< the rest
-  Bytes streamIn, streamOut, globalIn, globalOut;  ///< of steps and transfers that end in the range
+  Bytes streamIn, streamOut, globalIn, globalOut;  ///< bytes of steps and transfers that end in the range
   double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit; 0: none
-  /// Ticks of computing units ÷ (units × total). Of a device without units: time in which it computes ÷
+  /// Ticks of computing units ÷ (units × total). For a device without units: time in which it computes ÷
   /// total.
   double parallelEfficiency = 0;
 };

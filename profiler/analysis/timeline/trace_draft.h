@@ -47,18 +47,18 @@ struct TraceDraft {
   std::shared_ptr<Trace> trace;
   NameTable names;
   bool sameTimebase = true;
-  /// True: a recorded run has too many launches and arrows to read them. They are left out; all other rows
+  /// True if a recorded run has too many launches and arrows to read them. They are left out; all other rows
   /// are read.
   bool withoutArrows = false;
   std::set<model::RunId> wanted;
   std::unordered_map<model::DeviceId, std::int32_t> deviceIndex;
   std::map<model::SegmentId, std::int32_t> segmentIndex;
   std::vector<model::DeviceId> segmentDevice;
-  std::vector<std::vector<TracePlacement>> placements;  // by device
-  std::vector<std::vector<model::Wait>> waits;          // by device
+  std::vector<std::vector<TracePlacement>> placements;  // placements of each device
+  std::vector<std::vector<model::Wait>> waits;          // waits of each device
   std::unordered_map<model::DebugContextId, std::string> paths;
   Levels farPlacements, farWaits;                        // times in ticks of the axis
-  std::unordered_map<std::int64_t, LaneNodes> farSteps;  // by segment
+  std::unordered_map<std::int64_t, LaneNodes> farSteps;  // keyed by segment
   std::int32_t sampledDepth = 1;
 };
 

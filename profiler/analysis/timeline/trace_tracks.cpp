@@ -42,7 +42,7 @@ void addTransferTime(const Trace& trace, const DeviceTrace& device, std::vector<
   for (const TransferLane& lane : device.transferLanes) {
     transfers.insert(transfers.end(), lane.transfers.begin(), lane.transfers.end());
   }
-  std::sort(transfers.begin(), transfers.end());  // by start, because Trace::transfers ascends by start
+  std::sort(transfers.begin(), transfers.end());  // indices ascend by start, as Trace::transfers does
   std::vector<Activity> moving;
   for (const std::int32_t index : transfers) {
     const model::Transfer& row = trace.transfers[static_cast<std::size_t>(index)];

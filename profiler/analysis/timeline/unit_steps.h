@@ -1,5 +1,5 @@
 #pragma once
-// What single units (an IPU's tiles) do in a step. A profile has these figures when it was recorded with
+// Work of single units (an IPU's tiles) in a step. A profile has these figures when it was recorded with
 // `--record tiles`. Times are ticks of the device, as recorded.
 #include <cstdint>
 #include <vector>

@@ -168,7 +168,7 @@ bool isOnnxTensor(std::string_view head) {
   return isMessage(head, types, 2);
 }
 
-/// What the head holds of the next block, whose length stands before it; none at the end of the head.
+/// Returns what the head holds of the next block, whose length stands before it; none at the end of the head.
 std::optional<std::string_view> takeStartOfBlock(std::string_view& head) {
   const std::optional<std::uint64_t> size = takeVarint(head);
   if (!size) return std::nullopt;

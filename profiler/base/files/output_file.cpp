@@ -64,7 +64,7 @@ bool isStandardOutput(const fs::path& path) {
 }
 
 Result<fs::path> followLinks(const fs::path& path) {
-  constexpr int kMostLinks = 40;  // as the kernel of Linux follows
+  constexpr int kMostLinks = 40;  // limit of the Linux kernel
   std::error_code failed;
   fs::path target = path;
   for (int number = 0; number < kMostLinks; ++number) {
@@ -168,7 +168,7 @@ Result<PendingFile> PendingFile::create(const fs::path& path) {
     file.temporary_ = name;
     file.name_ = TemporaryName(name);
     file.lock_ = descriptor;
-    // Those of programs that wrote at the same time.
+    // Removes the files of programs that wrote at the same time.
     for (int next = number + 1; next < kMostTries; ++next) {
       const fs::path other =
           besidePath(file.target_, ".", "." + std::to_string(next) + ".partial", kOfSqlite);

@@ -14,7 +14,7 @@
 
 namespace pipescope::base {
 
-/// What a command or the window says about the files that it writes.
+/// Rules of a command or the window for the files that it writes.
 struct OutputRules {
   /// Files that the same command reads. None of them is ever replaced.
   std::vector<std::filesystem::path> inputs = {};
@@ -56,7 +56,7 @@ class PendingFile {
   PendingFile& operator=(PendingFile&& other) noexcept;
   ~PendingFile();
 
-  /// Where to write until publish().
+  /// Path to write to until publish().
   const std::filesystem::path& temporary() const { return temporary_; }
   /// Renames the file. It keeps the permissions of the file that it replaces.
   Status publish();

@@ -52,8 +52,8 @@ void StepCurves::drawCurve(const StepCurve& curve, std::vector<int>& tops, Shape
     const int x = kCurvesLeft + static_cast<int>(px);
     int top = yOf(high), bottom = yOf(low);
     if (last >= 0) top = std::min(top, last), bottom = std::max(bottom, last);
-    // An area lies behind the curves. Its column ends where its own values do, so that steps have straight
-    // edges.
+    // An area lies behind the curves. A column of the area ends where its own values do, so that steps have
+    // straight edges.
     if (curve.filled) tops[static_cast<std::size_t>(px)] = yOf(high);
     curve.filled ? shapes.ground(curve.role, {x, yOf(high), 1, yOf(0) - yOf(high)})
                  : shapes.fill(curve.role, {x, top, 1, bottom - top + 2});

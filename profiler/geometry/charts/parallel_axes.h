@@ -7,7 +7,7 @@
 
 namespace pipescope::geometry {
 
-/// An axis with the value of each thing. Where `words` has entries, values are positions in it.
+/// An axis with the value of each thing. If `words` has entries, values are positions in it.
 struct ParallelAxis {
   std::string name;
   std::vector<double> values;  ///< not finite: the line leaves this axis out
@@ -29,7 +29,7 @@ class ParallelAxes {
   Shapes draw(const TextMeasure& measure, int marked = -1) const;
   /// The line that passes at or near the position; −1: none. Lines of the front come first.
   int hit(int x, int y) const;
-  /// Where a line meets the first axis that it has a value for; empty: it has none.
+  /// Returns the place where a line meets the first axis that it has a value for; empty: it has none.
   Box boxOf(int line) const;
 
  private:

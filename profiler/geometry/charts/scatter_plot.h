@@ -29,7 +29,7 @@ class ScatterPlot {
   Shapes draw(const TextMeasure& measure, int marked = -1) const;
   /// The point that is drawn at or near the position; −1: none.
   int hit(int x, int y) const;
-  /// The box of a point; empty where it is not drawn.
+  /// The box of a point; empty if it is not drawn.
   Box boxOf(int point) const;
 
  private:

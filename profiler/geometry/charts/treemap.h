@@ -23,7 +23,7 @@ class Treemap {
   /// The marked item has an outline; −1: none.
   Shapes draw(const TextMeasure& measure, int marked = -1) const;
   int hit(int x, int y) const;  ///< index of the item; −1: none
-  /// The box of an item; empty where it has no area.
+  /// The box of an item; empty if it has no area.
   const Box& boxOf(int item) const { return boxes_[static_cast<std::size_t>(item)]; }
 
  private:

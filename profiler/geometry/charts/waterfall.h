@@ -10,7 +10,7 @@ namespace pipescope::geometry {
 
 struct WaterfallColumn {
   std::string name;
-  double value = 0;    ///< of a total the value itself, otherwise the change
+  double value = 0;    ///< value of a total, or change
   bool total = false;  ///< the column begins at 0
 };
 

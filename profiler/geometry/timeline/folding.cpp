@@ -21,8 +21,8 @@ WidestIndex::WidestIndex(std::vector<std::int64_t> lengths) : lengths_(std::move
 
 std::size_t WidestIndex::widest(std::size_t first, std::size_t end) const {
   std::size_t best = first;
-  // On each level, compare the items up to the edge of a block at both ends, then continue with whole blocks
-  // on the next level.
+  // Each level compares the items up to the edge of a block at both ends. The search then continues with
+  // whole blocks on the next level.
   for (std::size_t level = 0; first < end; ++level) {
     const auto at = [&](std::size_t i) {
       return level == 0 ? i : static_cast<std::size_t>(levels_[level - 1][i]);

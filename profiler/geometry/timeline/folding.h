@@ -20,7 +20,7 @@ class WidestIndex {
 
   std::size_t size() const { return lengths_.size(); }
   std::int64_t length(std::size_t index) const { return lengths_[index]; }
-  /// Index of the longest item in [first, end), the first of equal ones; `first` where the range is empty.
+  /// Index of the longest item in [first, end), the first of equal ones; `first` if the range is empty.
   std::size_t widest(std::size_t first, std::size_t end) const;
 
  private:
@@ -29,12 +29,12 @@ class WidestIndex {
 
   std::vector<std::int64_t> lengths_;
   std::vector<std::vector<std::uint32_t>>
-      levels_;  ///< for each level, the index of the longest item of each block
+      levels_;  ///< index of the longest item of each block, for each level
 };
 
 /// One item of a list, or several that share a column, as it is drawn.
 struct Folded {
-  std::size_t first = 0, end = 0;  ///< range of the list; more than one item where they share a column
+  std::size_t first = 0, end = 0;  ///< range of the list; more than one item if they share a column
   std::size_t shown = 0;           ///< the item that gives the colour
   int x = 0, right = 0;            ///< columns, clamped to the canvas: [x, right)
   bool alone() const { return end - first == 1; }
@@ -109,7 +109,7 @@ void foldVisible(const WidestIndex& index, const TimeView& view, Columns columns
 }
 
 /// The longest of the items that touch the pixel at `x`, or else of those within `tolerance` pixels.
-/// index.size() where there is none.
+/// index.size() if there is none.
 template <class StartOf, class EndOf>
 std::size_t pickAt(const WidestIndex& index, const TimeView& view, int x, int tolerance,
                    const StartOf& startOf, const EndOf& endOf) {

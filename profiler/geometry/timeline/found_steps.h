@@ -19,7 +19,7 @@ class FoundSteps {
 
  private:
   const analysis::Trace& trace_;
-  /// For each segment, how many of its first steps match; empty where none does.
+  /// Numbers of matches among the first steps of each segment; empty for a segment without a match.
   std::vector<std::vector<std::uint32_t>> counts_;
 };
 

@@ -287,7 +287,7 @@ std::optional<HostHit> HostScene::inward(const HostHit& hit, int direction) cons
     if (item.parent < 0) return {};
     return HostHit{hit.kind, hit.lane, static_cast<std::size_t>(item.parent)};
   }
-  // What lies in a span follows it in the list.
+  // Spans within a span follow it in the list.
   for (std::size_t i = hit.index + 1; i < lane.spans.size() && lane.spans[i].start < item.end; ++i) {
     if (lane.spans[i].parent == static_cast<std::int32_t>(hit.index)) return HostHit{hit.kind, hit.lane, i};
   }

@@ -31,7 +31,7 @@ class HostScene {
   struct Band {
     enum class Kind { calls, lane, curve };
     Kind kind = Kind::lane;
-    std::size_t place = 0;  ///< of the thread or curve
+    std::size_t place = 0;  ///< index of the thread or curve
     int y = 0, height = 0;
   };
 
@@ -42,7 +42,8 @@ class HostScene {
   const std::vector<Band>& bands() const { return bands_; }
   int height() const { return height_; }
 
-  /// What lies from `top` on in a window of `height` pixels. Names other than `only` are dimmed; −1: none is.
+  /// Draws the scene from `top` on in a window of `height` pixels. Names other than `only` are dimmed; −1:
+  /// none is.
   Shapes draw(const TimeView& view, int top, int height, const TextMeasure& measure, int only = -1) const;
   /// All threads on a strip of this height: a line for each, with its outermost spans.
   Shapes overview(const TimeView& view, int height) const;
@@ -79,7 +80,7 @@ class HostScene {
   std::vector<Lane> lanes_;
   WidestIndex calls_;
   std::vector<std::string> channels_;
-  std::vector<ColourRole> roles_;  ///< by name
+  std::vector<ColourRole> roles_;  ///< roles by name
   int height_ = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace pipescope::geometry {
 namespace {
 
-/// Draws the tracks of one device as one lane. What is drawn first stays: later tracks fill only the columns
+/// Draws the tracks of one device as one lane. The first drawing stays: later tracks fill only the columns
 /// that are still free.
 class OverviewLane {
  public:
@@ -29,7 +29,7 @@ class OverviewLane {
     const std::vector<analysis::TraceTrack>& tracks = at(trace_.devices, device_).tracks;
     for (std::size_t t = 0; t < tracks.size(); ++t) drawPasses(tracks[t], indexOf(t).activities, true);
     if (drawn_) return;
-    // Where no pass is known, the lanes show steps only, and so does the strip. From afar there are no steps.
+    // The lanes show steps only if no pass is known, and so does the strip. A distant view has no steps.
     for (std::size_t t = 0; t < tracks.size(); ++t) {
       if (trace_.far) {
         drawPasses(tracks[t], indexOf(t).activities, false);
@@ -100,7 +100,7 @@ class OverviewLane {
   int device_, top_, height_;
   bool byMicroBatch_;
   Shapes& shapes_;
-  std::vector<char> taken_;  ///< for each column, whether it has a colour
+  std::vector<char> taken_;  ///< true for columns with a colour
   bool drawn_ = false;
 };
 

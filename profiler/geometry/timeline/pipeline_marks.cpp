@@ -54,8 +54,8 @@ class RowFiller {
   std::vector<PipelineMark> marks_;
 };
 
-/// What fills a gap, the most telling kind first. An imported trace has passes of an unknown kind that last
-/// as long as whole iterations, so these come after the causes of waits.
+/// Kind of what fills a gap, the most telling kind first. An imported trace has passes of an unknown kind
+/// that last as long as whole iterations, so these come after the causes of waits.
 enum class MarkKind { pass, transfer, wait, otherPass, none };
 using ActivityKind = analysis::Activity::Kind;
 
@@ -67,7 +67,8 @@ model::Pass passOf(const analysis::TraceTrack& track, const analysis::Activity& 
   return placementOf(track, activity).pass;
 }
 
-/// Where no barrier ends a flush, devices begin the next iteration while others are still busy with this one.
+/// True for a placement of another iteration. Devices begin the next iteration while others are still busy
+/// with this one if no barrier ends a flush.
 bool ofAnother(const analysis::PipelineGrid& grid, const analysis::TracePlacement& placement) {
   return grid.iterations > 1 && placement.iteration >= 0 && placement.iteration != grid.iteration &&
          model::isComputePass(placement.pass);

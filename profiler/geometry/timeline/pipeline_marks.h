@@ -1,6 +1,6 @@
 #pragma once
-// What fills the gaps between the cells of a pipeline: host copies, exchange and other work that belongs to
-// no cell, and waits with their causes.
+// Marks that fill the gaps between the cells of a pipeline: host copies, exchange and other work that belongs
+// to no cell, and waits with their causes.
 #include <string>
 #include <vector>
 

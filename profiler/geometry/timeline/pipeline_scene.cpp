@@ -129,7 +129,7 @@ Shapes PipelineScene::drawPhases(const TimeView& view, const TextMeasure& measur
   if (!grid_ || grid_->cells.empty() || !grid_->whole) return shapes;
   const auto columnAt = [&](Ticks time, bool first) {
     if (!options_.grid) return time;
-    // In a table, a phase begins with the first column that starts in it.
+    // A phase of a table begins with the first column that starts in it.
     std::int32_t column = first ? grid_->columns : 0;
     for (const analysis::PipelineCell& cell : grid_->cells) {
       if (first && cell.start >= time) column = std::min(column, cell.column);

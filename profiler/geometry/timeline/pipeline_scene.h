@@ -25,7 +25,7 @@ struct PipelineMetrics {
   int top() const { return head + phases; }
 };
 
-/// In a table, the view counts columns instead of time. A column has this many ticks.
+/// Ticks of a column. The view of a table counts columns instead of time.
 inline constexpr std::int64_t kColumnTicks = 1000;
 
 using PipelineMarks = std::vector<std::vector<PipelineMark>>;
@@ -67,7 +67,7 @@ class PipelineScene {
   /// from; −1: none.
   int neighbour(int cell, int direction) const;
   int alongPath(int cell, int direction) const;
-  /// What a cell is called: "F3", "B3" or "W3".
+  /// Returns the label of a cell: "F3", "B3" or "W3".
   std::string labelOf(int cell) const;
 
  private:

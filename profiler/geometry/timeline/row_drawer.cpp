@@ -142,7 +142,7 @@ void RowDrawer::drawSteps(const TimelineRow& row) {
       [&](std::size_t i) { return track.placements[i].end; },
       [&](const Folded& folded) {
         std::size_t shown = folded.shown;
-        // What was found must be seen even where another placement is longer.
+        // Found steps must be seen even if another placement is longer.
         for (std::size_t i = folded.first; scene_.found() != nullptr && i < folded.end; ++i) {
           if (!scene_.found()->any(track.placements[i].segment)) continue;
           shown = i;

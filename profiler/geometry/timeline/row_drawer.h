@@ -3,7 +3,7 @@
 
 namespace pipescope::geometry {
 
-/// Adds the shapes of a window's rows. Its cost depends on the pixels of the window, not on the length of the
+/// Adds the shapes of a window's rows. The cost depends on the pixels of the window, not on the length of the
 /// trace.
 class RowDrawer {
  public:
@@ -31,7 +31,7 @@ class RowDrawer {
   void drawWall();
   void drawTransfers(const TimelineRow& row);
   void drawCounter(const analysis::CounterSeries& series);
-  /// The colour of a role where nothing is looked for, else that of what was not found.
+  /// The colour of a role if nothing is looked for, else that of what was not found.
   ColourRole dimmed(ColourRole role) const;
   /// The colour of the boxes [first, end) of a placement, drawn as `shown`.
   ColourRole stepRole(const TimelineRow& row, const analysis::TracePlacement& placement,
@@ -45,10 +45,10 @@ class RowDrawer {
   const TimeView& view_;
   const TextMeasure& measure_;
   Shapes& shapes_;
-  int y_ = 0, height_ = 0;  ///< of the row that is drawn
+  int y_ = 0, height_ = 0;  ///< place of the row that is drawn
 };
 
-/// The colour of a placement: of its pass, or of its micro-batch where it has one.
+/// The colour of a placement: of its pass, or of its micro-batch if it has one.
 ColourRole passRole(const analysis::TracePlacement& placement, bool byMicroBatch);
 
 }  // namespace pipescope::geometry

@@ -162,8 +162,7 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
       std::ceil(static_cast<long double>((view.start() - origin).count) / stepTicks));
   for (std::int64_t k = first; k < first + kMostTicks; ++k) {
     const long double time = static_cast<long double>(k) * stepTicks;
-    const long double whole =
-        std::floor(time);  // at a deep zoom, ticks of the axis lie between ticks of the clock
+    const long double whole = std::floor(time);  // deep zoom: axis ticks lie between clock ticks
     const double x = view.x(origin + Ticks(static_cast<std::int64_t>(whole))) +
                      static_cast<double>(time - whole) / view.ticksPerPixel();
     if (x > view.width()) break;

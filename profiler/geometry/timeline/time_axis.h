@@ -14,14 +14,14 @@ enum class TimeUnit {
   costUnits,  ///< ticks ÷ ticksPerSecond, for systems whose costs have no unit of time
 };
 
-/// How to show the ticks of a profile.
+/// Scale that shows the ticks of a profile.
 struct TimeScale {
   TimeUnit unit = TimeUnit::cycles;
   std::int64_t ticksPerSecond = 1'000'000;
   friend bool operator==(const TimeScale&, const TimeScale&) = default;
 };
 
-/// What an axis with these times is called: "cycles", "time" or "cost units".
+/// Returns the name of an axis with these times: "cycles", "time" or "cost units".
 const char* axisUnit(const TimeScale& scale);
 /// Writes a number as "1,234,567".
 std::string groupedNumber(std::int64_t number);
@@ -30,7 +30,7 @@ std::string groupedNumber(std::int64_t number);
 std::string formatDuration(Ticks ticks, const TimeScale& scale);
 
 /// Reads a time such as "12345", "12,345 cycles", "1.5 ms" or "3 cost units". A number alone has the unit of
-/// the scale, or counts cycles where that unit is time. The error says how to write times.
+/// the scale, or counts cycles if that unit is time. The error says how to write times.
 base::Result<Ticks> parseTime(const std::string& text, const TimeScale& scale);
 
 struct AxisTick {
@@ -39,7 +39,7 @@ struct AxisTick {
 };
 
 /// Ticks at 1, 2 or 5 times a power of ten within the view, at least `spacing` pixels apart. Times are
-/// counted from `origin`; where one is given, there are no ticks before it.
+/// counted from `origin`; if one is given, there are no ticks before it.
 std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing,
                                 Ticks origin = Ticks(0));
 

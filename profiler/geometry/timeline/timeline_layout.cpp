@@ -156,7 +156,7 @@ class Builder {
       text += i == 0 ? (device.stages.size() == 1 ? " · stage " : " · stages ") : ", ";
       text += std::to_string(device.stages[i]);
     }
-    // Ranks of a trace work also where no stages were recognised.
+    // Ranks of a trace work even if no stages were recognised.
     const bool works = std::ranges::any_of(device.tracks, [](const analysis::TraceTrack& track) {
       return !track.placements.empty() || !track.far.empty();
     });

@@ -15,7 +15,7 @@ enum class RowKind {
   flat,      ///< steps of one lane
   transfer,  ///< transfers with one peer, in one direction
   counter,   ///< a value over time
-  tiles,     ///< what every tile does in each step
+  tiles,     ///< work of every tile in each step
   wall,      ///< calls from the host, with their wall time
 };
 
@@ -35,10 +35,10 @@ struct TimelineOptions {
   std::set<int> hidden;                      ///< devices that are not shown
   std::vector<int> order;  ///< devices that come first, in this order; the others follow them
   std::set<int> pinned;    ///< devices that stay visible above the others
-  /// Of many devices that do the same, only the first is shown, with the number of the others.
+  /// True to show only the first of many devices that do the same, with the number of the others.
   bool foldAlike = true;
   bool byStage = false;  ///< devices with stages come first, in the order of stages
-  /// Where it is not empty, everything but the steps that match it is dimmed.
+  /// Query whose steps stand out: everything else is dimmed unless the query is empty.
   analysis::NameQuery find;
   friend bool operator==(const TimelineOptions&, const TimelineOptions&) = default;
 };
@@ -50,7 +50,7 @@ struct TimelineRow {
   int level = 0;  ///< level within a flame lane
   int y = 0, height = 0;
   std::string label;
-  std::string scale;  ///< of a counter: the ends of its axis, such as "0–22.8 MiB"
+  std::string scale;  ///< ends of a counter's axis, such as "0–22.8 MiB"
 };
 
 struct TimelineGroup {
@@ -62,9 +62,9 @@ struct TimelineGroup {
 };
 
 struct TimelineLayout {
-  std::vector<TimelineGroup> groups;  ///< by y
+  std::vector<TimelineGroup> groups;  ///< sorted by y
   int pinned = 0;                     ///< height of the pinned groups at the top
-  std::vector<TimelineRow> rows;      ///< by y
+  std::vector<TimelineRow> rows;      ///< sorted by y
   int height = 0;
 
   /// The index of the row at `y`; −1: between rows.
@@ -80,7 +80,7 @@ struct RowMetrics {
 };
 
 /// Lowers the rows of steps, at most to kLowestStep, until all devices fit into `height` pixels. Returns the
-/// given metrics where that is not enough. On a large screen, from kLargePicture pixels on, all rows become
+/// given metrics if that is not enough. On a large screen, from kLargePicture pixels on, all rows become
 /// taller instead, at most kMostGrowth times, while all devices fit.
 inline constexpr int kLowestStep = 9, kLargePicture = 1'000;
 inline constexpr double kMostGrowth = 1.8;
@@ -90,14 +90,14 @@ RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, i
 /// Devices of a trace up to which none is left out because it is like another.
 inline constexpr std::size_t kFewDevices = 16;
 
-/// For each device the number of others that it stands for.
+/// Returns for each device the number of others that it stands for.
 std::vector<int> foldedDevices(const analysis::Trace& trace, const TimelineOptions& options);
 
 /// The visible devices in their order.
 std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOptions& options);
 
-/// False if a track holds nothing but steps of which it is not known what they belong to. Its rows of steps
-/// show all of them, so it has no row of passes.
+/// False if a track holds nothing but steps that belong to nothing known. The rows of steps show all of them,
+/// so the track has no row of passes.
 bool showsPasses(const analysis::TraceTrack& track, StepRows steps);
 
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,

@@ -1,5 +1,5 @@
 #pragma once
-// What belongs to an item of a timeline: the cause of a wait, the transfers of a pass, arrows between them.
+// Links of an item of a timeline: the cause of a wait, the transfers of a pass, arrows between them.
 #include <vector>
 
 #include "profiler/geometry/timeline/timeline_scene.h"

@@ -37,7 +37,7 @@ analysis::FlameRow tileRowOf(const analysis::TraceSegment& segment) {
   return row;
 }
 
-/// For each segment, the units of the device on which a placement runs it.
+/// Returns for each segment the units of the device on which a placement runs it.
 std::vector<std::int64_t> unitsBySegment(const analysis::Trace& trace) {
   std::vector<std::int64_t> units(trace.segments.size(), 1);
   for (const analysis::DeviceTrace& device : trace.devices) {

@@ -21,13 +21,13 @@ struct SegmentIndex {
   /// The steps of all lanes that follow each other without overlap. The rows of tiles show these.
   analysis::FlameRow tileRow;
   WidestIndex tileIndex;
-  /// For each box of tileRow, kTileBands numbers: the share of the step, from 0 to 255, during which the
-  /// tiles of a band work. Empty where no tiles were recorded.
+  /// Shares with kTileBands numbers for each box of tileRow: the share of the step, from 0 to 255, during
+  /// which the tiles of a band work. Empty if no tiles were recorded.
   std::vector<std::uint8_t> tileBands;
 };
 
 inline constexpr int kTileBands = 64;
-/// For each band of units, the mean share of `length` during which its units work, from 0 to 1.
+/// Returns for each band of units the mean share of `length` during which its units work, from 0 to 1.
 std::vector<double> tileShares(const std::vector<analysis::UnitTicks>& spans, std::int64_t units,
                                base::Ticks length, int bands);
 
@@ -49,10 +49,10 @@ struct TimelineModel {
 
   /// Values over time. A device's counters are drawn below the device, those of the whole run at the end.
   std::shared_ptr<const std::vector<analysis::CounterSeries>> counters;
-  /// What single tiles do; null: it was not asked for.
+  /// Times of single tiles; null: nobody asked for them.
   std::shared_ptr<const analysis::TileTimes> tiles;
 
-  /// What occurs in the trace, for the legend.
+  /// Kinds that occur in the trace, for the legend.
   std::set<model::Pass> passes;
   std::set<model::StepKind> kinds;
   std::set<model::WaitCause> causes;

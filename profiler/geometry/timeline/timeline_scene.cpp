@@ -58,7 +58,7 @@ Shapes TimelineScene::draw(const TimelineWindow& window, const TextMeasure& meas
   return shapes;
 }
 
-// --- What lies where ---
+// --- Positions ---
 
 TimelineItem TimelineScene::itemAt(const TimelineWindow& window, int x, int y) const {
   if (!model_) return {};

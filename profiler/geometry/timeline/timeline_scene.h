@@ -1,5 +1,5 @@
 #pragma once
-// A part of a timeline as shapes, and what lies where on it.
+// A part of a timeline as shapes, with the positions of its items.
 #include <optional>
 #include <string>
 
@@ -18,8 +18,8 @@ struct TimelineItem {
   /// Index of the pass, wait or summary span of the track, the transfer or run of the trace, or the point of
   /// the counter.
   int index = -1;
-  int placement = -1;  ///< for a group or step, index into TraceTrack::placements
-  int box = -1;        ///< for a group or step, index into its FlameRow
+  int placement = -1;  ///< index into TraceTrack::placements, for a group or step
+  int box = -1;        ///< index into the FlameRow, for a group or step
   Ticks start, end;
   int unit = -1;  ///< the tile under the pointer
 
@@ -34,14 +34,14 @@ struct TimelineWindow {
   int height = 0;  ///< visible pixels
 };
 
-/// The boxes of a placement in a row, with the index of the widest. Empty where the row shows nothing of it.
+/// The boxes of a placement in a row, with the index of the widest. Empty if the row shows nothing of it.
 struct PlacementBoxes {
   const analysis::FlameRow* row = nullptr;
   const WidestIndex* index = nullptr;
   explicit operator bool() const { return row != nullptr; }
 };
 
-/// A trace with its rows: what to draw, and what lies where.
+/// A trace with its rows: what to draw, and the positions of items.
 class TimelineScene {
  public:
   TimelineScene() = default;
@@ -51,21 +51,22 @@ class TimelineScene {
   const TimelineOptions& options() const { return options_; }
   const TimelineModel* model() const { return model_.get(); }
   bool empty() const { return !model_; }
-  /// The steps that match options().find; null where nothing is looked for.
+  /// The steps that match options().find; null if nothing is looked for.
   const FoundSteps* found() const { return found_.get(); }
 
   /// Shapes of the window; y is relative to its top. The cost depends on its pixels.
   Shapes draw(const TimelineWindow& window, const TextMeasure& measure) const;
 
-  // What lies where
-  /// The innermost item at a point of the window. Where several share the pixel, the longest.
+  // Positions
+  /// Returns the innermost item at a point of the window, or the longest of several that share the pixel.
   TimelineItem itemAt(const TimelineWindow& window, int x, int y) const;
-  /// Where an item is drawn, at least one pixel wide; nothing if it lies outside the window.
+  /// Returns the box in which an item is drawn, at least one pixel wide; nothing if it lies outside the
+  /// window.
   std::optional<Box> boxOf(const TimelineWindow& window, const TimelineItem& item) const;
   /// The next (+1) or previous (−1) item of the same row; none at the end.
   TimelineItem neighbour(const TimelineItem& item, int direction) const;
-  /// The start or end, within `reach` pixels of `x`, of an item in the row under `y`. Where there is none,
-  /// the time at `x`.
+  /// The start or end, within `reach` pixels of `x`, of an item in the row under `y`. The time at `x` if
+  /// there is none.
   Ticks snap(const TimelineWindow& window, int x, int y, int reach) const;
   /// The row that shows a transfer on a device; −1: none.
   int transferRow(int device, int transfer) const;
@@ -78,13 +79,13 @@ class TimelineScene {
   TimelineItem boxItem(int row, std::size_t placement, std::size_t box) const;
 
   // Contents
-  /// What the item is called in a box: "F3", the part of a name path, "activation 3".
+  /// Returns the label of the item in a box: "F3", the part of a name path, "activation 3".
   std::string labelOf(const TimelineItem& item) const;
   /// The whole name path of a group or step: "layer1/conv/Convolve". Empty for other items.
   std::string pathOf(const TimelineItem& item) const;
   /// The box of a group or step; null for other items.
   const analysis::FlameBox* flameBox(const TimelineItem& item) const;
-  /// What single tiles do in a step. Empty where that was not recorded.
+  /// Returns the work of single tiles in a step. Empty if it was not recorded.
   std::vector<analysis::UnitTicks> unitsOf(const TimelineItem& step) const;
   const analysis::TraceTrack& track(const TimelineRow& row) const;
   PlacementBoxes boxesOf(const TimelineRow& row, const analysis::TracePlacement& placement) const;

@@ -29,7 +29,7 @@ bool sameKind(const analysis::Trace& trace, const TimelineItem& a, const Timelin
 TimelineItem TimelineSearch::byName(const analysis::NameQuery& query, const TimelineItem& from,
                                     int direction) const {
   const FoundSteps found(*scene_.model()->trace, query);
-  // Items are searched by start, and by row where starts are equal.
+  // Items are searched by start, and by row if starts are equal.
   const auto key = [](const TimelineItem& item) { return std::pair(item.start, item.row); };
   const bool back = direction < 0;
   TimelineItem best;

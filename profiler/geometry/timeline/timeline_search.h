@@ -14,8 +14,8 @@ class TimelineSearch {
   /// at most 100,000 placements are searched.
   TimelineItem byName(const analysis::NameQuery& query, const TimelineItem& from, int direction) const;
 
-  /// The first step of a program on a device (−1: on any) that ends after `from`. Where none does, the first
-  /// of all; none where no row shows one.
+  /// Finds the first step of a program on a device (−1: on any) that ends after `from`, or else the first of
+  /// all. The item is none if no row shows one.
   TimelineItem stepOf(model::ProgramId program, int device, Ticks from) const;
 
   /// The next (+1) or previous (−1) item of the same row that is like this one: a pass of the same kind, a

@@ -18,7 +18,7 @@ class BlockCache {
     std::uint64_t reader = 0;
     std::size_t table = 0;
     std::int64_t block = 0;  ///< id of a block; for a plain table, how many rows were read
-    bool columns = false;    ///< true: the integer columns of the block; false: its rows
+    bool columns = false;    ///< true for the integer columns of the block; false for its rows
     friend constexpr auto operator<=>(const Key&, const Key&) = default;
   };
   using Value = std::shared_ptr<const void>;

@@ -235,8 +235,8 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
         raw.push_back(static_cast<char>(part));
       std::vector<std::int64_t>& residuals = compressor_->residuals;
       residualsOf(columns, rows, *choice.prediction, coding.used, priors, residuals);
-      // Nothing predicts the first row. Its number may need many more bytes than all others, so it is stored
-      // apart.
+      // Nothing predicts the first row. The number of that row may need many more bytes than all others, so
+      // it is stored apart.
       appendVarint(raw, zigZag(residuals.empty() ? 0 : std::exchange(residuals.front(), 0)));
       appendIntegers(residuals, choice.coding, raw);
     } else if (const auto [low, high] = extremesOf(columns[c]); low == high) {
@@ -298,7 +298,7 @@ base::Result<std::vector<Priors>> decodePriors(std::string_view frame) {
   std::vector<Priors> all;
   if (frame.empty()) return all;
   const auto malformed = [] { return base::badInput("what its rows are predicted from is malformed"); };
-  constexpr std::size_t kMostKeys = 4 * kMostRowsPerPayload;  // of all columns
+  constexpr std::size_t kMostKeys = 4 * kMostRowsPerPayload;  // limit for all columns
   constexpr unsigned long long kMostRawBytes = 20 * kMostKeys;
   const unsigned long long claimed = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (claimed > kMostRawBytes) return malformed();  // also if it is unknown

@@ -23,13 +23,14 @@ struct EncodedBlock {
   std::string ranges;         ///< smallest and largest value of each column; decodeRanges reads them
 };
 
-/// How the columns of the blocks of a table are coded. A sample decides what compresses best.
+/// Coding of the columns of a table's blocks. A sample decides what compresses best.
 struct BlockCoding {
   struct Column {
-    /// coding of the values, or of the differences if they are predicted
+    /// Coding of the values, or of the differences if they are predicted.
     IntegerCoding coding = IntegerCoding::plainBytes;
     std::optional<ColumnPrediction> prediction;
-    /// How many blocks must share the priors of the prediction before these save more bytes than they take.
+    /// Number of blocks that must share the priors of the prediction before these save more bytes than they
+    /// take.
     std::size_t priorsPayFrom = kNever;
     static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
   };
@@ -70,7 +71,7 @@ class BlockEncoder {
 /// Columns together with the bytes that their texts point into.
 struct DecodedBlock {
   std::unique_ptr<char[]> bytes;
-  std::size_t capacity = 0;  ///< of bytes
+  std::size_t capacity = 0;  ///< size of `bytes`
   std::vector<ColumnData> columns;
 };
 

@@ -92,7 +92,7 @@ void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<voi
 void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside,
                       base::Executor& executor) {
   struct Piece {
-    std::size_t payload, first, end;  // of its blocks
+    std::size_t payload, first, end;  // payload, and range of its blocks
   };
   std::vector<Piece> pieces;
   for (std::size_t p = 0; p < payloads.size(); ++p) {

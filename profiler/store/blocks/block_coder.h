@@ -19,7 +19,7 @@ struct BlockJob {
   std::size_t rows = 0;
   FillColumns toColumns;
   base::Result<EncodedBlock> result = EncodedBlock{};
-  /// result: checksum of the priors of the payload followed by the bytes of the block
+  /// Result: checksum of the priors of the payload followed by the bytes of the block.
   std::uint32_t crc32 = 0;
 };
 
@@ -27,7 +27,7 @@ struct BlockJob {
 struct PayloadJob {
   std::size_t table = 0;
   const std::vector<ColumnPrediction>* predictions = nullptr;  ///< predictions to try for the table
-  std::size_t firstRows = 0;  ///< how many rows at the beginning of the payload `firstColumns` gives
+  std::size_t firstRows = 0;  ///< number of first rows of the payload that `firstColumns` gives
   FillColumns firstColumns;   ///< fills in the columns of these rows
   std::vector<BlockJob> blocks;
   std::vector<Priors> priors;  ///< priors of all its blocks

@@ -42,7 +42,7 @@ class CoderThreads final : public base::Executor {
   std::size_t next_ = 0, count_ = 0, running_ = 0;
   std::deque<std::function<void()>> later_;
   bool stop_ = false;
-  std::vector<double> seconds_;  // by thread
+  std::vector<double> seconds_;  // seconds of each thread
   std::vector<std::thread> started_;
 };
 

@@ -25,7 +25,7 @@ struct ColumnData {
   model::ColumnType type = model::ColumnType::integer;
   std::vector<std::int64_t> integers;
   bool constant = false;             ///< all rows have the value integers[0], and it is the only element
-  std::optional<Extremes> extremes;  ///< of the integers, if they are known already
+  std::optional<Extremes> extremes;  ///< extremes of the integers, if they are known already
   std::vector<double> reals;
   std::vector<std::string_view> texts;
 
@@ -36,10 +36,10 @@ struct ColumnData {
   }
 };
 
-/// What a decoded column is needed for. With `integers`, columns of reals may stay empty.
+/// Part of a decoded column that the caller needs. With `integers`, columns of reals may stay empty.
 enum class DecodedPart : std::uint8_t { all, integers };
 
-/// True where all values have the same bits.
+/// True if all values have the same bits.
 template <class Number>
 bool isConstant(std::span<const Number> values) {
   return values.size() < 2 ||
@@ -64,14 +64,15 @@ inline Extremes extremesOf(const ColumnData& column) {
   return column.extremes ? *column.extremes : extremesOf(column.integers);
 }
 
-/// How an integer column is coded. The numbers are stored in files.
+/// Coding of an integer column. The numbers are stored in files.
 enum class IntegerCoding : std::uint8_t {
   constant = 0,     ///< all values are equal
   plainBytes = 1,   ///< value − smallest, in as few bytes as the largest one needs, byte-shuffled
   deltaBytes = 2,   ///< the same for the differences of neighbours
   plainVarint = 3,  ///< zig-zag varints
   deltaVarint = 4,  ///< zig-zag varints of the differences of neighbours
-  /// differences from values predicted by other columns (column_prediction.h), coded in one of the other ways
+  /// Differences from values predicted by other columns (column_prediction.h), coded in one of the other
+  /// ways.
   predicted = 5,
   zigZagBytes = 6,  ///< zig-zag numbers, in as few bytes as the largest one needs, byte-shuffled
 };

@@ -23,7 +23,7 @@ class ColumnKeeper {
   bool keep(const BlockCache::Key& key, std::shared_ptr<const model::ColumnBlock> block);
 
  private:
-  /// What the tasks need. They may outlive the keeper.
+  /// Objects that the tasks need. They may outlive the keeper.
   struct Shared {
     std::mutex mutex;                   // locked while a block is put into the cache
     std::shared_ptr<BlockCache> cache;  // null if the keeper is gone

@@ -15,7 +15,8 @@ using base::wrappedDifference;
 using base::wrappedSum;
 using Values = std::vector<std::int64_t>;
 
-/// What is expected next of a key. A key that was not seen before is expected to continue the previous row.
+/// Value that is expected next of a key. A key that was not seen before is expected to continue the previous
+/// row.
 struct Place {
   std::int64_t value = 0;
   bool seen = false;
@@ -55,7 +56,7 @@ struct SparsePlaces {
   }
 };
 
-// With more places per row, clearing them takes longer than looking keys up.
+// Most places per row. With more, clearing them takes longer than looking keys up.
 constexpr std::uint64_t kPlacesPerRow = 4;
 
 /// Calls body(places) with the container that suits the keys. No keys: one place for all rows. `priors` may
@@ -69,7 +70,7 @@ void withPlaces(const ColumnData* keys, std::size_t rows, const Priors* priors, 
   if (span == 0) return body(OnePlace{priorOf(priors, smallest)});
   if (span >= kPlacesPerRow * rows) return body(SparsePlaces{IntegerView(*keys), priors, {}});
   thread_local std::vector<Place>
-      places;  // Used again, because new memory for a block costs as much as the block.
+      places;  // The memory is used again, because new memory for a block costs as much as the block.
   places.assign(static_cast<std::size_t>(span) + 1, Place());
   if (priors != nullptr) {
     for (std::size_t i = placeIn(*priors, smallest); i < priors->keys.size() && priors->keys[i] <= largest;

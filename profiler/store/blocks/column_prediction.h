@@ -12,7 +12,7 @@
 
 namespace pipescope::store {
 
-/// How `column` is predicted. Columns are given by their place in the row; kNone means that the column is not
+/// Prediction of `column`. Columns are given by their place in the row; kNone means that the column is not
 /// used. Let x = value − value of `base`. Without `length`, x is expected to equal the x of the last row with
 /// the same `key`. With `length`, it is expected to equal that x plus the length in that row. If the length
 /// column has a base itself, its value is taken without that base.
@@ -22,7 +22,8 @@ struct ColumnPrediction {
   friend bool operator==(const ColumnPrediction&, const ColumnPrediction&) = default;
 };
 
-/// What several blocks expect of keys before their first row: x by key, for the prediction of `column`.
+/// Expectations of several blocks about keys before their first row: x by key, for the prediction of
+/// `column`.
 struct Priors {
   std::uint8_t column = 0;
   std::vector<std::int64_t> keys;  ///< ascending, each once

@@ -67,7 +67,7 @@ class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
   void giveBack(std::unique_ptr<model::ColumnBlock> block);
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<model::ColumnBlock>> spare_;
-  std::size_t spareRows_ = 0;  // of spare_
+  std::size_t spareRows_ = 0;  // rows of spare_
 };
 
 /// The last few blocks that were asked for, because questions often ask for the same block again at once.
@@ -75,7 +75,7 @@ class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
 class RecentColumns {
  public:
   using Block = std::shared_ptr<const model::ColumnBlock>;
-  static constexpr std::size_t kMost = 8;  // With more, the first questions would pay for new memory.
+  static constexpr std::size_t kMost = 8;  // more would make the first questions pay for new memory
   /// Returns null if the block is not one of them.
   Block find(const BlockCache::Key& key);
   void keep(const BlockCache::Key& key, Block block);

@@ -144,7 +144,7 @@ class PayloadPlan {
   Totals& totals_;
   std::vector<PreparedPayload> payloads_;
   std::vector<PayloadJob> jobs_;
-  std::size_t rows_ = 0, textBytes_ = 0;  // of the last payload
+  std::size_t rows_ = 0, textBytes_ = 0;  // size of the last payload
 };
 
 }  // namespace pipescope::store

@@ -5,7 +5,7 @@
 
 namespace pipescope::shell {
 
-/// A line of text. Where it does not fit, its middle is left out and a tool tip shows all of it.
+/// A line of text. If it does not fit, its middle is left out and a tool tip shows all of it.
 class ElidedLabel : public QWidget {
   Q_OBJECT
 

@@ -5,8 +5,8 @@
 
 namespace pipescope::shell {
 
-/// The sentence that explains a word of the field. Upper case and plurals are found too. Empty where the word
-/// is unknown.
+/// The sentence that explains a word of the field. Upper case and plurals are found too. Empty if the word is
+/// unknown.
 QString glossaryOf(const QString& word);
 /// All words and their sentences, in the order of resources/help/glossary.md.
 const std::vector<std::pair<QString, QString>>& glossary();

@@ -38,7 +38,7 @@ base::Result<PictureFormat> pictureFormatOf(const QString& path, bool drawings) 
 }
 
 base::Result<QByteArray> encodedPicture(const QImage& image, const PictureFormat& format) {
-  constexpr int kQuality = 95;  // of JPEG, so that thin lines and small letters stay sharp
+  constexpr int kQuality = 95;  // quality of JPEG, so that thin lines and small letters stay sharp
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);

@@ -11,9 +11,9 @@
 namespace pipescope::shell {
 
 struct PictureFormat {
-  std::vector<QString> endings;  ///< of file names, the usual one first
-  QString name;                  ///< for people
-  const char* qtName;            ///< for QImageWriter; null: a drawing, which no image becomes
+  std::vector<QString> endings;  ///< endings of file names, the usual one first
+  QString name;                  ///< name for people
+  const char* qtName;            ///< name for QImageWriter; null: a drawing, which no image becomes
   base::FileKind kind;
 };
 

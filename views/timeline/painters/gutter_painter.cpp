@@ -121,7 +121,7 @@ void GutterPainter::paintSubtitle(QPainter& painter, const TimelineGroup& group,
   const QRect box =
       below ? QRect(kGutterIndent, second.y, kGutterWidth - 26, std::max(second.height, metrics.height()))
             : beside;
-  // Where room is short, the chip is left out: it is the same for all devices.
+  // The chip is left out if room is short: it is the same for all devices.
   const bool whole = metrics.horizontalAdvance(subtitle) <= box.width();
   painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft,
                    metrics.elidedText(whole ? subtitle : subtitle.section(QStringLiteral(" · "), 1),

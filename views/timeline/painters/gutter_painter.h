@@ -16,7 +16,7 @@ class GutterPainter {
       : look_(look), layout_(layout), groupGap_(groupGap), litDevice_(litDevice) {}
 
   /// The name of a row, as far as it has room. A lane below the first one of a host thread repeats the
-  /// thread's name; where that has no room, its level tells it apart.
+  /// thread's name; if that has no room, its level tells it apart.
   static QString shownName(const QString& name, const QFontMetrics& metrics);
   /// `top`: the first visible y of the layout.
   void paint(QPainter& painter, int top) const;
@@ -24,7 +24,7 @@ class GutterPainter {
  private:
   void paintGroup(QPainter& painter, const geometry::TimelineGroup& group) const;
   void paintFoldMark(QPainter& painter, const QPoint& centre, bool folded) const;
-  /// Writes the chip and stages of a device below its name, or beside it where there is no room below.
+  /// Writes the chip and stages of a device below its name, or beside it if there is no room below.
   void paintSubtitle(QPainter& painter, const geometry::TimelineGroup& group, int titleWidth) const;
   void paintRowNames(QPainter& painter, const geometry::TimelineGroup& group) const;
   void paintLaneNames(QPainter& painter, const geometry::TimelineGroup& group) const;

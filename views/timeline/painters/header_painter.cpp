@@ -53,7 +53,7 @@ void HeaderPainter::paintSteps(QPainter& painter, const analysis::Trace& trace) 
   const geometry::TimeView& view = look_.view;
   const QFontMetrics metrics(look_.labels.font());
   const bool oneRun = trace.runs.size() == 1;
-  int lastColumn = -2;  // of several steps within one pixel only the first is painted
+  int lastColumn = -2;  // only the first of several steps within one pixel is painted
   for (const analysis::IterationSpan& step : trace.iterations) {
     const int left = view.column(step.start), right = view.column(step.end);
     if (right < 0 || left <= lastColumn) continue;

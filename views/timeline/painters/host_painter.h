@@ -20,8 +20,8 @@ class HostPainter {
     const LabelFont& labels;
     const geometry::HostScene& scene;
     const geometry::TimeView& view;
-    base::Ticks end;  ///< of the timeline
-    QSize size;       ///< of the picture
+    base::Ticks end;  ///< end of the timeline
+    QSize size;       ///< size of the picture
     int top;          ///< first visible y of the scene
     int only;         ///< the name whose spans are not dimmed; −1: all
   };

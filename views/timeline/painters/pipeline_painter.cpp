@@ -17,7 +17,7 @@ QString translated(const char* text) {
   return QCoreApplication::translate("Pipeline", text);
 }
 
-/// The name with what is said of it, or where that has no room, the short name with it, or alone.
+/// The name with what is said of it, or if that has no room, the short name with it, or alone.
 QString fittingName(const QString& name, const QString& shortName, const QString& remark,
                     const QFontMetrics& metrics, int room) {
   for (const QString& text : {name + remark, shortName + remark}) {

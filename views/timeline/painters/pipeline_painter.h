@@ -22,7 +22,7 @@ class PipelinePainter {
     const geometry::PipelineMetrics& metrics;
     geometry::TimeScale scale;
     geometry::TimeView view;
-    QSize size;  ///< of the picture
+    QSize size;  ///< size of the picture
     int top;     ///< first visible y of the scene
   };
   explicit PipelinePainter(const Content& content) : content_(content) {}

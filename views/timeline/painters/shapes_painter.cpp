@@ -155,8 +155,8 @@ void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell:
 
 void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Palette& palette) {
   const QPointF from(arrow.x1 + 0.5, arrow.y1 + 0.5), to(arrow.x2 + 0.5, arrow.y2 + 0.5);
-  // The arrow starts and ends vertically, in a bow where one end lies above the other. Between neighbours
-  // there is no room for that.
+  // The arrow starts and ends vertically, in a bow if one end lies above the other. Between neighbours there
+  // is no room for that.
   constexpr double kNeighbours = 24;
   const QPointF way = to - from;
   const bool straight = std::hypot(way.x(), way.y()) < kNeighbours;

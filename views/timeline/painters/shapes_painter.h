@@ -9,7 +9,7 @@
 
 namespace pipescope::timeline {
 
-inline constexpr int kNamesWidth = 150;  ///< of the names on the left of all timelines
+inline constexpr int kNamesWidth = 150;  ///< width of the names on the left of all timelines
 
 /// See base::shortNames.
 QStringList shortNames(const QStringList& names);

@@ -8,7 +8,7 @@
 
 namespace pipescope::timeline {
 
-/// What all painters of a timeline need to know. The viewport has a gutter with the names of the rows on the
+/// Values that all painters of a timeline need. The viewport has a gutter with the names of the rows on the
 /// left, a band with the device iterations and the time axis at the top, and the rows in the rest.
 struct TimelineLook {
   static constexpr int kGutter = kNamesWidth;
@@ -20,7 +20,7 @@ struct TimelineLook {
   const LabelFont& labels;
   geometry::TimeScale scale;
   geometry::TimeView view;
-  QSize size;          ///< of the viewport
+  QSize size;          ///< size of the viewport
   base::Ticks origin;  ///< the axis counts from here
 };
 

@@ -25,10 +25,10 @@ bool categoryNames(std::string_view category, std::initializer_list<std::string_
                              [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
-/// What the importer calls a device of a trace that shows no accelerator.
+/// Kind that the importer gives to a device of a trace that shows no accelerator.
 constexpr std::string_view kProcess = "process";
 
-/// What the importer writes for a slice whose trace states no category.
+/// Category that the importer writes for a slice whose trace states none.
 constexpr std::string_view kNoCategory = "event";
 
 bool isCopy(std::string_view category) {
@@ -45,7 +45,7 @@ std::optional<std::int64_t> markedStep(std::string_view layer) {
   return error == std::errc() && end == layer.data() + layer.size() ? std::optional(number) : std::nullopt;
 }
 
-/// Kernels and copies, by the categories that PyTorch's profiler and others use. What else stands on an
+/// True for kernels and copies, by the categories that PyTorch's profiler and others use. Anything else on an
 /// accelerator's lane, such as annotations and synchronisation, is no work.
 bool isWork(std::string_view category) {
   // Converters of Nsight Systems' reports call all kernels so.
@@ -191,7 +191,8 @@ class AcceleratorReader {
   }
   static constexpr Ticks kTaken{INT64_MIN};
 
-  /// When the first of the works that start together was launched, as far as that is known.
+  /// Returns the time at which the first of the works that start together was launched, as far as that is
+  /// known.
   static std::optional<Ticks> firstLaunch(std::span<const Work> works) {
     std::optional<Ticks> first;
     for (const Work& work : works) {
@@ -247,7 +248,7 @@ class AcceleratorReader {
   }
 
   /// The steps that the host of a device marks. One process may drive several accelerators: it is a device of
-  /// its own then, the one that launches most of the accelerator's work. Where no launch is known, it is the
+  /// its own then, the one that launches most of the accelerator's work. If no launch is known, it is the
   /// only one that marks steps.
   std::vector<MarkedStep> marksOf(model::DeviceId device) const {
     if (const auto own = marks_.find(device); own != marks_.end()) return own->second;
@@ -280,7 +281,7 @@ class AcceleratorReader {
     return kept;
   }
 
-  /// For each mark the works that were launched within it, by start.
+  /// Returns for each mark the works that were launched within it, sorted by start.
   static std::vector<std::vector<const Work*>> launchedWithin(const std::vector<MarkedStep>& marks,
                                                               const std::vector<Work>& works) {
     std::vector<std::vector<const Work*>> own(marks.size());
@@ -296,7 +297,7 @@ class AcceleratorReader {
   std::vector<MarkedStep> stepsOf(model::DeviceId device, const std::vector<Work>& works) {
     std::vector<MarkedStep> steps = distinctMarks(device);
     const auto launched = launchedWithin(steps, works);
-    std::vector<Ticks> latestEnd;  // of this work and all before it
+    std::vector<Ticks> latestEnd;  // latest end of this work and all before it
     for (const Work& work : works)
       latestEnd.push_back(latestEnd.empty() ? work.end : std::max(latestEnd.back(), work.end));
     Ticks before(INT64_MIN);  // end of the step before
@@ -358,8 +359,7 @@ class AcceleratorReader {
   }
 
   void matchCollectives(const WorksByDevice& byDevice) {
-    // Of each group, or of each name without a group, the kernels of each device in the order of their
-    // starts.
+    // Each group, or each name without a group, has the kernels of each device in the order of their starts.
     struct Key {
       std::string group, name;
       auto operator<=>(const Key&) const = default;

@@ -1,5 +1,6 @@
 #pragma once
-// What the accelerators of an imported trace did: kernels, copies, communication, and why they were idle.
+// Work of the accelerators of an imported trace: kernels, copies, communication, and the reasons for idle
+// time.
 #include <map>
 #include <string>
 #include <vector>
@@ -10,14 +11,14 @@ namespace pipescope::analysis {
 
 struct WorkSum {
   std::int64_t count = 0;
-  Ticks sum;     ///< of all lengths
+  Ticks sum;     ///< sum of all lengths
   Ticks active;  ///< time in which at least one of them runs
 };
 
-/// What an accelerator did for a training step that its host marks. Work whose launch is known belongs to the
+/// Work of an accelerator for a training step that its host marks. Work whose launch is known belongs to the
 /// step within which it was launched; other work belongs to the step during which it runs, as far as it does.
-/// The step begins with the mark, or where the work of the step before ends if that is later, and lasts until
-/// the mark and its own work have ended.
+/// The step begins with the mark, or at the end of the work of the step before if that is later, and lasts
+/// until the mark and its own work have ended.
 struct MarkedStep {
   std::int64_t number = 0;
   Ticks start, end;
@@ -36,16 +37,16 @@ struct AcceleratorTimes {
   Ticks unknownIdle;          ///< part of idle before work whose launch is not known
   std::int64_t launched = 0;  ///< kernels and copies whose launch is known
   std::int64_t count = 0;     ///< kernels and copies
-  /// Of these, those that a host launches. Passes that a processor computes itself and operations without a
-  /// category have no launch.
+  /// Kernels and copies that a host launches. Passes that a processor computes itself and operations without
+  /// a category have no launch.
   std::int64_t launchable = 0;
   double meanLaunchDelay = 0;     ///< ticks from the launch's start to the kernel's start, of those launched
   std::int64_t longestQueue = 0;  ///< most kernels that were launched and had not started
   Ticks compute;                  ///< time in which a kernel that does not communicate runs
   Ticks communication;            ///< time in which a kernel communicates …
   Ticks exposedCommunication;     ///< … and no other kernel computes
-  std::map<std::string, WorkSum> categories;  ///< by the trace's own names: kernel, gpu_memcpy …
-  std::vector<MarkedStep> steps;              ///< by start
+  std::map<std::string, WorkSum> categories;  ///< sums by the trace's own names: kernel, gpu_memcpy …
+  std::vector<MarkedStep> steps;              ///< sorted by start
 };
 
 struct KernelSum {
@@ -57,7 +58,7 @@ struct KernelSum {
 struct MatchedCollective {
   std::string name;
   std::string group;        ///< process group and operation, as the trace states them; else empty
-  std::int64_t number = 0;  ///< among those of this group, or of this name, from 0
+  std::int64_t number = 0;  ///< number among those of this group, or of this name, from 0
   std::int64_t ranks = 0;
   model::DeviceId last;  ///< the rank that started last: the others waited for it
   Ticks start, lastStart, end;
@@ -66,19 +67,19 @@ struct MatchedCollective {
 
 struct AcceleratorReport {
   std::vector<AcceleratorTimes> devices;
-  std::vector<KernelSum> kernels;  ///< over all devices, longest sum first
+  std::vector<KernelSum> kernels;  ///< sums over all devices, longest sum first
   std::vector<MatchedCollective> collectives;
   /// Over all devices. If no kernel communicates: collectives that the hosts themselves take part in.
   std::int64_t communicationKernels = 0;
-  std::int64_t matched = 0;  ///< of these
+  std::int64_t matched = 0;  ///< number of them that are matched
 };
 
 /// Empty if the profile is no imported trace. Without kernels and recognised passes there are only the
 /// collectives that the hosts themselves take part in, as with gloo.
 ///
 /// The n-th communication kernel of a process group and operation on one device belongs to the n-th on the
-/// other devices that state the group, if all of them have equally many. Of kernels that state no group, the
-/// n-th of a name belongs to the n-th on all other devices, if all have equally many. Others stay unmatched.
+/// other devices that state the group, if all of them have equally many. The n-th kernel of a name that
+/// states no group belongs to the n-th on all other devices, if all have equally many. Others stay unmatched.
 Result<AcceleratorReport> acceleratorReport(const model::ProfileSource& source, const Catalog& catalog);
 
 }  // namespace pipescope::analysis

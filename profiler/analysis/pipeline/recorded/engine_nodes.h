@@ -1,5 +1,5 @@
 #pragma once
-// What the engines of a recorded accelerator did for each node of a recipe.
+// Work of the engines of a recorded accelerator for each node of a recipe.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ struct EngineNode {
   std::int32_t part = 1;         ///< counts from 1
   Ticks start, end;              ///< first start and last end of its activations
   Ticks active;                  ///< time in which at least one engine works on it: a union, not a sum
-  Ticks shortest, longest, sum;  ///< of its activations
+  Ticks shortest, longest, sum;  ///< lengths of its activations
   std::int64_t activations = 0, engines = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Why a device of a recorded run waited, in the words of people who look for it.
+// Reasons why a device of a recorded run waited, in the words of people who look for them.
 #include <map>
 #include <string>
 #include <tuple>
@@ -31,7 +31,7 @@ class MeasuredWaits {
   };
   const Following* following(const model::Wait& wait) const;
 
-  std::map<model::DeviceId, std::vector<Following>> byDevice_;  // in the order of starts
+  std::map<model::DeviceId, std::vector<Following>> byDevice_;  // sorted by start
   std::map<model::PlacementId, const model::Placement*> byId_;
 };
 

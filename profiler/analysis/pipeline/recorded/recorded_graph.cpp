@@ -46,7 +46,8 @@ class GraphBuilder {
  private:
   using Place = std::pair<model::DeviceId, std::int32_t>;  // device, iteration
   using Span = std::pair<Ticks, Ticks>;                    // start, end
-  /// Device, iteration, micro-batch, pass, stage. Of a pass of a replica: replica instead of the device.
+  /// Key of device, iteration, micro-batch, pass and stage. A pass of a replica has the replica instead of
+  /// the device.
   using PassKey = std::tuple<std::int64_t, std::int32_t, std::int32_t, Pass, std::int32_t>;
 
   std::string segmentName(const model::Placement& placement) const {
@@ -100,7 +101,7 @@ class GraphBuilder {
   /// longest of such parts.
   void addIterations() {
     const std::vector<std::size_t> parts = graph_.graph.parts();
-    std::map<std::pair<std::int32_t, std::size_t>, std::pair<Ticks, Ticks>> spans;  // by iteration, part
+    std::map<std::pair<std::int32_t, std::size_t>, std::pair<Ticks, Ticks>> spans;  // per iteration and part
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [start, end] = spans_[i];
       auto& span = spans.try_emplace({graph_.operations[i].iteration, parts[i]}, start, end).first->second;
@@ -163,7 +164,7 @@ class GraphBuilder {
   /// Lets collectives follow what had ended before them, and other operations follow the collectives.
   /// `list` is ordered by start.
   void chain(const std::vector<std::size_t>& list) {
-    std::vector<Ticks> latestEnd;  // of the list up to each place
+    std::vector<Ticks> latestEnd;  // latest end up to each place of the list
     for (const std::size_t i : list)
       latestEnd.push_back(
           std::max(placementOf_[i]->end, latestEnd.empty() ? Ticks(INT64_MIN) : latestEnd.back()));
@@ -282,14 +283,14 @@ class GraphBuilder {
   std::map<Pass, std::string> onlyName_;
   std::map<std::string, std::int32_t> types_;
   std::map<model::DeviceId, std::int32_t> workers_;
-  std::vector<const model::Placement*> placementOf_;  // of each operation that is no message
+  std::vector<const model::Placement*> placementOf_;  // placements of operations that are no messages
   std::map<model::PlacementId, std::size_t> byId_;
   std::map<Place, std::vector<std::size_t>> lists_;
   std::map<Place, std::size_t> lastComputation_;
   std::map<std::size_t, std::size_t> computationBefore_;
   std::set<std::size_t> received_;  // passes whose inputs came in messages
   std::map<PassKey, std::size_t> ofDevice_, ofReplica_;
-  std::vector<Span> spans_;  // of each operation
+  std::vector<Span> spans_;  // times of each operation
   std::int32_t iterations_ = 0;
 };
 

@@ -24,7 +24,7 @@ struct Stack {
   std::vector<StackLayer> layers;
   geometry::WidestIndex totals;
 };
-/// Of very many indices, call it on a worker.
+/// Adds the layers up. Call it on a worker if there are very many indices.
 std::shared_ptr<const Stack> stackOf(std::vector<StackLayer> layers);
 
 /// A part of the index axis with a name: the tiles of a device, or the program steps of a pass.
@@ -35,8 +35,8 @@ struct ChartBand {
   geometry::ColourRole role = geometry::ColourRole::forward;  ///< gives the tint
 };
 
-/// Where the name of a band is written, centred: in the middle of its strip, or beside a mark (a column; −1:
-/// none) that would cover a part of it.
+/// Returns the place of a band's centred name: the middle of its strip, or beside a mark (a column; −1: none)
+/// that would cover a part of the name.
 QRect bandTextPlace(const QRect& strip, int width, int mark);
 
 /// Bytes by index (tile or program step) as stacked layers. A column of pixels that covers several indices
@@ -93,7 +93,7 @@ class Chart : public RangePlot, public shell::Beside {
   const geometry::WidestIndex& others() const { return other_->totals; }
 
   std::shared_ptr<const Stack> shown_ = std::make_shared<const Stack>();
-  std::shared_ptr<const Stack> other_ = shown_;  ///< of the other profile
+  std::shared_ptr<const Stack> other_ = shown_;  ///< stack of the other profile
   std::vector<ChartBand> bands_;
   StackItem* stack_;
   BandItem* bandItem_;

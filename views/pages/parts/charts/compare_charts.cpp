@@ -21,7 +21,7 @@ using timeline::ItemChart;
 constexpr int kWaterfallHeight = 240, kWaterfallMost = 480, kCurvesHeight = 200, kCurvesMost = 400,
               kPipelineRow = 40, kPipelineHead = 76, kMostPipelineRows = 8;
 
-/// The source is an area, so that the line of the target can be seen where both are equal.
+/// The source is an area, so that the line of the target can be seen when both are equal.
 constexpr ColourRole kSourceRole = ColourRole::counter, kTargetRole = ColourRole::waitSlowerStage;
 
 /// The parts of the step, in the order of the columns.

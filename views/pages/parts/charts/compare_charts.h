@@ -12,7 +12,8 @@ class PipelineCanvas;
 
 namespace pipescope::pages {
 
-/// How one step time becomes the other: by the parts that the section's table of the iteration names.
+/// Shows the parts that turn one step time into the other, as the section's table of the iteration names
+/// them.
 class StepWaterfall : public Panel {
   Q_OBJECT
 

@@ -72,7 +72,7 @@ class CurveChart::CurveItem : public QwtPlotItem {
     QRectF box;
   };
 
-  /// The names of two curves stand above their first points. Where both would meet, as those of equal curves
+  /// The names of two curves stand above their first points. If both would meet, as the names of equal curves
   /// do, the second one follows the first.
   std::vector<Name> namesAt(const QwtScaleMap& yMap, const QRectF& canvas) const {
     constexpr double kLeft = 6, kHeight = 14, kAbove = 2, kBetween = 10;
@@ -97,7 +97,7 @@ class CurveChart::CurveItem : public QwtPlotItem {
   void drawSeries(QPainter& painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas,
                   const analysis::CounterSeries& series, const QColor& colour) const {
     const auto& points = series.points;
-    // For each column of pixels: the last value before it, the smallest and the largest in it, and the last.
+    // Each column of pixels gets the last value before it, the smallest and the largest in it, and the last.
     QPainterPath path;
     bool begun = false;
     const auto lineTo = [&](double x, double y) {
@@ -234,7 +234,7 @@ void CurveChart::follow() {
 }
 
 double CurveChart::tickStep(double span) const {
-  constexpr double kFewSamples = 10;  // from there on, Qwt chooses whole numbers
+  constexpr double kFewSamples = 10;  // Qwt chooses whole numbers for longer spans
   return span <= kFewSamples ? 1 : 0;
 }
 

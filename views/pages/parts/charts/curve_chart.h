@@ -32,7 +32,7 @@ class CurveChart : public RangePlot, public shell::Beside, public shell::Growing
   QString besideName() const override;
   void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   const analysis::CounterSeries* other() const { return other_.get(); }
-  /// In a comparison, where the names of the two curves stand on the canvas.
+  /// Returns the places of the names of two compared curves on the canvas.
   std::vector<QRectF> nameBoxes() const;
 
  Q_SIGNALS:

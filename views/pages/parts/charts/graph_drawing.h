@@ -19,7 +19,7 @@ struct GraphData {
   sections::ShownTime time;
 };
 
-/// What the colour of a box stands for.
+/// Property that the colour of a box stands for.
 enum class GraphColour { stage, time, memory, type };
 
 /// One opened group, laid out.

@@ -55,7 +55,7 @@ std::int64_t microBatchesOf(const analysis::Trace& trace) {
   return most + 1;
 }
 
-/// Whether a row of passes shows work of which it is not known what it belongs to.
+/// True if a row of passes shows work whose pass is not known.
 bool showsOther(const analysis::Trace& trace, const geometry::TimelineOptions& options) {
   const auto isOther = [](const auto& row) { return row.pass == model::Pass::other; };
   for (std::size_t d = 0; d < trace.devices.size(); ++d) {
@@ -79,12 +79,12 @@ std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
   });
   if (options.byMicroBatch) addMicroBatches(entries, microBatchesOf(*model.trace), backward);
   for (const model::Pass pass : model.passes) {
-    // From afar, passes have the colours of their kind.
+    // Passes have the colours of their kind if the trace is far away.
     if (options.byMicroBatch && model::isComputePass(pass) && !model.trace->far) continue;
     if (pass == model::Pass::other && !showsOther(*model.trace, options)) continue;
     entries.push_back({named(model::toString(pass)), geometry::roleOf(pass)});
   }
-  // Where a device only sends or receives, its row of passes says so.
+  // A device that only sends or receives says so in its row of passes.
   const bool sends = std::ranges::any_of(model.trace->devices, [](const analysis::DeviceTrace& device) {
     return std::ranges::any_of(device.tracks, [](const analysis::TraceTrack& track) {
       return std::ranges::any_of(track.activities, [](const analysis::Activity& activity) {

@@ -105,7 +105,7 @@ void OperationCharts::setTable(const sections::SectionTable& table, const sectio
   applyRoofline(table, ceilings);
 }
 
-/// On a tall screen there is room for more.
+/// Returns the most bars that fit. A tall screen has room for more.
 std::size_t OperationCharts::mostBars() const {
   constexpr int kUsualHeight = 900, kHeightForOneMore = 60;
   return kUsualBars +

@@ -58,7 +58,7 @@ base::Status forBothSides(const sections::Context& source, const sections::Conte
   base::Status other;
   QFuture<void> reading = QtConcurrent::run([&] { other = ask(source); });
   const base::Status own = ask(target);
-  reading.waitForFinished();  // where no worker is free, this thread does it
+  reading.waitForFinished();  // this thread does the work if no worker is free
   return other.ok() ? own : other;
 }
 

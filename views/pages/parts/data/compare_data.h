@@ -1,5 +1,5 @@
 #pragma once
-// What the compare page reads of both profiles.
+// Data that the compare page reads of both profiles.
 #include <memory>
 #include <vector>
 
@@ -18,7 +18,7 @@ struct ComparedSideData {
   std::vector<std::string> devices;  ///< names of the devices that have memory
   std::string unitName;
   std::shared_ptr<const analysis::PipelineGrid> grid;
-  MarksPointer marks;  ///< what fills the gaps of the grid; null: there is no grid
+  MarksPointer marks;  ///< marks that fill the gaps of the grid; null: there is no grid
   geometry::TimeScale scale;
 };
 

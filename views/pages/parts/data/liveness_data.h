@@ -31,7 +31,7 @@ struct LivenessData {
 };
 
 /// The bytes that a chart of these live bytes marks as a limit: the capacity of one unit, or of all. Nothing
-/// where the limit is so far above `most`, the largest value of the chart, that the curve would be flat.
+/// if the limit is so far above `most`, the largest value of the chart, that the curve would be flat.
 std::optional<double> livenessLimit(const LivenessSpace& space, bool single, std::int64_t most);
 
 struct LivenessChoice {

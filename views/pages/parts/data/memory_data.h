@@ -29,7 +29,7 @@ struct MemoryData {
   std::vector<ShownSpace> spaces;   ///< the spaces that users can choose
   std::vector<ShownSpace> shown;    ///< the spaces in the chart, one after another
   std::vector<MemoryLayer> layers;  ///< layers with a value for each unit of the shown spaces
-  std::size_t units = 0;            ///< of all spaces that are shown
+  std::size_t units = 0;            ///< number of units of all spaces that are shown
   /// The name of a unit with its device. It is made when it is shown, because there may be very many.
   QString nameOf(std::size_t unit) const;
   std::vector<std::int64_t> used, spans;  ///< bytes used and address span of each unit
@@ -42,17 +42,18 @@ struct MemoryData {
 struct MemoryChoice {
   model::MemorySpaceId space;  ///< none: all
   MemoryBreakdown breakdown = MemoryBreakdown::category;
-  bool gaps = false;  ///< true: the address span instead of the bytes used
+  bool gaps = false;  ///< true for the address span instead of the bytes used
 };
 
-/// What the chosen units hold, by layer, or all units if none is chosen.
+/// Content of the chosen units by layer, or of all units if none is chosen.
 sections::SectionTable breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
 
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
 
 /// Writes "tile_memory" for people.
 QString memoryWords(const std::string& kind);
-/// What a column of the chart stands for: a tile, or a device whose memory is in one piece.
+/// Returns the name of what a column of the chart stands for: a tile, or a device whose memory is in one
+/// piece.
 std::string memoryUnit(const std::string& unitName);
 
 }  // namespace pipescope::pages

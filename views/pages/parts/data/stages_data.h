@@ -1,5 +1,5 @@
 #pragma once
-// What the page Stages shows. It is read from the profile on a worker.
+// Content of the page Stages. It is read from the profile on a worker.
 #include <QString>
 #include <vector>
 

@@ -38,7 +38,7 @@ sections::SectionTable figureTable(const sections::Section& section, const analy
     const sections::Fact* fact = factNamed(section, key);
     if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
     if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
-    // Without recompute the two are the same.
+    // The two are the same without recompute.
     if (key == "flop_use_with_recompute" && fact->value == factNamed(section, "model_flop_use")->value)
       continue;
     table.rows.push_back({fact->label, factText(section, *fact), fact->doc});
@@ -48,7 +48,7 @@ sections::SectionTable figureTable(const sections::Section& section, const analy
   return table;
 }
 
-/// How busy each engine of the devices is. Empty if nothing has run.
+/// Returns the busy share of each engine of the devices; the table is empty if nothing has run.
 base::Result<sections::SectionTable> enginesTable(const sections::Context& context) {
   PIPESCOPE_ASSIGN(sections::Section section, sectionNamed("engines", context));
   return section.tables.empty() ? sections::SectionTable() : std::move(section.tables.front());

@@ -1,5 +1,5 @@
 #pragma once
-// What the page Summary shows. It is read from the profile on a worker.
+// Content of the page Summary. It is read from the profile on a worker.
 #include <memory>
 #include <vector>
 
@@ -16,7 +16,7 @@ struct SummaryData {
   sections::Section section;
   sections::Section options, bands;
   sections::SectionTable figures;
-  sections::SectionTable overflow, advice;  ///< without rows where the model fits
+  sections::SectionTable overflow, advice;  ///< tables without rows if the model fits
   analysis::Memory memory;
   analysis::Execution execution;
   std::shared_ptr<const analysis::StagesReport> stages;

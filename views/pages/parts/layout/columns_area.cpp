@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kNarrow = 1180, kColumnSpace = 12;
 
-/// Whether the widget lies in the layout or in one within it.
+/// True if the widget lies in the layout or in one within it.
 bool holds(QLayout& layout, const QWidget* widget) {
   for (int i = 0; i < layout.count(); ++i) {
     QLayoutItem* item = layout.itemAt(i);
@@ -63,7 +63,7 @@ class HeightSharing {
     }
   }
 
-  /// Returns whether anything has another height now.
+  /// Returns true if anything has another height now.
   bool apply() const {
     bool changed = false;
     for (const auto& part : grown_) {
@@ -150,14 +150,14 @@ bool ColumnsArea::eventFilter(QObject* watched, QEvent* event) {
   return done;
 }
 
-/// What the scroll area reserves for a part of its content.
+/// Returns the height that the scroll area reserves for a part of its content.
 int ColumnsArea::heightOf(QLayout* part) const {
   if (!widget()->layout()->hasHeightForWidth()) return part->minimumSize().height();
   return part->hasHeightForWidth() ? part->heightForWidth(part->geometry().width())
                                    : part->sizeHint().height();
 }
 
-/// What may grow in each part of the page, with the least height of each.
+/// Returns the widgets that may grow in each part of the page, with the least height of each.
 ColumnsArea::Grown ColumnsArea::growing() const {
   const std::array<QVBoxLayout*, kParts> parts = {top_, bottom_, left_, right_};
   Grown grown;
@@ -185,7 +185,7 @@ void ColumnsArea::settleLayouts() {
 }
 
 void ColumnsArea::grow() {
-  // What has grown may give another part of the page another width, and with that other heights.
+  // Growth of one part of the page may change the width of another part, and with it other heights.
   constexpr int kMostPasses = 4;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     settleLayouts();
@@ -194,7 +194,7 @@ void ColumnsArea::grow() {
   settleLayouts();
 }
 
-/// Returns whether anything has another height now.
+/// Returns true if anything has another height now.
 bool ColumnsArea::shareHeight() {
   QLayout* content = widget()->layout();
   const bool beside = columns_->direction() == QBoxLayout::LeftToRight;
@@ -202,7 +202,7 @@ bool ColumnsArea::shareHeight() {
   const int columns = beside ? heightOf(columns_) : heights[kLeft] + heights[kRight];
   const int whole = content->hasHeightForWidth() ? content->heightForWidth(widget()->width())
                                                  : content->minimumSize().height();
-  // What is not part of any of them: margins and spaces.
+  // Margins and spaces belong to none of the parts.
   const int rest = whole - heights[kTop] - heights[kBottom] - columns;
   HeightSharing sharing(growing(), heights, maximumViewportSize().height() - rest, beside);
   for (const auto turn : {shell::Growing::Turn::charts, shell::Growing::Turn::texts}) {

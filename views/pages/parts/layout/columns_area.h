@@ -28,7 +28,7 @@ class ColumnsArea : public QScrollArea {
   void setStretch(int left, int right);
 
   static constexpr std::size_t kParts = 4;  ///< the strips at the top and at the bottom, and the columns
-  /// What may grow in each part, and the height that it gets.
+  /// Widgets that may grow in each part, and the height that each gets.
   using Grown = std::array<std::vector<std::pair<shell::Growing*, int>>, kParts>;
 
  protected:
@@ -43,7 +43,7 @@ class ColumnsArea : public QScrollArea {
   void grow();
   bool shareHeight();
 
-  std::array<int, 2> stretches_{1, 1};  ///< of the columns, as far as they show something
+  std::array<int, 2> stretches_{1, 1};  ///< stretches of the columns, as far as they show something
   QBoxLayout* columns_;
   QVBoxLayout *top_, *left_, *right_, *bottom_;
 };

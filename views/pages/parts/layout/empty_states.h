@@ -6,11 +6,11 @@
 
 namespace pipescope::pages {
 
-/// Why there are no bytes of memory.
+/// Says why there are no bytes of memory.
 QString whyNoMemory(const analysis::Catalog& catalog);
-/// Why nothing is known about what is live when.
+/// Says why nothing is known about what is live when.
 QString whyNoLiveness(const analysis::Catalog& catalog);
-/// Why the executable has no loss and no other counters.
+/// Says why the executable has no loss and no other counters.
 QString whyNoLoss(const analysis::Catalog& catalog, model::ExecutableId executable);
 
 }  // namespace pipescope::pages

@@ -75,7 +75,7 @@ QString FactGrid::value(const QString& label) const {
   return {};
 }
 
-/// Fewer columns where values would otherwise be cut.
+/// Uses fewer columns if values would otherwise be cut.
 int FactGrid::columns(int width) const {
   int count = std::clamp(width / columnWidth_, 1, 4);
   const auto needed = [this](int columns) {
@@ -121,9 +121,9 @@ std::vector<FactGrid::Column> FactGrid::place(int width) const {
   int needed = 0, x = 0;
   for (const Column& column : placed) needed += column.width;
   for (Column& column : placed) {
-    const int values = column.width - column.labels;  // with the gap behind them
+    const int values = column.width - column.labels;  // width of the values and of the gap behind them
     column.x = x;
-    // Where even one column has no room, values are cut; tool tips show them whole.
+    // Values are cut if even one column has no room; tool tips show them whole.
     column.width = needed <= width ? column.width + (width - needed) / count : width / count;
     x += column.width;
     const int usual = column.width * kLabelPart / 100;

@@ -21,16 +21,16 @@ class FactGrid : public QWidget, public shell::Beside {
  public:
   explicit FactGrid(const shell::Palette& palette, QWidget* parent = nullptr);
   void setFacts(std::vector<ShownFact> facts);
-  /// True: the facts are the same for every profile, whatever is selected.
+  /// Says if the facts are the same for every profile, whatever is selected.
   void setComparable(bool comparable) { comparable_ = comparable; }
   QString besideName() const override;
   void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// Uses as many columns as have at least this width; 370 unless set.
   void setColumnWidth(int width);
   const std::vector<ShownFact>& facts() const { return facts_; }
-  /// The value of a fact; empty where there is no fact of that name.
+  /// The value of a fact; empty if there is no fact of that name.
   QString value(const QString& label) const;
-  /// The value of a fact as it is drawn: cut where there is no room for it.
+  /// The value of a fact as it is drawn: cut if there is no room for it.
   QString shownValue(int index) const;
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override;
@@ -42,7 +42,7 @@ class FactGrid : public QWidget, public shell::Beside {
   bool event(QEvent* event) override;
 
  private:
-  /// Where a column of facts lies, and how wide its labels are.
+  /// Place of a column of facts, and the width of its labels.
   struct Column {
     int x, width, labels;
   };

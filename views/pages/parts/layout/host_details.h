@@ -1,5 +1,5 @@
 #pragma once
-// What the page about the host says about a call, span, event or value.
+// Texts of the page about the host for a call, span, event or value.
 #include <QStringList>
 
 #include "profiler/geometry/timeline/host_scene.h"

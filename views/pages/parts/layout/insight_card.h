@@ -8,8 +8,8 @@ class QPushButton;
 
 namespace pipescope::pages {
 
-/// How much a finding matters. What takes a tenth of the step, or gains when it is changed, is a warning,
-/// except where a replay says that the change gains nothing.
+/// Weight of a finding. A finding is a warning if it takes a tenth of the step or if its change gains
+/// something, except if a replay says that the change gains nothing.
 enum class InsightSign { error, warning, info };
 
 /// A finding as the section "insights" reports it.
@@ -17,10 +17,10 @@ struct ShownInsight {
   int rank = 0;
   QString rule, what, figure, advice, changes;
   QString gain;        ///< "+16.4 %"; empty: not known
-  QString gainReason;  ///< why the gain is not known, or what it assumes
+  QString gainReason;  ///< reason why the gain is not known, or what it assumes
   bool severe = false;
   int verdict = 0;   ///< 1: the changes gain something; −1: they do not; 0: not known
-  double share = 0;  ///< of the step time; 0: not known
+  double share = 0;  ///< share of the step time; 0: not known
   QString seenIn;    ///< "Stages, stage 1"
   shell::Place place;
 
@@ -62,7 +62,7 @@ class InsightCard : public Panel {
   QPushButton *seenIn_ = nullptr, *copy_ = nullptr;
   QWidget *sentences_ = nullptr, *gainBox_ = nullptr;
   QLabel* gain_ = nullptr;
-  double usualSize_ = 0;  ///< of the texts, in points
+  double usualSize_ = 0;  ///< size of the texts, in points
   int gainWidth_ = 0;
 };
 

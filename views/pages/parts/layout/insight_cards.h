@@ -38,7 +38,7 @@ class InsightCards : public QWidget, public shell::Growing {
   double scale_ = 1;
   Heights heights_;
   QSize arrangedFor_;  ///< width of the cards and height of the window
-  int grownTo_ = 0;    ///< what growTo() was asked for last
+  int grownTo_ = 0;    ///< height that growTo() received last
 };
 
 }  // namespace pipescope::pages

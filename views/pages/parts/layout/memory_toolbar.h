@@ -26,7 +26,7 @@ class MemoryToolbar : public QVBoxLayout {
   void setUnits(const QString& list);
   /// Says below the controls why the list of units cannot be used; an empty text: it can.
   void setUnitsReason(const QString& reason);
-  /// The spaces to choose from; keeps the chosen one where it is still there.
+  /// The spaces to choose from; keeps the chosen one if it is still there.
   void setSpaces(const std::vector<ShownSpace>& spaces);
   /// Shows all devices.
   void chooseAll() { device_->setCurrentIndex(0); }

@@ -15,7 +15,7 @@ class DataTable;
 class FactGrid;
 struct ShownFact;
 
-/// What the operations page reads.
+/// Tables that the operations page reads.
 struct OperationsData {
   sections::Section section;
   sections::OperationTables all;
@@ -23,7 +23,7 @@ struct OperationsData {
     return all.tables[static_cast<std::size_t>(kind)];
   }
   double perUnit() const { return section.ticksPerShownUnit; }
-  /// There can be half a million programs, so they are read only where the table shows them.
+  /// There can be half a million programs, so they are read only if the table shows them.
   bool operatorsRead = false, programsRead = false;
   bool holds(sections::OperationRows kind) const {
     return kind == sections::OperationRows::programs    ? programsRead
@@ -35,9 +35,9 @@ struct OperationsData {
 /// The operations that a selected row of any table stands for.
 struct ChosenOperations {
   QString title;                      ///< empty: nothing is selected
-  std::vector<sections::Cell> cells;  ///< of the row
+  std::vector<sections::Cell> cells;  ///< cells of the row
   sections::OperationRows kind = sections::OperationRows::layers;
-  int row = -1;              ///< of the table; −1: a row that the tree has made
+  int row = -1;              ///< row of the table; −1: a row that the tree has made
   std::string name, prefix;  ///< prefix: all layers below this path, for a row of the tree
 };
 

@@ -89,7 +89,7 @@ class FigureCard : public QFrame, public shell::Beside {
   void setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link,
                  shell::Ui colour = shell::Ui::text);
   /// The figure as a number, from which a comparison computes the change. `shown`: its text, if the card
-  /// shows other words. `growsWithWork`: it is only judged where both profiles do the same work.
+  /// shows other words. `growsWithWork`: it is only judged if both profiles do the same work.
   void setAmount(std::optional<double> amount, bool moreIsBetter, const QString& shown = {},
                  bool growsWithWork = false);
   QString besideName() const override { return caption_; }

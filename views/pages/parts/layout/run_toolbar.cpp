@@ -66,7 +66,7 @@ void RunToolbar::addPicture() {
 void RunToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen, bool withAll) {
   const QSignalBlocker blocker(calls_);
   calls_->clear();
-  qlonglong number = 0;  // from 1, as on the command line
+  qlonglong number = 0;  // counts from 1, as on the command line
   for (const model::Run* run : runs) {
     const bool last = runs.size() > 1 && run == runs.back();
     calls_->addItem((last ? tr("Call %1 (last)") : tr("Call %1")).arg(++number),
@@ -80,7 +80,8 @@ void RunToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong 
 
 void RunToolbar::setStep(const QString& step, bool hasPrevious, bool hasNext) {
   step_->setText(step);
-  // As wide as with other digits, so that the button behind it keeps its place from iteration to iteration.
+  // The label is as wide as with other digits, so that the button behind it keeps its place from iteration to
+  // iteration.
   static const QRegularExpression digit(QStringLiteral("\\d"));
   constexpr int kSpace = 4;
   const QString widest = QString(step).replace(digit, QStringLiteral("8"));

@@ -19,7 +19,7 @@ class RunToolbar : public ToolRow {
   /// The entry of `calls` that stands for all calls.
   static constexpr qlonglong kAllCalls = -2;
 
-  /// Its commands become those of the page `owner`.
+  /// Makes the commands of the toolbar commands of the page `owner`.
   RunToolbar(shell::PageContext& context, shell::Page& owner) : ToolRow(context, &owner), owner_(owner) {}
 
   /// `withAll` adds an entry for all calls together.

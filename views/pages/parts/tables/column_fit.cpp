@@ -96,7 +96,7 @@ int ColumnFit::squeezeTexts(int over, int least) {
 }
 
 /// The rest of the room goes to the widest column of texts, or to the last one of several that are about as
-/// wide. Where room is short, texts become narrower first, then figures and headings shorter; only then the
+/// wide. If room is short, texts become narrower first, then figures and headings shorter; only then the
 /// table scrolls.
 void ColumnFit::fit(const QFont& font) {
   font_ = font;

@@ -11,16 +11,16 @@ namespace pipescope::pages {
 
 class SectionTableModel;
 
-/// Gives the columns of a table their widths. Where room is short, texts become narrower first, then figures
-/// and headings shorter, then columns that may give way are hidden, and only then the table scrolls sideways.
+/// Gives the columns of a table their widths. If room is short, texts become narrower first, then figures and
+/// headings shorter, then columns that may give way are hidden, and only then the table scrolls sideways.
 class ColumnFit {
  public:
   ColumnFit(QTableView& view, SectionTableModel& model) : view_(view), model_(model) {}
 
-  /// Columns, by key, that are hidden one after the other where the table would otherwise scroll sideways.
+  /// Columns, by key, that are hidden one after the other if the table would otherwise scroll sideways.
   void setYielding(std::vector<std::string> keys) { yielding_ = std::move(keys); }
   void fit(const QFont& font);
-  /// The table has changed. Its columns are to be fitted when it is shown.
+  /// The table has changed. The columns are fitted anew when it is shown.
   void outdate() { fittedTo_ = kUnfitted; }
   bool isFitted() const { return fittedTo_ != kUnfitted; }
   int fittedTo() const { return fittedTo_; }  ///< pixels of the view's width
@@ -48,7 +48,7 @@ class ColumnFit {
   SectionTableModel& model_;
   QFont font_;
   std::vector<std::string> yielding_;
-  std::vector<int> compactWidths_;  ///< what the columns need in the smaller font; empty: not measured
+  std::vector<int> compactWidths_;  ///< widths that the columns need in the smaller font; empty: not measured
   std::vector<int> yielded_;
   std::set<std::string> demanded_;  ///< columns that the menu has shown although there was no room
   bool fitting_ = false;

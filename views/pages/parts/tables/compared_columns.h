@@ -9,7 +9,7 @@
 namespace pipescope::pages {
 
 /// Chooses which figure a table shows of two profiles: one of them with its change, or all. It hides itself
-/// where a table has the figures of one profile only.
+/// if a table has the figures of one profile only.
 class ComparedColumns : public QComboBox {
   Q_OBJECT
 

@@ -295,7 +295,7 @@ void DataTable::fitColumns() {
   tellYielded();
 }
 
-/// In a short table, sentences that are wider than their column continue in the next lines.
+/// Continues sentences that are wider than their column in the next lines, if the table is short.
 void DataTable::wrapTexts() {
   const int rows = proxy_->rowCount();
   for (int row = 0; row < std::min(rows, kWrappedRows); ++row) {
@@ -306,7 +306,7 @@ void DataTable::wrapTexts() {
   }
 }
 
-/// On a tall screen there is room for more.
+/// Returns the most rows that the table shows without scrolling. A tall screen has room for more.
 int DataTable::rowsVisible() const {
   const int most = std::max(rowsShown_, window()->height() / (windowShare_ * kDataTableRow));
   return std::clamp(model_->rowCount(), 1, most);

@@ -48,16 +48,16 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   Heights heights() const override;
   Turn turn() const override { return Turn::texts; }
   void growTo(int height) override;
-  /// False: the table depends on what is selected, so it never shows another profile's figures.
+  /// Says if the table may show another profile's figures. It may not if it depends on what is selected.
   void setComparable(bool comparable) { comparable_ = comparable; }
   QString besideName() const override;
   void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// The keys of columns that a table hides until the menu shows them again.
   using HiddenColumns = std::function<std::set<std::string>(const sections::SectionTable& table)>;
-  /// From now on, each table that is set hides these columns. They are not measured, which takes long.
+  /// Hides these columns of each table that is set from now on. They are not measured, which takes long.
   void setHidden(HiddenColumns hides);
-  /// Columns, by key, that are hidden one after the other where the table would otherwise scroll sideways.
-  /// The button of the menu says how many are; the menu shows them again, and CSV always has them.
+  /// Columns, by key, that are hidden one after the other if the table would otherwise scroll sideways. The
+  /// button of the menu says how many are; the menu shows them again, and CSV always has them.
   void setYielding(std::vector<std::string> keys);
   void sortBy(int column, Qt::SortOrder order);
   /// Selects a row of the model and scrolls to it; −1: none.
@@ -103,14 +103,14 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   sections::SectionTable own_;
   double perUnit_ = 1;
   std::optional<geometry::TimeScale> times_;
-  std::optional<sections::SectionTable> source_;  ///< of the other profile
+  std::optional<sections::SectionTable> source_;  ///< table of the other profile
   double sourceTicks_ = 1;
   int merges_ = 0;                                   ///< counts what outdates a match that a worker makes
-  std::int64_t revision_ = 0, sourceRevision_ = -1;  ///< of own_, and that of the other table in source_
+  std::int64_t revision_ = 0, sourceRevision_ = -1;  ///< revision of own_, and of the table in source_
   HiddenColumns hides_;
   std::set<std::string> hidden_;  ///< keys of columns
   bool comparable_ = true;
-  bool shownForSource_ = false;  ///< its panel is visible only because the other profile has rows
+  bool shownForSource_ = false;  ///< the panel is visible only because the other profile has rows
   int rowsShown_ = 0, windowShare_ = 2;
   ShareDelegate* cells_;  ///< knows the height of a row
   std::unique_ptr<ColumnFit> columns_;

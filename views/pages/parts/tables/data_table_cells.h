@@ -1,5 +1,5 @@
 #pragma once
-// How a DataTable draws its cells and headings, and how it sorts its rows.
+// Drawing of the cells and headings of a DataTable, and the sorting of its rows.
 #include <QApplication>
 #include <QHeaderView>
 #include <QPainter>
@@ -15,7 +15,7 @@
 namespace pipescope::pages {
 
 inline constexpr int kDataTableRow = 25, kCellPadding = 3, kNarrowestColumn = 40;
-inline constexpr int kBarIndent = 10;  ///< between the column before and the bar of a whole
+inline constexpr int kBarIndent = 10;  ///< pixels between the column before and the bar of a whole
 
 /// Draws a bar behind fractions. It ends at its own figure, on the right. A bar that began on the left would
 /// begin beside the figure of the column before, and would seem to belong to that one.
@@ -37,8 +37,7 @@ class ShareDelegate : public QStyledItemDelegate {
     plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
     plain.rect.adjust(kCellPadding, 0, -kCellPadding, 0);
     plain.features.setFlag(QStyleOptionViewItem::WrapText, option.rect.height() > row_);
-    // Names that are alike differ at their ends. Of several figures in a cell, none loses digits in its
-    // middle.
+    // Names that are alike differ at their ends. No figure of several in a cell loses digits in its middle.
     const bool wraps = plain.features.testFlag(QStyleOptionViewItem::WrapText);
     const bool several = index.data(Qt::DisplayRole).toString().contains(QStringLiteral(" · "));
     plain.textElideMode = wraps || several ? Qt::ElideRight : Qt::ElideMiddle;

@@ -168,7 +168,7 @@ QString RangeModel::longestTime() const {
   analysis::RangeStatistics whole;
   whole.total = trace_->end - trace_->start;
   const QString longest = text(whole, Column::total, compact_);
-  // A shorter time may have a fraction, where the longest has none: "64.5 cost units" and "252 cost units".
+  // A shorter time may have a fraction while the longest has none: "64.5 cost units" and "252 cost units".
   return scale_.unit == geometry::TimeUnit::cycles ? longest : longest + QStringLiteral(".5");
 }
 

@@ -44,7 +44,7 @@ class RangeModel : public QAbstractTableModel {
   /// False if the trace has nothing that the column of bytes would show at any time, for example because it
   /// was recorded without sizes.
   bool fills(int column) const { return filled_.contains(column); }
-  /// True where some device consists of units, which can be unequally busy.
+  /// True if some device consists of units, which can be unequally busy.
   bool hasUnits() const { return !unit_.isEmpty(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -58,8 +58,8 @@ class RangeModel : public QAbstractTableModel {
   QStringList proportionsText(const analysis::RangeStatistics& row) const;
   QVariant sortValue(const analysis::RangeStatistics& row, int column) const;
   QVariantList parts(const analysis::RangeStatistics& row) const;
-  /// Finds the columns of bytes that the trace or the rows fill. Of a trace that is read in parts, a column
-  /// that was filled once stays.
+  /// Finds the columns of bytes that the trace or the rows fill. A column that was filled once stays while a
+  /// trace is read in parts.
   void findFilled(bool anew);
 
   std::shared_ptr<const analysis::Trace> trace_;

@@ -116,7 +116,7 @@ const sections::Cell* SectionTableModel::cell(const QModelIndex& index) const {
   return &table_.rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
 }
 
-/// What may be less than nothing, such as a change or a bias, has no bars.
+/// Bars need values that are never less than nothing, so a change or a bias has none.
 bool SectionTableModel::holdsShares(std::size_t column) const {
   const sections::SectionColumn& of = table_.columns[column];
   return of.format == sections::Format::fraction && !sections::isChange(of.key) &&

@@ -48,12 +48,12 @@ class SectionTableModel : public QAbstractTableModel {
   sections::SectionTable table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
-  std::vector<int> decimals_;  ///< of ticks and plain numbers in each column
-  std::vector<bool> numbers_;  ///< by column: it holds numbers
-  std::vector<bool> shares_;   ///< by column: it holds shares, which have bars
+  std::vector<int> decimals_;  ///< decimals of ticks and plain numbers in each column
+  std::vector<bool> numbers_;  ///< true for a column that holds numbers
+  std::vector<bool> shares_;   ///< true for a column that holds shares, which have bars
   std::optional<geometry::TimeScale> times_;
   bool compact_ = false, costsJudged_ = true;
-  QFont headingFont_;  ///< of a compact table
+  QFont headingFont_;  ///< font of the headings of a compact table
 };
 
 }  // namespace pipescope::pages

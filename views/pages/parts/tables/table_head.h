@@ -11,8 +11,8 @@ namespace pipescope::pages {
 
 class ComparedColumns;
 
-/// What stands above a table: its title and denominator, the choice of the figure in a comparison, the number
-/// of rows, and the filter.
+/// Head above a table: its title and denominator, the choice of the figure in a comparison, the number of
+/// rows, and the filter.
 class TableHead : public QWidget {
   Q_OBJECT
 

@@ -12,7 +12,7 @@ namespace {
 
 using sections::Format;
 
-/// At most this many rows are listed, the slowest first.
+/// Most rows that are listed, the slowest first.
 constexpr std::size_t kMostRows = 2000;
 
 QString missing() {

@@ -11,7 +11,7 @@ namespace pipescope::pages {
 
 class DataTable;
 
-/// Shows what single tiles do in a step, the slowest first. Where that was not recorded, it says how to
+/// Shows what single tiles do in a step, the slowest first. If that was not recorded, the table says how to
 /// record it.
 class TileTable : public QWidget {
   Q_OBJECT

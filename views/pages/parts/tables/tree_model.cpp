@@ -58,7 +58,7 @@ class PathTree {
   TreeRows make() {
     made_.table = table_;
     made_.table.rows.clear();
-    std::map<std::string, int> uses;  // how many rows lie at or below a path
+    std::map<std::string, int> uses;  // number of rows at or below a path
     for (const auto& row : table_.rows) {
       const std::string name = wordsIn(row[0]).toStdString();
       for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {

@@ -8,25 +8,24 @@
 
 namespace pipescope::pages {
 
-/// What a tree needs to know of its rows. Of a long tree, a worker finds it.
+/// Properties that a tree needs to know of its rows. A worker finds those of a long tree.
 struct TreeShape {
-  std::vector<std::vector<int>> children;  ///< by row
+  std::vector<std::vector<int>> children;  ///< children of each row
   std::vector<int> roots, places;          ///< places: the position of each row among its siblings
   std::vector<int> byDepth;                ///< number of rows of each depth
-  std::vector<bool> numbers, used;         ///< by column: holds a number; holds anything
-  std::vector<int> largest;                ///< by column: the row with the largest number; −1: no rows
+  std::vector<bool> numbers, used;         ///< columns that hold a number, and columns that hold anything
+  std::vector<int> largest;                ///< row with the largest number of each column; −1: no rows
 };
 
 /// Rows of a table as a tree.
 struct TreeRows {
   sections::SectionTable table;  ///< the first column has the names
-  std::vector<int>
-      parents;  ///< by row: the row above it in the tree; −1: none. A parent precedes its children
-  std::vector<int> sources;  ///< by row: the row of the table that it was made from; −1: made for the tree,
-                             ///< −2: only the other profile of a comparison has it
+  std::vector<int> parents;  ///< row above each row in the tree; −1: none. A parent precedes its children
+  std::vector<int> sources;  ///< row of the table that each row was made from; −1: made for the tree, −2:
+                             ///< only the other profile of a comparison has it
   std::shared_ptr<const TreeShape> shape = {};  ///< null: withShape() finds it
 };
-/// By row: the number of its picture.
+/// Number of the picture of each row.
 using RowMarks = std::shared_ptr<const std::vector<int>>;
 std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows);
 /// The rows with their shape.

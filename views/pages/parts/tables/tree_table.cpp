@@ -181,7 +181,8 @@ void TreeTable::setCompact(bool compact) {
   for (int c = 1; c < model_->columnCount(); ++c) view_->setColumnWidth(c, columnNeeds(c));
 }
 
-/// What each column of figures gets of a wide table's free room, so that they do not lie far from the names.
+/// Returns the part of a wide table's free room that each column of figures gets, so that they do not lie far
+/// from the names.
 int TreeTable::extraRoom() const {
   constexpr int kEnoughForNames = 900, kMostExtra = 80;
   int columns = 0;
@@ -190,8 +191,8 @@ int TreeTable::extraRoom() const {
   return compact_ || columns == 0 ? 0 : std::clamp(free / columns, 0, kMostExtra);
 }
 
-/// The names get the rest of the width. Where that is little, the texts become smaller, then the names
-/// shorter; only then the table scrolls.
+/// The names get the rest of the width. If that is little, the texts become smaller, then the names shorter;
+/// only then the table scrolls.
 void TreeTable::fitName() {
   // While the rows change, the view may be laid out before the columns are measured.
   if (model_->columnCount() == 0 || static_cast<int>(wholeColumns_.size()) != model_->columnCount()) return;

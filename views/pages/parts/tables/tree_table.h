@@ -31,7 +31,7 @@ class TreeTable : public QWidget, public shell::Beside {
   void setRows(TreeRows rows, double ticksPerShownUnit = 1);
   void setMarks(std::vector<QPixmap> pictures, RowMarks marks);
   /// Opens the tree to this depth, or less deep if more than `most` rows would be visible; 0: only the roots
-  /// are shown. Returns the depth to which it is open; `depth` where nothing lies deeper.
+  /// are shown. Returns the depth to which it is open; `depth` if nothing lies deeper.
   int openTo(int depth, int most = kMostOpen);
   /// Selects a row of the model and opens what lies above it; −1: none.
   void markRow(int row);
@@ -78,12 +78,12 @@ class TreeTable : public QWidget, public shell::Beside {
   QTreeView* view_;
   std::shared_ptr<const TreeRows> own_ = withShape({});
   double perUnit_ = 1, sourceTicks_ = 1;
-  std::shared_ptr<const TreeRows> source_;  ///< of the other profile
+  std::shared_ptr<const TreeRows> source_;  ///< rows of the other profile
   int merges_ = 0;                          ///< counts what outdates a match that a worker makes
   std::int64_t revision_ = 0, sourceRevision_ = -1;
   std::set<std::string> hidden_;  ///< keys of columns
   int depth_ = 0, most_ = kMostOpen;
-  bool compact_ = false;           ///< in a smaller font, because there is little room
+  bool compact_ = false;           ///< true in a smaller font, because there is little room
   int extra_ = 0;                  ///< free room that each column of figures has got
   std::vector<int> wholeColumns_;  ///< widths of the columns in the usual font
 };

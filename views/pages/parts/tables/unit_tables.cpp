@@ -20,7 +20,7 @@ using sections::Cell;
 using sections::Format;
 using sections::SectionTable;
 
-/// At most this many variables of a device are read, the largest ones.
+/// Most variables of a device that are read, the largest ones.
 constexpr std::size_t kMost = 3000;
 
 bool isVertex(const std::string& category) {
@@ -34,14 +34,14 @@ bool isExchange(const std::string& category) {
 struct Held {
   std::string device;
   analysis::HeldVariable variable;
-  std::optional<std::int64_t> offset;  ///< known where a single unit is shown
+  std::optional<std::int64_t> offset;  ///< known if a single unit is shown
   std::string region;
 };
 
-/// What the tables have in common.
+/// Texts and values that the tables have in common.
 struct Words {
   std::string unit;      ///< "tile"
-  std::string basis;     ///< whose bytes are summed
+  std::string basis;     ///< description of the units whose bytes are summed
   bool devices = false;  ///< several devices are shown, so rows name theirs
   bool single = false;   ///< one unit is shown, so its variables have addresses
 };

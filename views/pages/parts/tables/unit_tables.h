@@ -18,7 +18,7 @@ struct WantedUnits {
 
 struct UnitTables {
   sections::SectionTable details, variables, vertices, exchanges;
-  /// What lies at which addresses of the selected unit. Unless a single one is selected, it has no rows.
+  /// Variables at the addresses of the selected unit. The table has no rows unless a single unit is selected.
   sections::SectionTable addresses;
 };
 

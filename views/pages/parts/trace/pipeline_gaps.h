@@ -1,5 +1,5 @@
 #pragma once
-// What fills the gaps between the passes of a drawn pipeline.
+// Marks that fill the gaps between the passes of a drawn pipeline.
 #include <QStringList>
 #include <memory>
 
@@ -10,7 +10,7 @@ namespace pipescope::pages {
 
 using MarksPointer = std::shared_ptr<const geometry::PipelineMarks>;
 
-/// Reads the marks of the iteration that the grid shows. Of a long call there are none.
+/// Reads the marks of the iteration that the grid shows. A long call has none.
 base::Result<MarksPointer> readMarks(const model::ProfileSource& source, const analysis::Catalog& catalog,
                                      model::ExecutableId executable, const analysis::PipelineGrid& grid,
                                      base::Progress& progress);

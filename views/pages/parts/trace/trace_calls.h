@@ -7,8 +7,8 @@
 
 namespace pipescope::pages {
 
-/// Which calls of the executable the trace shows. At first this is the last call, which then stays until
-/// users choose another.
+/// Calls of the executable that the trace shows. The first is the last call, which then stays until users
+/// choose another.
 class TraceCalls {
  public:
   explicit TraceCalls(const shell::PageContext& context) : context_(context) {}
@@ -19,14 +19,14 @@ class TraceCalls {
   /// Another executable has its own calls, so the choice is dropped.
   void forget();
 
-  /// Which calls the page has to read.
+  /// Returns the calls that the page has to read.
   analysis::TraceRequest wanted();
   void setLoaded(const analysis::TraceRequest& request) { loaded_ = request; }
-  /// Whether the calls of this request are loaded already.
+  /// True if the calls of this request are loaded already.
   bool isLoaded(const analysis::TraceRequest& request) const;
-  /// Whether the request asks for the loaded calls and for those that have come since.
+  /// True if the request asks for the loaded calls and for those that have come since.
   bool isMore(const analysis::TraceRequest& request) const;
-  /// Whether the call is loaded.
+  /// True if the call is loaded.
   bool shows(model::RunId call) const;
   /// The call before (−1) or after (+1) the loaded one; none for the first and last.
   std::optional<model::RunId> beside(int direction) const;

@@ -9,7 +9,7 @@ namespace {
 using geometry::TimelineItem;
 using sections::Format;
 
-/// At most this many names are listed.
+/// Most names that are listed.
 constexpr std::size_t kMostNames = 5000;
 
 sections::SectionTable nameTable(const analysis::NameUses& found, const std::string& wanted) {
@@ -153,7 +153,7 @@ void TraceFind::readUses(const QString& path) {
       });
 }
 
-/// For example "480 steps, 12 names · layer1/conv/Convolve".
+/// Returns a text such as "480 steps, 12 names · layer1/conv/Convolve".
 QString TraceFind::answer() const {
   if (!uses_) return tr("counting…");
   if (uses_->count == 0) return tr("nothing found in any call");

@@ -7,7 +7,7 @@
 
 namespace pipescope::pages {
 
-/// Reads what the visible part of a timeline needs on workers: its detail where the trace is large, and its
+/// Reads what the visible part of a timeline needs on workers: its detail if the trace is large, and its
 /// statistics.
 class TraceFollower : public QObject {
   Q_OBJECT

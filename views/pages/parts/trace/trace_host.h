@@ -12,8 +12,8 @@ class HostCanvas;
 
 namespace pipescope::pages {
 
-/// What the host did while the devices did what the trace shows: the threads of the host in wall time, for
-/// the visible part of the trace. It is read when it is shown for the first time.
+/// Shows what the host did while the devices did what the trace shows: the threads of the host in wall time,
+/// for the visible part of the trace. It is read when it is shown for the first time.
 class TraceHost : public QWidget {
   Q_OBJECT
 
@@ -24,7 +24,7 @@ class TraceHost : public QWidget {
   void follow();
 
  Q_SIGNALS:
-  /// Whether the profile holds spans of the host.
+  /// Says if the profile holds spans of the host.
   void possible(bool any);
 
  protected:
@@ -42,7 +42,7 @@ class TraceHost : public QWidget {
   QLabel* note_;
   std::shared_ptr<const analysis::HostTimeline> timeline_;
   analysis::HostAlignment alignment_{{}, 0};
-  std::shared_ptr<const analysis::Catalog> read_;  ///< that the timeline belongs to
+  std::shared_ptr<const analysis::Catalog> read_;  ///< trace that the timeline belongs to
 };
 
 }  // namespace pipescope::pages

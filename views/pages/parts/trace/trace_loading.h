@@ -1,5 +1,5 @@
 #pragma once
-// Reads the content of the trace page on workers: the whole trace (a summary where it is long), a part in
+// Reads the content of the trace page on workers: the whole trace (a summary if it is long), a part in
 // detail, and statistics.
 #include <functional>
 #include <memory>
@@ -13,7 +13,7 @@ namespace pipescope::pages {
 using TimelineModelPointer = std::shared_ptr<const geometry::TimelineModel>;
 using CounterSeriesPointer = std::shared_ptr<const std::vector<analysis::CounterSeries>>;
 
-/// Reads a trace with its counters and, where they were recorded, its tiles. A trace that is only read in
+/// Reads a trace with its counters, and its tiles if these were recorded. A trace that is only read in
 /// summary may have many counters: it goes to `first` without them before they are read.
 base::Result<TimelineModelPointer> loadTimeline(
     const model::ProfileSource& source, const analysis::Catalog& catalog, analysis::TraceRequest request,
@@ -24,7 +24,7 @@ base::Result<TimelineModelPointer> loadTimelineWindow(const model::ProfileSource
                                                       analysis::TraceRequest request,
                                                       CounterSeriesPointer counters,
                                                       base::Progress& progress);
-/// Computes the statistics of [from, to). Rows are read again where the trace holds only a summary, or where
+/// Computes the statistics of [from, to). Rows are read again if the trace holds only a summary, or if
 /// another tool recorded it.
 base::Result<std::vector<analysis::RangeStatistics>> loadStatistics(const model::ProfileSource& source,
                                                                     const analysis::Catalog& catalog,

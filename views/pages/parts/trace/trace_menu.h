@@ -1,5 +1,5 @@
 #pragma once
-// What the context menu of the timeline offers for the item under the pointer.
+// Entries of the context menu of the timeline for the item under the pointer.
 #include "views/shell/page.h"
 #include "views/timeline/timeline_canvas.h"
 
@@ -7,8 +7,8 @@ class QMenu;
 
 namespace pipescope::pages {
 
-/// Adds "Zoom to", "Copy name", "Find the same", "Show in memory" and "Show in liveness". What does not apply
-/// to the item is disabled.
+/// Adds "Zoom to", "Copy name", "Find the same", "Show in memory" and "Show in liveness". Entries that do not
+/// apply to the item are disabled.
 void addItemActions(QMenu& menu, timeline::TimelineCanvas& canvas, const geometry::TimelineItem& item,
                     const QString& name, shell::PageContext& context);
 

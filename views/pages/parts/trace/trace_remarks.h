@@ -7,7 +7,7 @@
 namespace pipescope::pages {
 
 struct TraceRemarks {
-  QString text;  ///< empty where the timeline shows everything
+  QString text;  ///< empty if the timeline shows everything
   shell::NoticeKind kind = shell::NoticeKind::info;
 };
 

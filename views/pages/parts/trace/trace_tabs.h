@@ -31,7 +31,7 @@ class TraceTabs : public QTabWidget {
   void setHostPossible(bool possible);
   /// Enables the tab of tiles; only some devices have tiles.
   void setTilesPossible(bool possible);
-  /// Switches from the statistics to the details. Where tiles are shown, they stay.
+  /// Switches from the statistics to the details. Tiles stay if they are shown.
   void showDetails();
 
  private:

@@ -134,7 +134,7 @@ bool TraceTexts::waitsForItself(const TimelineItem& item) const {
 }
 
 QString TraceTexts::waitedFor(const TimelineItem& item) const {
-  // Its own part is done, and that of others is not.
+  // The item's own part is done, and that of others is not.
   if (waitsForItself(item) && wait(item).cause == model::WaitCause::exchange) return tr("copies of others");
   if (waitsForItself(item) && wait(item).cause == model::WaitCause::collective) return tr("other replicas");
   const TimelineItem cause = geometry::waitedFor(scene_, item);

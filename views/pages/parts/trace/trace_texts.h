@@ -15,7 +15,7 @@ class TraceTexts {
              const geometry::TimeScale& scale)
       : scene_(scene), trace_(*scene.model()->trace), catalog_(catalog), scale_(scale) {}
 
-  /// For example "F3 · forward of micro-batch 3".
+  /// Title such as "F3 · forward of micro-batch 3".
   QString title(const geometry::TimelineItem& item) const;
   /// A sentence with the cause of a wait and what it waits for; empty for other items.
   QString sentence(const geometry::TimelineItem& item) const;
@@ -23,7 +23,7 @@ class TraceTexts {
   QStringList callout(const geometry::TimelineItem& item) const;
   /// All facts about the item.
   std::vector<ShownFact> facts(const geometry::TimelineItem& item) const;
-  /// What a wait waited for, such as "B3 on IPU1", or "the host" where it is no placement.
+  /// Names what a wait waited for, such as "B3 on IPU1", or "the host" if it is no placement.
   QString waitedFor(const geometry::TimelineItem& wait) const;
   /// True for a wait that names its own device, because its own part of copies is done and others are not.
   bool waitsForItself(const geometry::TimelineItem& wait) const;

@@ -14,7 +14,7 @@ class TraceToolbar : public RunToolbar {
   Q_OBJECT
 
  public:
-  /// Its commands become those of the page `owner`.
+  /// Makes the commands of the toolbar commands of the page `owner`.
   TraceToolbar(shell::PageContext& context, shell::Page& owner);
 
   /// Sets the options that users choose here.

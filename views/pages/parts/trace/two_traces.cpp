@@ -148,7 +148,7 @@ void TwoTraces::follow(std::size_t moved) {
   quiet_->start();
 }
 
-/// Reads three times the visible part in detail where the trace is large.
+/// Reads three times the visible part in detail if the trace is large.
 void TwoTraces::readNear(Half& half) {
   if (!half.model || half.canvas->isNear()) return;
   if (half.progress) half.progress->cancel();
