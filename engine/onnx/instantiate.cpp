@@ -102,10 +102,10 @@ std::string nameOfAxis(const std::string& input, std::size_t axis, const Dimensi
 }
 
 /// The names of all values of a graph and of the graphs within it.
-void addNames(const OnnxGraph& graph, std::set<std::string>& names) {
+void addValueNames(const OnnxGraph& graph, std::set<std::string>& names) {
   for (const ModelValue& value : graph.values) names.insert(shownName(value.name));
   for (const OnnxNode& node : graph.nodes)
-    for (const auto& [name, body] : node.bodies) addNames(*body, names);
+    for (const auto& [name, body] : node.bodies) addValueNames(*body, names);
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ void addNames(const OnnxGraph& graph, std::set<std::string>& names) {
 Status Instantiator::checkNames() const {
   if (options_.assumed.empty()) return {};
   std::set<std::string> names;
-  addNames(model_.graph, names);
+  addValueNames(model_.graph, names);
   for (const ValueId input : model_.graph.inputs) {
     const ModelValue& value = model_.graph.value(input);
     for (std::size_t axis = 0; value.shape && axis < value.shape->size(); ++axis)

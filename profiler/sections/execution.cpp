@@ -53,7 +53,7 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
                                                        {StepKind::remoteCopy, "remote_copy_cycles"}};
 
 /// Most programs load nothing from streaming memory, so its column stands only where one does.
-bool isShown(const Execution& e, const Words& words, StepKind kind) {
+bool showsKind(const Execution& e, const Words& words, StepKind kind) {
   return words.tiles &&
          (kind != StepKind::remoteCopy || std::ranges::any_of(e.devices, [](const DeviceExecution& device) {
             return device.ofKind(StepKind::remoteCopy).count > 0;
@@ -99,7 +99,7 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const R
   };
   for (const auto& [kind, key] : kKinds)
     list.push_back({key, "  " + model::toString(kind), kindSum(e, words, recorded, kind), Format::ticks,
-                    "Sum over devices; only where devices consist of tiles.", isShown(e, words, kind)});
+                    "Sum over devices; only where devices consist of tiles.", showsKind(e, words, kind)});
   list.push_back({"tile_balance", "Tile balance", words.tiles ? meanTileBalance(e) : Cell(), Format::fraction,
                   "Mean over devices and compute steps of mean ÷ slowest tile's cycles.", words.tiles});
   return list;
@@ -121,7 +121,7 @@ SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& c
                     "passes in which no lane computes or moves data",
                     !words.tiles, stepKindNames()}};
   for (const auto& [kind, key] : kKinds)
-    table.columns.push_back({key, model::toString(kind), Format::ticks, "", isShown(e, words, kind)});
+    table.columns.push_back({key, model::toString(kind), Format::ticks, "", showsKind(e, words, kind)});
   table.columns.push_back({"tile_balance", "Tile balance", Format::fraction,
                            "mean over compute steps of mean ÷ slowest tile", words.tiles});
   table.columns.push_back({"parallel_efficiency", "Efficiency", Format::fraction,
