@@ -13,6 +13,10 @@
 namespace pipescope::ops {
 namespace {
 
+#define PIPESCOPE_COUNTED(id, name) +1
+constexpr std::int64_t kMapFunctions = 0 PIPESCOPE_MAP_FUNCTIONS(PIPESCOPE_COUNTED);
+#undef PIPESCOPE_COUNTED
+
 /// Keys of a block, whose scores are summed in one go (R).
 constexpr std::int64_t kBlockKeys = 1024;
 
@@ -37,6 +41,16 @@ Result<AttentionPlan> attentionPlan(const OperatorCall& call, std::size_t first)
   PIPESCOPE_ASSIGN(plan.scores, matMulPlan(call, call.input(first).shape, call.input(first + 1).shape));
   PIPESCOPE_ASSIGN(plan.context, matMulPlan(call, plan.scores.result, call.input(first + 2).shape));
   plan.all = plan.scores.matrices * plan.scores.m * plan.scores.n;
+  if (plan.all <= 0 || plan.scores.k <= 0 || plan.context.n <= 0)
+    return base::badInput(fmt::format("{}: its factors have no elements", call.title()));
+  for (const char* type : {"factors", "inner"}) {
+    const std::int64_t number = graph::intAttribute(call.node, type, 0);
+    if (number < 0 || number > static_cast<std::int64_t>(ElementType::float8_152fnuz))
+      return base::badInput(fmt::format("{}: there is no element type {} ({})", call.title(), number, type));
+  }
+  for (const std::int64_t function : graph::intsAttribute(call.node, "functions", {}))
+    if (function < 0 || function >= kMapFunctions)
+      return base::badInput(fmt::format("{}: there is no function {}", call.title(), function));
   plan.factors = static_cast<ElementType>(
       graph::intAttribute(call.node, "factors", static_cast<std::int64_t>(plan.type)));
   plan.inner =

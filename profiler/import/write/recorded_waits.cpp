@@ -108,6 +108,11 @@ class WaitWriter {
   bool endsBeforeUpdate(std::size_t before, std::size_t next) const {
     const RecordedPass &ended = run_.passes[before], &update = run_.passes[next];
     if (update.pass != model::Pass::update || ended.pass == model::Pass::update) return false;
+    // A sum of gradients in between is what the device waits for.
+    const bool sums = std::ranges::any_of(own_, [&](const RecordedCollective* collective) {
+      return collective->end > ended.end && collective->start < update.start;
+    });
+    if (sums) return false;
     const auto last = lastOf_.find({groupOf(update.device), run_.iterations[before]});
     return last != lastOf_.end() && run_.passes[last->second].end <= update.start;
   }

@@ -92,7 +92,7 @@ TEST_F(ReportTest, OperatorsAreComparedWithThePeakOfTheirOwnTypes) {
   // Products with weights are float8 on a Gaudi2, at twice the rate of attention's in bfloat16.
   const auto configuration = app::parseConfiguration(
       "[model]\nbuilder = \"decoder\"\nlayers = 2\nhidden = 512\nheads = 4\nfeed_forward = 2048\nsequence = "
-      "2048\n"
+      "1024\n"
       "vocabulary = 97\n[execution]\nmode = \"inference\"\nnumerics = false\nprecision = "
       "\"float8\"\n[inference]\n"
       "micro_batch_size = 16\ndevice_iterations = 1\n[data]\ndataset = \"synthetic\"\ntest_samples = 16\n"
