@@ -25,8 +25,10 @@ model::MeshAxis meshAxisOf(const Node& node) {
 }
 
 Status checkRanks(const OperatorCall& call) {
-  if (const std::int64_t ranks = ranksOf(call.node); ranks < 1)
-    return base::badInput(fmt::format("{}: {} ranks take part; give at least 1", call.title(), ranks));
+  constexpr std::int64_t kMostRanks = 1 << 20;
+  if (const std::int64_t ranks = ranksOf(call.node); ranks < 1 || ranks > kMostRanks)
+    return base::badInput(
+        fmt::format("{}: {} ranks take part; give 1 to {}", call.title(), ranks, kMostRanks));
   if (const std::string name = graph::stringAttribute(call.node, kMeshAxis, "tensor"); !axisNamed(name))
     return base::badInput(
         fmt::format("{}: there is no axis {} of the mesh; it can be data, tensor, context or expert",

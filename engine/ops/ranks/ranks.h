@@ -11,7 +11,7 @@ namespace pipescope::ops {
 inline constexpr const char* kRanks = "ranks";         ///< how many ranks take part
 inline constexpr const char* kMeshAxis = "mesh_axis";  ///< the axis of the mesh along which they lie, by name
 
-/// Reads both attributes. Errors: fewer than one rank, an axis that does not exist.
+/// Reads both attributes. Errors: fewer than one rank or more than 2²⁰, an axis that does not exist.
 Status checkRanks(const OperatorCall& call);
 std::int64_t ranksOf(const Node& node);
 model::MeshAxis meshAxisOf(const Node& node);
