@@ -144,7 +144,7 @@ void addTraining(const Configuration& c, const compile::CompiledExecutable& trai
   changes.push_back({"execution.shard_optimizer", "true", savings.of({"optimizer_state"}, 1 - 1 / replicas)});
 }
 
-/// How often the memories that lack room would have to be there for what they must hold.
+/// Ratio of what the memories that lack room must hold to what they have.
 double crowdingOf(const compile::Compilation& compilation) {
   double crowding = 1;
   for (const compile::CompiledExecutable& executable : compilation.executables) {
@@ -335,7 +335,7 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
   std::vector<FitProposal> proposals;
   for (auto& [order, proposal] : helping) proposals.push_back(std::move(proposal));
   std::ranges::stable_sort(proposals, {}, &FitProposal::all);
-  // Of several values of one key only the best is left.
+  // Only the best of several values of one key is left.
   std::set<std::string> keys;
   std::erase_if(proposals, [&](const FitProposal& proposal) {
     return !keys.insert(proposal.settings.front().first).second;
@@ -348,7 +348,7 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
   // The stages of a model that Pipescope divides itself would be searched once more, which takes longer than
   // all else.
   if (configuration.integer("execution.stages") > 1) return proposals;
-  // Where no change is enough, all that help together may be.
+  // If no change is enough, all that help together may be.
   FitProposal together;
   Configuration changed = configuration;
   for (const FitProposal& proposal : proposals) {

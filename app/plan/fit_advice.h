@@ -1,5 +1,5 @@
 #pragma once
-// What would make a model fit that does not.
+// Advice for a model that does not fit.
 #include <array>
 #include <map>
 #include <string>
@@ -22,7 +22,7 @@ struct FitProposal {
   std::vector<std::pair<std::string, std::string>> settings;  ///< keys and values, as in a configuration file
   MissingBytes missing;                                       ///< with the change
   base::Bytes all() const;                                    ///< of all memories together
-  /// What is said of it: "training.micro_batch_size = 10: everything fits."
+  /// Sentence about it: "training.micro_batch_size = 10: everything fits."
   std::string text(base::Bytes before) const;
 };
 

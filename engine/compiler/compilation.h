@@ -17,9 +17,9 @@ struct CompiledExecutable {
   std::vector<devices::LoweredDevice> lowered;
   schedules::Order order;
   emulate::ExecutableFacts facts;
-  /// What numerics computes: the undivided model. Null where costs are given: nothing can be computed.
+  /// Graph that numerics computes: the undivided model. Null where costs are given: nothing can be computed.
   std::shared_ptr<const graph::Graph> graph;
-  /// What each rank of a place runs, and what the plan was made of; the same as `graph` for one rank.
+  /// Graph that each rank of a place runs, and of which the plan was made; the same as `graph` for one rank.
   std::shared_ptr<const graph::Graph> rankGraph;
   std::vector<PassReport> passes;  ///< what the compiler's passes did; none where costs are given
 };

@@ -268,7 +268,7 @@ class Chrome {
     return slot < 0 ? "" : fmt::format(",\"pipeline_cycle\":{}", slot);
   }
 
-  /// Which pass a step belongs to, for people: the importer goes by the placement.
+  /// Says for people which pass a step belongs to.
   static std::string passOf(const model::Placement& row) {
     std::string args = fmt::format(",\"pass\":\"{}\"", model::toString(row.pass));
     if (row.stage >= 0) args += fmt::format(",\"stage\":{}", row.stage);
@@ -359,7 +359,7 @@ class Chrome {
     });
   }
 
-  /// What the host did, beside the calls that it waited for. The wall times are among the arguments.
+  /// Adds what the host did, beside the calls that it waited for. The wall times are among the arguments.
   base::Status hostSpans(const WantedRows::Host& host) {
     return WantedRows::eachHostPart(host, [&](const WantedRows::HostPart& part) -> base::Status {
       PIPESCOPE_ASSIGN(const std::int64_t tid, thread(pidOfHost(), part.lane, 0));

@@ -224,7 +224,7 @@ class PerfettoFile {
     if (slot >= 0) to.annotations.emplace_back("pipeline_cycle", slot);
   }
 
-  /// Which pass a step belongs to. The importer goes by the placement, people by the rest.
+  /// Says for people which pass a step belongs to.
   static void addPass(const model::Placement& row, Slice& to) {
     to.annotations.emplace_back("placement", row.id.value);
     to.texts.emplace_back("pass", model::toString(row.pass));
@@ -397,8 +397,8 @@ class PerfettoFile {
     });
   }
 
-  /// What the host did, beside the calls that it waited for. Events have a track of their own, because slices
-  /// of a track have to be in order of time.
+  /// Adds what the host did, beside the calls that it waited for. Events have a track of their own, because
+  /// slices of a track have to be in order of time.
   base::Status hostSpans(const WantedRows::Host& host) {
     return WantedRows::eachHostPart(host, [&](const WantedRows::HostPart& part) -> base::Status {
       PIPESCOPE_ASSIGN(const std::uint64_t own, track({}, part.lane + (part.isEvent ? ", events" : "")));

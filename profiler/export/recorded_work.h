@@ -1,5 +1,5 @@
 #pragma once
-// What an export of a recorded run says beside the lanes, so that nothing is lost when it is imported again.
+// Facts that an export of a recorded run states beside the lanes, in the way of other tools.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -39,7 +39,7 @@ inline bool isLaneOfHost(const analysis::Catalog& catalog, const model::Lane* la
   return device != nullptr && device->kind == "accelerator";
 }
 
-/// What the process of such lanes is called: the name of the accelerator, and this.
+/// Ending of the name of the process of such lanes, behind the name of the accelerator.
 inline constexpr const char* kHostOfAccelerator = ", host";
 
 /// The counter that the importer derives from the launches.

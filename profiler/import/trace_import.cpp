@@ -170,8 +170,8 @@ std::optional<Clocks> absoluteTimes(const Traces& traces) {
   return clocks;
 }
 
-/// What the rules recognise in each trace, in its own clock from its first event on, so that differences of
-/// the clocks stay small numbers.
+/// Returns what the rules recognise in each trace, in its own clock from its first event on, so that
+/// differences of the clocks stay small numbers.
 base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const Rules& rules,
                                                    base::Progress& progress) {
   constexpr std::int64_t kMostProcesses = std::int64_t{1} << 32;

@@ -13,7 +13,7 @@
 
 namespace pipescope::importing {
 
-/// How times of several traces are put on one clock.
+/// Ways to put times of several traces on one clock.
 enum class ClockChoice {
   automatic,   ///< absolute if all state times since 1970, else align, else firstEvent
   absolute,    ///< as the traces state them

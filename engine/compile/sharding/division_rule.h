@@ -33,7 +33,7 @@ struct DivisionCall {
   std::optional<std::vector<std::int64_t>> numbers(std::size_t input) const;
 };
 
-/// How the ranks share a node.
+/// Division of a node over the ranks.
 struct NodeDivision {
   std::vector<DividedAxis> inputs;   ///< how each input must be divided
   std::vector<DividedAxis> outputs;  ///< how each output is divided then

@@ -70,8 +70,8 @@ class Divider {
     return id.valid() && graph_.tensor(id).role == graph::TensorRole::parameter;
   }
 
-  /// What a rank may hold a part of: weights, and what is kept or streamed in without a value that the graph
-  /// holds, such as a cache of keys and values.
+  /// True for what a rank may hold a part of: weights, and what is kept or streamed in without a value that
+  /// the graph holds, such as a cache of keys and values.
   bool isStored(TensorId id) const {
     const Tensor& tensor = graph_.tensor(id);
     return !tensor.producer.valid() && (isWeight(id) || graph_.constant(id) == nullptr);

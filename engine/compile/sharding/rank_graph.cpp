@@ -95,7 +95,7 @@ class RankGraph : public GraphRewriter {
   }
 
   Status finish() override {
-    // What a call returns, and the loss, are whole.
+    // Outputs and the loss are whole.
     for (std::size_t i = 0; i < source_.outputs.size(); ++i) {
       const TensorId old = source_.outputs[i];
       const graph::NodeId producer = source_.tensor(old).producer;

@@ -20,7 +20,7 @@ struct TraceClock {
   }
 };
 
-/// How the clocks of traces must be corrected so that nothing is used before it was made.
+/// Corrections of the clocks of traces, so that nothing is used before it was made.
 struct ClockAlignment {
   /// Picoseconds to add to the times of each trace. The first trace of each group keeps its clock.
   std::vector<std::int64_t> offsets;
@@ -37,7 +37,7 @@ struct ClockAlignment {
   }
 };
 
-/// What relates the clocks.
+/// Facts that relate the clocks.
 enum class ClockFacts {
   messages,  ///< passes and messages
   all,       ///< collectives, too

@@ -23,7 +23,7 @@ constexpr Picoseconds kFarthestPacket = Picoseconds{std::numeric_limits<std::int
 constexpr std::uint64_t kPacketTag = 0x0A;         // field 1, a block
 constexpr std::uint32_t kFirstSequenceClock = 64;  // clocks below are the same for all sequences
 
-/// What a writer of packets has stated: interned texts, defaults and clocks.
+/// State that a writer of packets has announced: interned texts, defaults and clocks.
 struct PacketSequence {
   std::unordered_map<std::uint64_t, std::string> names, categories, annotations, values;
   std::uint64_t defaultTrack = 0;

@@ -7,8 +7,8 @@
 
 namespace pipescope::importing {
 
-/// Where the events of a trace lie in time. It finds the few that lie far from all others: some tools state
-/// 0, or the time of another clock, for events of their own.
+/// Distribution of the events of a trace over time. It finds the few that lie far from all others: some tools
+/// state 0, or the time of another clock, for events of their own.
 class TimeSpread {
  public:
   /// In picoseconds; both must lie within ±53 days.
@@ -20,7 +20,7 @@ class TimeSpread {
     bool before = false;
   };
   struct Kept {
-    /// Of the other events: first start, last start, last end.
+    /// First start, last start and last end of the other events.
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t lastStart = std::numeric_limits<std::int64_t>::min(), last = lastStart;
     std::vector<Apart> apart;

@@ -24,7 +24,7 @@ struct TraceData {
   std::filesystem::path temporaryFolder;
   TraceTables tables;
   EventSorter events;
-  /// Of all events, relative to the origin of the tables.
+  /// Times of all events, relative to the origin of the tables.
   std::int64_t firstTime = std::numeric_limits<std::int64_t>::max();
   std::int64_t lastTime = std::numeric_limits<std::int64_t>::min();
   /// Events that start behind this time, or before firstTime, are left out.
@@ -32,7 +32,7 @@ struct TraceData {
   /// Leaves out the few events that lie far from all others, and says so. To be called after the last event.
   void leaveOutFarEvents();
 
-  /// Of a format whose files are read together (TraceFormat::join): what this file holds.
+  /// Content of this file, for a format whose files are read together (TraceFormat::join).
   std::shared_ptr<void> pending;
   /// True if the file only says something about others of its format.
   bool accompanies = false;
@@ -54,8 +54,8 @@ struct TraceData {
   bool holdsAccelerators() const { return holdsAccelerators_; }
   /// True if kernels or copies state which launch started them.
   bool statesCorrelations() const { return correlated_; }
-  /// What a launch has in common with the kernels that it starts; 0: nothing is stated. Ranks of a merged
-  /// trace count their launches for themselves.
+  /// Number that a launch has in common with the kernels that it starts; 0: nothing is stated. Ranks of a
+  /// merged trace count their launches for themselves.
   std::int64_t launchOf(const TraceEvent& event) const;
   /// True for the name of an annotation that the profiler repeats on the accelerator, around the work that
   /// was launched within it.
@@ -77,7 +77,7 @@ struct TraceData {
   bool holdsEvents(ProcessId process) const {
     return converted_.contains(process) && converted_[process].shown;
   }
-  /// How many ranks the run had, if the trace states it.
+  /// Number of ranks of the run, if the trace states it.
   std::optional<std::int64_t> ranksOfRun() const;
 
  private:

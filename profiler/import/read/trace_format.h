@@ -13,7 +13,7 @@
 
 namespace pipescope::importing {
 
-/// How a reader reports its progress.
+/// Callback by which a reader reports its progress.
 struct ReadReport {
   std::string name;                  ///< of the file
   std::function<double()> fraction;  ///< that was read

@@ -13,8 +13,8 @@ void addBaseTime(TraceTables& tables) {
   if (const auto time = parseTime(base->second, 1000)) *tables.origin += *time;
 }
 
-/// What a user can do with a file of a format that is known, but not imported; empty: the format is not
-/// known. `head`: the first bytes of the file.
+/// Returns what a user can do with a file of a format that is known, but not imported; empty: the format is
+/// not known. `head`: the first bytes of the file.
 std::string adviceOn(std::string_view head) {
   if (head.starts_with("SQLite format 3"))
     return "is an SQLite database and no trace: a profile of Pipescope opens as it is, and reports of Nsight "

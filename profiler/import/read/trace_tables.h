@@ -1,5 +1,5 @@
 #pragma once
-// What a trace file says about its processes and threads.
+// Tables of what a trace file says about its processes and threads.
 #include <map>
 #include <optional>
 #include <string>

@@ -19,7 +19,7 @@ void BackwardKernels::add(const TraceEvent& event, const Meaning& meaning, const
   const std::int64_t correlation = tooMany_ ? 0 : trace_.launchOf(event);
   if (correlation == 0) return;
   if (accelerator) {
-    // What communicates is a message or a collective.
+    // A kernel that communicates is a message or a collective.
     if (meaning.kind != model::StepKind::globalExchange) kernels_.push_back({correlation, stretch});
   } else if (const auto end = operatorEnds_.find(event.thread.value);
              end != operatorEnds_.end() && stretch.start < end->second) {

@@ -177,7 +177,7 @@ void inferReplicas(RecordedEvents& events) {
         pass.replica = own->second;
 }
 
-/// What states no replica, such as a weight update, is of the one that its device computes for.
+/// A pass that states no replica, such as a weight update, is of the one that its device computes for.
 void shareReplicas(RecordedEvents& events) {
   std::map<DeviceId, std::set<std::string>> replicasOf;
   for (const RecordedPass& pass : events.passes)

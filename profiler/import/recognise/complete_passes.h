@@ -15,7 +15,7 @@ void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedSt
 /// its steps are those of each of them, too.
 void shareSteps(const std::vector<model::DeviceId>& accelerators, std::vector<RecordedStep>& steps);
 
-/// How much completePasses() had to infer.
+/// Counts of what completePasses() had to infer.
 struct Inferred {
   std::int64_t proposed = 0;  ///< passes that no rule recognised (proposePasses)
   std::int64_t stages = 0;    ///< passes whose stage the trace does not state, proposed ones included

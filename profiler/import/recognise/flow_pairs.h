@@ -64,7 +64,7 @@ class FlowPairs {
   const bool correlated_;
   EventSorter ends_;   // by kind and id
   EventSorter pairs_;  // by start
-  // Of one id: where it comes from, and where it goes to.
+  // Ends of one id: where it comes from, and where it goes to.
   std::vector<End> from_, to_;
 };
 

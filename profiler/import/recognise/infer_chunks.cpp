@@ -32,7 +32,7 @@ bool overlaps(const RecordedPass& before, const RecordedPass& pass) {
   return pass.start + std::min(kTimeResolution, Ticks(shorter.count / 2)) < before.end;
 }
 
-/// How often each of these occurs, if all occur equally often and one after the other; 0 if not.
+/// Counts how often each of these occurs, if all occur equally often and one after the other; 0 if not.
 std::size_t timesEach(const std::map<Pass, Repeated>& passes) {
   std::size_t times = 0;
   for (const auto& [kind, list] : passes) {
@@ -50,7 +50,7 @@ std::size_t timesEach(const std::map<Pass, Repeated>& passes) {
   return times;
 }
 
-/// How often the passes of each micro-batch occur in more than half of the steps; 0 if no number does.
+/// Counts how often the passes of each micro-batch occur in more than half of the steps; 0 if no number does.
 std::size_t timesOfMostSteps(const std::map<std::int64_t, std::set<std::size_t>>& timesOfStep) {
   std::map<std::size_t, std::size_t> steps;  // by number of times
   for (const auto& [step, times] : timesOfStep)
@@ -92,7 +92,7 @@ std::int64_t inferFromRepetition(RecordedEvents& events) {
   return inferred;
 }
 
-/// What a rank computes and receives, if it counts its micro-batches.
+/// Passes and messages of a rank, if it counts its micro-batches.
 struct CountingRank {
   std::int32_t stage = -1;
   std::map<std::pair<std::int64_t, bool>, std::int64_t> passes;  // by step, and forward or backward

@@ -27,7 +27,7 @@ struct OpenRank {
 /// Stage and replica of a rank.
 using Place = std::pair<std::int32_t, std::int32_t>;
 
-/// What feeds the forward passes of a device with which its steps begin.
+/// Finds what feeds the forward passes of a device with which its steps begin.
 class StepBegins {
  public:
   explicit StepBegins(const std::vector<const RecordedPass*>& receives) : receives_(receives) {}

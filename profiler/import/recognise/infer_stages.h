@@ -10,7 +10,8 @@ namespace pipescope::importing {
 /// The passes of each device in the order of their starts.
 using PassesOfDevice = std::map<model::DeviceId, std::vector<RecordedPass*>>;
 
-/// How many passes state no stage and got one, and how many did not because the traces of ranks are missing.
+/// Numbers of passes that state no stage: of those that got one, and of those that did not because the traces
+/// of ranks are missing.
 struct StagesInferred {
   std::int64_t placed = 0, unplaced = 0;
 };

@@ -8,14 +8,14 @@
 
 namespace pipescope::importing {
 
-/// Which devices have a common clock: times of devices with different numbers cannot be compared. A device
-/// that is not named has number 0.
+/// Groups of devices with a common clock: times of devices with different numbers cannot be compared. A
+/// device that is not named has number 0.
 using ClockGroups = std::map<model::DeviceId, std::size_t>;
 
 /// Training steps that passes tell of, although their trace does not mark them.
 struct StepsInferred {
   std::int64_t steps = 0;  ///< 0: they cannot be told
-  /// Where each step but the first begins, by group of clocks.
+  /// Begin of each step but the first, by group of clocks.
   std::map<std::size_t, std::vector<base::Ticks>> begins;
   std::int64_t stepAt(std::size_t group, base::Ticks time) const;
 };

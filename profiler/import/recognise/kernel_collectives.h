@@ -8,7 +8,7 @@
 
 namespace pipescope::importing {
 
-/// What one rank does in a collective.
+/// Part of one rank in a collective.
 struct CollectiveMember {
   model::DeviceId device;
   base::Ticks start, end;

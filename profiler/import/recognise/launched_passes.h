@@ -26,7 +26,7 @@ class LaunchedPasses {
   /// Those without kernels are left out, as the host's time says nothing about them. Empty if the trace has
   /// more launches than the importer keeps.
   std::vector<RecordedPass> take(const std::vector<RecordedStep>& steps);
-  /// How many passes that state their stage, or all, were left out. Valid after take().
+  /// Number of passes that were left out: those that state their stage, or all. Valid after take().
   std::int64_t unrelated() const { return unrelated_; }
 
  private:

@@ -332,7 +332,7 @@ class MessageFinder {
 
   std::int64_t find(std::vector<RecordedPass>& sides, bool sends) {
     joinSlices(sides, sends);
-    // Of a device: messages of any pass, of forward and of backward passes.
+    // Messages of a device: those of any pass, of forward and of backward passes.
     std::map<std::pair<DeviceId, std::optional<Pass>>, Direction> directions;
     std::map<DeviceId, std::set<const RecordedPass*>> stated;
     for (RecordedPass& side : sides) {

@@ -119,7 +119,7 @@ class RankPasses {
   }
 
  private:
-  /// What lies between two messages.
+  /// Stretch between two messages.
   void between(std::optional<Ticks> from, std::optional<Ticks> to, bool received, bool sent) {
     const auto first = std::lower_bound(rank_.backward.begin(), rank_.backward.end(),
                                         std::pair(from.value_or(Ticks(INT64_MIN)), Ticks(INT64_MIN)));

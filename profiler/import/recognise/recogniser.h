@@ -17,7 +17,7 @@
 
 namespace pipescope::importing {
 
-/// Where rules know engines of accelerators, such as the queues of converted traces, ranges of a host are
+/// Devices with engines. If rules know these, such as the queues of converted traces, ranges of a host are
 /// times of launches. Takes the slices of a trace, and leaves the passes of hosts out.
 class EngineWork {
  public:
@@ -43,20 +43,20 @@ class PassFilter {
   bool takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end);
   /// True for a message that the event's device sends or receives itself.
   bool takesMessage(const Meaning& meaning, const TraceEvent& event) const;
-  /// What kind of step the event is; none: no rule says it. Work of an accelerator that names its collective
-  /// communicates, whatever its library is called.
+  /// Returns the kind of step of an event; none: no rule says it. Work of an accelerator that names its
+  /// collective communicates, whatever its library is called.
   std::optional<model::StepKind> kindOf(const Meaning& meaning, const TraceEvent& event) const;
   /// True if the trace holds work of an accelerator.
   bool accelerated() const { return accelerated_; }
-  /// How many passes are left out because a host only launches them, and the trace does not tell what.
+  /// Number of passes that are left out because a host only launches them, and the trace does not tell what.
   std::int64_t launchesOnly() const { return launchesOnly_; }
   /// The pass that an event is, or the pass of the message that it is a side of.
   RecordedPass row(const Meaning& meaning, const TraceEvent& event, model::DeviceId device,
                    model::LaneId lane, base::Ticks from, base::Ticks to) const;
   /// The process group that a collective states; empty: none.
   std::string processGroupOf(const TraceEvent& event) const;
-  /// What a kernel of a collective has in common with those of its other ranks: the process group and the
-  /// operation that it states; empty: it is none, or states no group.
+  /// Returns what a kernel of a collective has in common with those of its other ranks: the process group and
+  /// the operation that it states; empty: it is none, or states no group.
   std::string kernelGroupOf(const Meaning& meaning, const TraceEvent& event) const;
   /// A pass, or one side of a message.
   struct Row {
@@ -90,11 +90,11 @@ class Recogniser {
   Recogniser(const TraceData& trace, const Rules& rules, RecordedEvents& events,
              SomeCollectives* collectives = nullptr);
 
-  /// What an event means. It is valid until the next call.
+  /// Returns what an event means. It is valid until the next call.
   const Meaning& meaningOf(const TraceEvent& event, const Slice& slice) {
     return matcher_.meaningOf(event, slice.enclosing);
   }
-  /// Where and when the caller shows an event, in the caller's own ids and clock.
+  /// Place and time at which the caller shows an event, in the caller's own ids and clock.
   struct Shown {
     model::DeviceId device;
     model::LaneId lane;
@@ -103,7 +103,7 @@ class Recogniser {
   };
   /// True if the event is a pass that `events` holds; a caller shows it as that pass alone.
   bool take(const TraceEvent& event, const Slice& slice, const Meaning& meaning, const Shown& shown);
-  /// What kind of step the event is; none: no rule says it.
+  /// Returns the kind of step of an event; none: no rule says it.
   std::optional<model::StepKind> kindOf(const Meaning& meaning, const TraceEvent& event) const {
     return filter_.kindOf(meaning, event);
   }
@@ -114,7 +114,7 @@ class Recogniser {
   /// Adds what only all events of the trace together tell. `accelerators`: the caller's ids of its devices
   /// with an accelerator.
   void finish(const std::vector<model::DeviceId>& accelerators);
-  /// How many passes are left out because only their launches are known. Valid after finish().
+  /// Number of passes that are left out because only their launches are known. Valid after finish().
   std::int64_t launchesOnly() const { return launchesOnly_; }
 
  private:

@@ -25,13 +25,13 @@ struct RecordedPass {
   std::string group = {};  ///< of a collective: the same for all its members
   std::string processGroup =
       {};  ///< of a collective that no rule gives a group: its process group, as it states it
-  /// Of a collective: how many its trace holds of its group and name, if not all of them are kept.
+  /// Number of collectives of this group and name in the trace, if not all of them are kept.
   std::int64_t alike = 0;
   model::ProgramId program = {};  ///< what the pass is called; none: it gets no step
   model::StepKind kind = model::StepKind::compute;
   bool countsMicroBatch = false;  ///< the micro-batch is the pass's number within its step
   bool statesPass = true;  ///< of a message: false if it is not known whether it is forward or backward
-  /// Of a receive: false if it starts with the transfer. It is not known then since when the device waits.
+  /// False for a receive that starts with the transfer. It is not known then since when the device waits.
   bool statesPosting = true;
   bool several = false;  ///< of a message: several slices describe it
   /// An event can be several passes, one after the other, such as a forward and a backward pass that a
@@ -56,7 +56,7 @@ struct RecordedStretch {
   base::Ticks start, end;
 };
 
-/// What the rules recognised in one or more traces.
+/// Events that the rules recognised in one or more traces.
 struct RecordedEvents {
   std::vector<RecordedPass> passes;
   /// Sides of messages: pass forward for activations, backward for gradients; the stage is the worker's.

@@ -379,7 +379,7 @@ std::size_t RuleMatcher::Hash::operator()(const Key& key) const {
   return hash;
 }
 
-/// What a rule's patterns found in an event.
+/// Texts that a rule's patterns found in an event.
 struct RuleMatcher::Match {
   std::string texts[5];  // by Subject; of annotations the one that a pattern matches, else the innermost one
   std::vector<std::vector<std::string>> groups;  // by pattern

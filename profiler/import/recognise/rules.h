@@ -1,5 +1,5 @@
 #pragma once
-// What the events of a trace mean: rules that a file states.
+// Meanings of the events of a trace, by rules that a file states.
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,7 +20,7 @@ class RE2;
 
 namespace pipescope::importing {
 
-/// What an event means. Facts that no rule states are left out.
+/// Meaning of an event. Facts that no rule states are left out.
 struct Meaning {
   std::string device, lane, replica, block;
   /// Members of a collective state the same group.
@@ -39,7 +39,8 @@ struct Meaning {
   bool marksBackward = false;             ///< an operator that only a backward pass executes
   bool marksTransfer = false;             ///< a side of a message that lasts as long as the transfer
   bool countsMicroBatch = false;          ///< the micro-batch is the pass's number within its training step
-  /// What the event is besides, such as the backward pass that a runtime starts together with a forward pass.
+  /// Further meanings of the event, such as the backward pass that a runtime starts together with a forward
+  /// pass.
   std::vector<Meaning> also = {};
 };
 
@@ -132,7 +133,7 @@ class RuleMatcher {
   const Rules& rules_;
   const TraceTables& tables_;
   std::unordered_map<Key, Known, Hash> known_;
-  /// What was asked for lately. It is quicker to find, but only where no pattern asks for a context.
+  /// Answer that was given lately. It is quicker to find, but only where no pattern asks for a context.
   struct Recent {
     ThreadId thread;
     NameId name, category;

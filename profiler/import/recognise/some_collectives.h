@@ -16,7 +16,7 @@ const std::string& groupOf(const RecordedPass& collective);
 /// does not grow with the length of a trace. All ranks of a group keep the same ones.
 class SomeCollectives {
  public:
-  /// Those of a thread must come in the order of time.
+  /// Collectives of a thread must come in the order of time.
   void add(RecordedPass collective);
   std::vector<RecordedPass> take();
 

@@ -7,7 +7,7 @@
 
 namespace pipescope::importing {
 
-/// What is known of the devices and lanes of a profile that is being written.
+/// Names of the devices and lanes of a profile that is being written.
 struct NamedPlaces {
   std::map<model::DeviceId, std::string> devices;
   std::map<model::LaneId, std::string> threads;  ///< of hosts: the thread that a lane belongs to

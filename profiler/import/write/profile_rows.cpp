@@ -75,12 +75,12 @@ struct ProfileRows::TraceRows {
   const std::string prefix;
   const TraceClock clock;
   std::map<ProcessId, model::DeviceId> devices;
-  /// By thread, level, device, and the name that a rule states.
+  /// Lanes by thread, level, device, and the name that a rule states.
   std::map<std::tuple<ThreadId, std::size_t, model::DeviceId, std::string>, LaneRows> lanes;
   std::tuple<ThreadId, std::size_t, model::DeviceId> lastLaneOf;
   LaneRows* lastLane = nullptr;
   std::map<std::pair<model::DeviceId, std::string>, int> namedLanes;  ///< number of lanes of each stated name
-  /// By device, name, category, layerOf(), block, and what work the slice states.
+  /// Programs by device, name, category, layerOf(), block, and the work that the slice states.
   std::map<std::tuple<model::DeviceId, NameId, NameId, std::string, std::string, std::optional<StatedWork>>,
            model::ProgramId>
       programs;
@@ -123,7 +123,7 @@ struct ProfileRows::TraceRows {
     return id;
   }
 
-  /// What a process is called by: its label, its name, or both with its rank or number.
+  /// Parts of a process that name it: its label, its name, or both with its rank or number.
   enum class NamedBy : std::uint8_t { label, name, rankAndLabel, labelAndKey };
   std::map<std::pair<NamedBy, std::string>, int> nameCounts;
   std::string nameOf(ProcessId id, NamedBy how) const {
@@ -212,7 +212,7 @@ struct ProfileRows::TraceRows {
     return lanes.emplace(key, std::move(lane)).first->second;
   }
 
-  /// What a collective or a message of an accelerator states about itself: its process group and its
+  /// Returns what a collective or a message of an accelerator states about itself: its process group and its
   /// operation; else empty.
   std::string groupOf(const TraceEvent& event, const Meaning& meaning) const {
     const ArgumentValue* group = event.find(Argument::processGroup);
@@ -225,7 +225,7 @@ struct ProfileRows::TraceRows {
            (collective != nullptr ? ", " + valueText(*collective) : "");
   }
 
-  /// What the analysis must know of an event beside its name and category; mostly nothing.
+  /// Returns what the analysis must know of an event beside its name and category; mostly nothing.
   std::string layerOf(const TraceEvent& event, const Meaning& meaning) const {
     if (meaning.marksStep && meaning.step) return fmt::format("training step {}", *meaning.step);
     if (event.find(Argument::processGroup) != nullptr ||

@@ -71,7 +71,7 @@ void RecordedPasses::assignStages() {
 }
 
 void RecordedPasses::numberReplicas() {
-  // By length first, so that "10" comes after "9".
+  // Shorter names come first, so that "10" comes after "9".
   std::set<std::pair<std::size_t, std::string>> names;
   for (const RecordedPass& pass : passes_) names.insert({pass.replica.size(), pass.replica});
   for (const auto& [size, name] : names) replicaNumbers_[name] = replicaCount_++;
@@ -214,7 +214,7 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.bytes = std::max(send.bytes, receive.bytes);
     transfers.push_back(transfer);
   }
-  // Of the others only the receive is known, such as those from ranks whose traces are missing.
+  // Other messages have only a receive, such as those from ranks whose traces are missing.
   for (std::size_t i = 0; i < receives.size(); ++i)
     if (const RecordedPass& side = receives[i];
         !paired[i] && side.statesPass && side.microBatch >= 0 && side.statesPosting && counts(side, false))

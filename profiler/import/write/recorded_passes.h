@@ -16,7 +16,7 @@
 
 namespace pipescope::importing {
 
-/// How many of the recognised messages and collectives found their counterparts.
+/// Numbers of recognised messages and collectives, and of those that found their counterparts.
 struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
   std::int64_t leftOutMessages = 0;   ///< of these: all, if there are too many to relate them to passes
@@ -35,11 +35,11 @@ struct PassCoverage {
 /// placements, and the gaps of each device with their causes.
 class RecordedPasses {
  public:
-  /// What was recognised in all traces.
+  /// Events that were recognised in all traces.
   RecordedEvents& events() { return events_; }
   /// The lane on which passes of a device are drawn.
   void setLane(model::DeviceId device, model::LaneId lane) { lanes_[device] = lane; }
-  /// What devices, and the threads of hosts that lanes belong to, are called.
+  /// Names of devices, and of the threads of hosts that lanes belong to.
   NamedPlaces& places() { return places_; }
   /// Times of devices of different groups cannot be compared, because their clocks have nothing in common.
   void setClockGroup(model::DeviceId device, std::size_t group) { clockGroups_[device] = group; }
@@ -105,7 +105,7 @@ class RecordedPasses {
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
   /// The message that brings the input of a pass: indices of its send, if that is known, and its receive.
   std::map<Key, std::pair<std::optional<std::size_t>, std::size_t>> inputs_;
-  /// Of a collective, by its index: the pass that ended last before it, over all its ranks.
+  /// Pass that ended last before a collective, over all its ranks, by the index of the collective.
   std::map<std::ptrdiff_t, std::size_t> lastBefore_;
   std::vector<std::int32_t> iterations_, replicas_;  // of each pass
   std::int32_t stages_ = 0, replicaCount_ = 0;

@@ -10,7 +10,7 @@
 
 namespace pipescope::importing {
 
-/// Where the input of a pass comes from. Indices of passes, sends and receives; none: not known, or none.
+/// Origin of the input of a pass. Indices of passes, sends and receives; none: not known, or none.
 struct PassInput {
   std::optional<std::size_t> producer;  ///< on another device
   std::optional<std::size_t> send, receive;
@@ -23,7 +23,7 @@ struct RecordedCollective {
   std::optional<std::size_t> lastBefore;  ///< the pass that ended last before it, over all its ranks
 };
 
-/// What is known of a recorded run. Passes are ordered by start, and so are collectives.
+/// Facts of a recorded run. Passes are ordered by start, and so are collectives.
 struct RecordedRun {
   const std::vector<RecordedPass>&passes, &sends, &receives;
   const std::vector<std::int32_t>& iterations;  ///< of each pass

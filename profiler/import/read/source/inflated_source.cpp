@@ -43,7 +43,7 @@ base::Result<std::size_t> InflatedSource::read(std::span<char> buffer) {
       if (!*more && !between_) return damaged("the compressed data is cut off");
       if (!*more) break;
     }
-    // What follows a gzip file and is none is padding.
+    // Bytes that follow a gzip file and are none are padding.
     if (between_ && *stream_.next_in != 0x1f) ended_ = true;
     if (ended_) break;
     if (between_) inflateReset(&stream_);

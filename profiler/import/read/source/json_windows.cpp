@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kReadBytes = 256 * 1024;
 
-/// Where the characters that matter stand in 64 bytes of JSON; bit i stands for byte i.
+/// Positions of the characters that matter in 64 bytes of JSON; bit i stands for byte i.
 struct JsonMasks {
   std::uint64_t quotes = 0, backslashes = 0, opening = 0, closing = 0, lineBreaks = 0;
 };
@@ -293,7 +293,7 @@ JsonWindows::Passed JsonWindows::passEvent() {
   for (int doubts = 0;;) {
     at_ += scan.pass(std::string_view(buffer_).substr(at_));
     if (kept && at_ - keep_ > limits_.mostEventBytes) {
-      // What follows a damaged event seems to be part of it.
+      // Text that follows a damaged event seems to be part of it.
       const std::size_t end = at_;
       at_ = keep_ + 1;
       if (findEvent(end)) return Passed::damaged;
@@ -344,7 +344,7 @@ void JsonWindows::resynchronise() {
   std::optional<std::size_t> closing;  // the first bracket that may end the list, behind keep_
   for (;;) {
     lookAhead(kReadBytes);
-    // What begins near the end is looked at when more is there.
+    // An event that begins near the end is looked at when more is there.
     const std::size_t end = sourceEnded_ ? buffer_.size() : buffer_.size() - kLookAhead;
     const std::size_t from = at_;
     if (findEvent(end)) return;

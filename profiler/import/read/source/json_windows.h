@@ -62,7 +62,7 @@ class JsonWindows {
   bool event(Window& window);
   /// Moves behind the object or array that starts at the current byte. Returns false if the text ends before.
   bool skipNested(std::size_t mostBytes, bool& kept);
-  /// What an event turns out to be. A damaged one is passed up to the place that shows it.
+  /// Kinds of events. A damaged one is passed up to the place that shows it.
   enum class Passed { whole, tooLarge, damaged, cut };
   Passed passEvent();
   bool lookAhead(std::size_t bytes);

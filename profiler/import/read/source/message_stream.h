@@ -19,7 +19,7 @@ class MessageStream {
   /// Reads `size` bytes. False if the source ends before. A block above the limit is passed over; `block` is
   /// empty then, and `oversized()` counts it.
   bool block(std::uint64_t size, std::string& block);
-  /// How many bytes were read.
+  /// Number of bytes that were read.
   std::uint64_t position() const { return dropped_ + at_; }
   /// True if no bytes follow.
   bool atEnd() { return at_ == buffer_.size() && !fill(); }

@@ -150,7 +150,7 @@ class Walk {
   }
 
  private:
-  /// What libarchive reads an inner archive from.
+  /// Source from which libarchive reads an inner archive.
   struct Feed {
     ByteSource& source;
     std::array<char, 64 * 1024> buffer{};
