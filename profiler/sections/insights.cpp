@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "profiler/figures/figure.h"
 #include "profiler/replay/best_move.h"
 #include "profiler/replay/trial.h"
 #include "profiler/sections/frame/reports.h"
@@ -186,7 +187,7 @@ base::Result<Section> makeInsights(const Context& context) {
   PIPESCOPE_ASSIGN(analysis::InsightInput input,
                    analysis::insightInput(context.source, context.catalog, context.executable, *execution,
                                           *stages, *memory, progress));
-  const GainReplay replay(context, !isHypothetical(*memory));
+  const GainReplay replay(context, figures::fitsInMemory(*memory));
   const analysis::InsightRule* imbalance = analysis::insightRegistry().find("imbalance");
   if (imbalance != nullptr && stages->imbalance && imbalance->exceeds(*stages->imbalance))
     input.replanned = replay.replanned();

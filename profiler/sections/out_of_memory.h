@@ -8,11 +8,7 @@ namespace pipescope::sections {
 /// The codes of the diagnostics that say what does not fit, and what would help.
 inline constexpr const char *kOutOfMemory = "out_of_memory", *kMemoryAdvice = "out_of_memory_advice";
 
-/// Whether every memory holds what lies in it, gaps included. Nothing: the profile has no memory.
-Cell fitsCell(const analysis::Memory& memory);
-/// True if the model does not fit, so that no real device could run it as it was emulated.
-bool isHypothetical(const analysis::Memory& memory);
-/// What reports with times say then.
+/// The remark of reports with times where the model does not fit.
 inline constexpr const char* kHypothetical =
     "The model does not fit in memory, so its times and rates are hypothetical: no real device could run it "
     "like this.";

@@ -30,11 +30,6 @@ std::string slowReplicaText(const analysis::SlowReplica& slow);
 /// is the unit of the ticks in them.
 std::vector<std::string> limitingRemarks(const analysis::StagesReport& report, const ShownTime& time);
 
-/// True if a stage computes forward passes again.
-bool hasRecompute(const analysis::StagesReport& report);
-/// The heading of the sum of a stage's passes: "F+R+B", or "F+B" where nothing is computed again.
-const char* busyHeading(bool recomputes);
-
 /// What makes a stage slow: its operations, host copies and exchange.
 SectionTable stageOperationTable(const analysis::StagesReport& report, int stage, const Words& words);
 

@@ -24,7 +24,7 @@ struct SweepRow {
   std::string hash = {};  ///< hash of the whole configuration and the program's version
   bool done = false;      ///< false if not yet emulated
 
-  bool fits() const { return done && error.empty() && figures.fits.value_or(true); }
+  bool fits() const { return done && error.empty() && figures.fits(); }
 };
 
 struct SweepTable {
@@ -33,18 +33,8 @@ struct SweepTable {
   std::vector<SweepRow> rows;  ///< rows by index of the combination
 };
 
-/// One figure of a row: its key in tables, and how text shows it.
-struct SweepFigure {
-  const char* key;
-  const char* heading;
-  const char* doc;
-  sections::Format format;
-  sections::Cell (*cell)(const VariantFigures& figures);
-  bool moreIsBetter;
-};
-const std::vector<SweepFigure>& sweepFigures();
 /// The value of a figure; nothing: the row has none.
-std::optional<double> figureOf(const SweepRow& row, const SweepFigure& figure);
+std::optional<double> figureOf(const SweepRow& row, const figures::Figure& figure);
 
 /// The rows that are done, as a section with one table "sweep".
 sections::Section sweepSection(const SweepTable& table);

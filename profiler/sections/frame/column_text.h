@@ -10,6 +10,9 @@
 
 namespace pipescope::sections {
 
+using figures::groupedDigits;
+using figures::significantDecimals;
+
 /// Each number has the decimals that it needs, because the numbers of the column differ too much in
 /// size or are of several kinds.
 inline constexpr int kAsNeeded = -1;
@@ -22,9 +25,6 @@ int columnDecimals(const SectionTable& table, std::size_t column, double ticksPe
 /// Writes a cell of the column with so many decimals. Other formats than ticks and plain numbers are written
 /// as formatCell does.
 std::string formatInColumn(const Cell& cell, Format format, double ticksPerShownUnit, int decimals);
-
-/// How many decimals give a number of this size five significant digits; at most four.
-int significantDecimals(double largest);
 
 /// Text and window leave out those of these columns that are 0 or empty in all rows, such as the time of
 /// backward passes where nothing is trained.
@@ -45,8 +45,5 @@ std::string relativeText(double change);
 /// The text of a cell in a column or fact of this key and format: differences have a sign, and a difference
 /// of two percentages is in percentage points.
 std::string changeText(std::string_view key, Format format, const std::string& shown, const Cell& value);
-
-/// Inserts thousands separators: "110406.5" becomes "110,406.5". A number with an exponent stays.
-std::string groupedDigits(std::string number);
 
 }  // namespace pipescope::sections

@@ -1,20 +1,20 @@
 #pragma once
 // The table file that `pipescope sweep -o` writes, read back for the window.
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "profiler/figures/figure.h"
 #include "profiler/sections/frame/section.h"
 
 namespace pipescope::sections {
 
-/// A figure of the rows of a sweep.
-struct SweepColumn {
-  const char *key, *heading, *doc;
-  Format format;
-  bool moreIsBetter;
-};
-/// All figures, in the order of the table. They stand behind the varied keys.
-const std::vector<SweepColumn>& sweepColumns();
+/// All figures of the rows of a sweep, in the order of the table. They stand behind the varied keys.
+const std::vector<const figures::Figure*>& sweepFigures();
+/// One of them; null: a sweep has no such figure.
+const figures::Figure* findSweepFigure(std::string_view key);
+/// The column of one of them.
+SectionColumn sweepColumn(const figures::Figure& figure);
 /// Keys of further columns: a hash of the configuration, and the file of the row's profile.
 inline constexpr const char *kSweepHash = "configuration_hash", *kSweepProfile = "profile";
 /// The property of a profile that names the table of the sweep from which it comes.
@@ -41,8 +41,5 @@ bool isSweepFile(const std::string& path);
 /// one of the figures and at least as good in the others. Rows that lack one of the figures are not on the
 /// front. `columns` are columns of the table. If a column is a varied key, smaller values are better.
 std::vector<bool> paretoRows(const SweepFile& file, const std::vector<std::size_t>& columns);
-
-/// A cell as a number; nothing: it has none.
-std::optional<double> numberOfCell(const Cell& cell);
 
 }  // namespace pipescope::sections

@@ -54,8 +54,8 @@ TEST_F(SweepFileTest, ReadsWhatASweepHasWritten) {
     ASSERT_NE(step, read->table.columns.end());
     const auto column = static_cast<std::size_t>(step - read->table.columns.begin());
     EXPECT_EQ(step->heading, "Step time, cost units");
-    EXPECT_DOUBLE_EQ(*sections::numberOfCell(read->table.rows[0][column]), 21);
-    EXPECT_DOUBLE_EQ(*sections::numberOfCell(read->table.rows[1][column]), 33);
+    EXPECT_DOUBLE_EQ(*figures::numberIn(read->table.rows[0][column]), 21);
+    EXPECT_DOUBLE_EQ(*figures::numberIn(read->table.rows[1][column]), 33);
     for (const std::string& profile : read->profiles) {
       const auto reader = store::ProfileReader::open(profile);
       ASSERT_TRUE(reader.ok()) << reader.error().message;
