@@ -217,7 +217,7 @@ base::Result<std::vector<Ceiling>> ceilingsOf(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::FlopUse use,
                    analysis::flopUse(context.source, context.catalog, context.executable));
   std::vector<Ceiling> ceilings;
-  // With products of several types: the highest peak among them.
+  // The ceiling is the highest peak among the types of products that the program has.
   const double peak =
       std::max(use.peakPerDevice, analysis::OperatorPeaks(context.catalog, context.executable).highest());
   if (peak > 0) ceilings.push_back({"compute", "Arithmetic peak", peak, true});

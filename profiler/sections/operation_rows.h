@@ -9,7 +9,7 @@
 
 namespace pipescope::sections {
 
-/// What a row of a table of operations stands for.
+/// Things that a row of a table of operations may stand for.
 enum class OperationRows {
   layers,     ///< a layer of the model or node of the ONNX model, with its gradients and updates
   blocks,     ///< a block of the model
@@ -18,7 +18,7 @@ enum class OperationRows {
   programs,   ///< a program that has steps: OnTileExecute, DoExchange …
 };
 
-/// What bounds the speed of operations: the peak of the arithmetic units, and the rates of memories.
+/// Bound on the speed of operations: the peak of the arithmetic units, or the rate of a memory.
 struct Ceiling {
   std::string key, name;
   double rate = 0;       ///< FLOP/s of one device, or B/s

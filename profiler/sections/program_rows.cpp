@@ -19,7 +19,7 @@ struct VertexUnits {
   std::int64_t from = 0, until = 0, code = 0;
 };
 
-/// What programs run of one type of vertex.
+/// Sums over the vertices of one type that programs run. `data` and `code` are bytes.
 struct VertexSum {
   std::int64_t count = 0, data = 0, units = 0, code = 0;
   std::set<std::int64_t> programs;

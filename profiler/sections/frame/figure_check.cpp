@@ -340,7 +340,8 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
     PIPESCOPE_ASSIGN(std::string sentence, sentenceIfMet(check, figure));
     if (!sentence.empty()) sentences.push_back(std::move(sentence));
   }
-  // Of no elements at all, none meets the check, unless they are missing because nothing was recorded.
+  // No element meets the check if there are no elements, unless they are missing because nothing was
+  // recorded.
   if (figures.empty() && profile.section.lacks.empty()) {
     PIPESCOPE_TRY(checkOfNone(check, profile.section));
     return sentences;

@@ -61,7 +61,7 @@ std::string formatBytes(double value) {
   return scaled(value, binary, 5, 1024);
 }
 
-/// From here on, tenths of a percent say nothing.
+/// Shares of at least this size (1,000 %) are shown without tenths of a percent, which nobody needs there.
 constexpr double kManyTimes = 10;
 
 /// A small share is not said to be none, unless it may come from rounding alone.

@@ -21,7 +21,7 @@ using Breakdown = std::vector<std::pair<std::string, Amount>>;
 /// The value of a fact or of a table cell. monostate means that there is no value.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string, bool, Breakdown>;
 
-/// How text shows a value, and which JSON type it has. JSON always has the raw value.
+/// Ways in which text shows a value. Each decides the value's JSON type, too. JSON always has the raw value.
 enum class Format {
   plain,     ///< words
   truth,     ///< yes or no
@@ -155,7 +155,8 @@ base::Result<const SectionDefinition*> findSection(std::string_view name);
 /// Makes a section and sets the unit in which it shows ticks.
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context);
 
-/// How the process shows amounts of memory: 1.0 KiB, 1.0 kB or 1,024 B. The command line uses binary units.
+/// Units in which the process shows amounts of memory: 1.0 KiB, 1.0 kB or 1,024 B. The command line uses
+/// binary units.
 enum class ByteUnits { binary, decimal, bytes };
 void setByteUnits(ByteUnits units);
 

@@ -37,9 +37,10 @@ base::Result<SweepFile> readSweepFile(const std::string& path);
 /// True if the file seems to be such a table. It reads the beginning of the file.
 bool isSweepFile(const std::string& path);
 
-/// For each row: true if it is on the Pareto front. Such a row fits, and no other row that fits is better in
-/// one of the figures and at least as good in the others. Rows that lack one of the figures are not on the
-/// front. `columns` are columns of the table. If a column is a varied key, smaller values are better.
+/// Marks the rows that are on the Pareto front: one element for each row. Such a row fits, and no other row
+/// that fits is better in one of the figures and at least as good in the others. Rows that lack one of the
+/// figures are not on the front. `columns` are columns of the table. If a column is a varied key, smaller
+/// values are better.
 std::vector<bool> paretoRows(const SweepFile& file, const std::vector<std::size_t>& columns);
 
 /// A cell as a number; nothing: it has none.
