@@ -45,7 +45,7 @@ class AttentionFinder {
     if (graph.loss) results_.insert(*graph.loss);
   }
 
-  /// By its last node.
+  /// Finds every attention of the graph, keyed by its last node.
   std::map<NodeId, FoundAttention> find() const {
     std::map<NodeId, FoundAttention> found;
     for (const Node& node : graph_.nodes()) {

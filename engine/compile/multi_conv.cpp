@@ -43,7 +43,8 @@ class GroupFinder {
   GroupFinder(const Graph& forward, const std::vector<MultiConvGroup>& groups)
       : forward_(forward), groups_(groups) {}
 
-  /// By node: the name of its group below the layer that the group lies in.
+  /// Returns the name of each convolution's group: the path of the layer that the group lies in, with the
+  /// group's own name behind it.
   base::Result<std::map<NodeId, std::string>> find() {
     std::map<NodeId, std::string> found;
     for (const MultiConvGroup& group : groups_) {

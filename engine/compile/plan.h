@@ -16,7 +16,7 @@ namespace pipescope::compile {
 /// Index into StagePlan::tensors.
 using PlanTensorId = base::Id<struct PlanTensorTag>;
 
-/// What a tensor is kept for. Always-live tensors occupy their memory during the whole program.
+/// Reasons for which a tensor is kept. Always-live tensors occupy their memory during the whole program.
 enum class TensorUse : std::uint8_t {
   weight,          ///< always live
   constant,        ///< always live

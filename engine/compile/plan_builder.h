@@ -12,7 +12,7 @@
 
 namespace pipescope::compile {
 
-/// What an optimizer keeps and computes for one parameter.
+/// Cost of an optimizer for one parameter: the state that it keeps, and the Work of an update.
 struct OptimizerCost {
   struct State {
     std::string name;  ///< last part of its name path: "moment1"
@@ -29,7 +29,7 @@ struct OptimizerCost {
   }
 };
 
-/// Where tensors of one kind lie.
+/// Memory in which tensors of one kind lie.
 struct TensorLocation {
   bool offChip = false;              ///< in streaming memory, from which it is loaded for each use
   bool sharded = false;              ///< each replica keeps only its share (replicated tensor sharding)
@@ -52,8 +52,8 @@ struct PlanOptions {
   /// The forward pass writes what it keeps to its place in the ring at once, so that nothing is copied.
   bool stashInPlace = false;
   bool splitBackward = false;  ///< weight gradients are a pass of their own
-  /// By stage, with splitBackward: how many micro-batches wait for their weight gradients at the same time.
-  /// 0: their inputs stay alive from the backward pass on.
+  /// Number of micro-batches that wait for their weight gradients at the same time, by stage, with
+  /// splitBackward. 0: their inputs stay alive from the backward pass on.
   std::vector<std::int64_t> weightEntries;
   /// Ways through the devices (schedules::Order::pipes). With several, each stage exists once for each pipe,
   /// pipe after pipe, on `placeOfStage`; the stash and weight entries above count them all.

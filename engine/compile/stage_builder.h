@@ -53,7 +53,7 @@ class StageBuilder {
   /// Adds the copy of a stashed tensor out of its ring, unless it was added before. `again`: for an operator
   /// that is recomputed.
   void restoreBefore(PlanTensorId tensor, Pass kind, bool again);
-  /// How a tensor is kept between its uses, where its full value may have to be loaded or gathered first.
+  /// Tensor that is kept between the uses of a value. The full value may have to be loaded or gathered first.
   struct Home {
     PlanTensorId id;  ///< what is kept
     bool remote = false, sharded = false;
@@ -88,7 +88,7 @@ class StageBuilder {
   /// Adds a backward or recompute node to its pass, and the summation of the parameter gradient that it
   /// computes.
   base::Status addGradientNode(const graph::Node& node, model::Pass kind);
-  /// What the node contributes to parameters' gradients.
+  /// Contributions of the node to the gradients of parameters.
   std::vector<PartialGradient> gradientsOf(const graph::Node& node) const;
   /// True if another stage adds to the same accumulator.
   bool isPartial(const PartialGradient& part) const;

@@ -1,5 +1,5 @@
 #pragma once
-// What compiling a model gives: everything that runs, before any data is touched.
+// Result of compiling a model: everything that runs, before any data is touched.
 #include <memory>
 #include <string>
 #include <vector>

@@ -23,7 +23,7 @@ struct FixedRun {
     double weight = -1;      ///< weight gradients within backward; −1: half of it
     std::int64_t sends = 0;  ///< bytes of activations to the next stage; their gradients have as many
   };
-  /// Those of one pipe: a schedule with two (dualpipe) has each of them twice.
+  /// Stages of one pipe. A schedule with two pipes (dualpipe) has each of them twice.
   std::vector<Stage> stages;
   double exchange = 0, call = 0;
   double bandwidth = 0;  ///< see FixedCosts

@@ -1,6 +1,6 @@
 #pragma once
-// What the compiler's passes and the devices made of stages. Compilations that share it do this once for
-// equal stages.
+// Remembers the results of the compiler's passes and of the devices for stages. Compilations that share it
+// compute equal stages once.
 #include <deque>
 #include <functional>
 #include <map>
@@ -60,8 +60,9 @@ class LoweredStages {
   /// See devices::System::lower. `system` comes from system().
   base::Result<devices::LoweredDevice> lower(const devices::System& system,
                                              const std::vector<const StagePlan*>& stages);
-  /// What `run` makes of the stages of one device. `part` is the plan with these stages, and with the
-  /// boundaries that they send; `options` is a text that differs where `run` does something else.
+  /// Result of `run` for the stages of one device, which is computed if it is not known. `part` is the plan
+  /// with these stages, and with the boundaries that they send; `options` is a text that differs where `run`
+  /// does something else.
   std::shared_ptr<const PassedStages> passed(const ExecutablePlan& part, const std::string& options,
                                              const std::function<PassedStages()>& run);
   /// Devices that were lowered, and that were found.

@@ -1,6 +1,6 @@
 #pragma once
-// What is asked of the model compiler, in plain values. Programs translate their configurations to this; a
-// search over splits changes it and compiles again.
+// Request to the model compiler, in plain values. Programs translate their configurations to this; a search
+// over splits changes it and compiles again.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,10 +41,12 @@ struct ExecutableRequest {
   emulate::OutputRule output;
 };
 
-/// What training computes besides the model: it decides what an update costs and what it keeps.
+/// Update of the weights, which training computes besides the model. It decides what an update costs and
+/// keeps.
 struct UpdateRequest {
   std::shared_ptr<const optimizers::Optimizer> optimizer;
-  /// Of these count: the accumulator's type, means, clipping, master weights and the loss scale.
+  /// Options of numerics. The compiler reads the accumulator's type, means, clipping, master weights, groups
+  /// of weights and the loss scale.
   numerics::SessionOptions numbers;
   std::int64_t normReplicas = 1;   ///< neighbouring replicas that share the statistics of batch norms
   bool mergeCollectives = true;    ///< see PlanOptions
@@ -54,7 +56,7 @@ struct UpdateRequest {
   std::vector<std::string> returnedGradients;
 };
 
-/// What a backward pass computes again instead of keeping it.
+/// Choice of the values that a backward pass computes again instead of keeping them.
 struct RecomputeRequest {
   enum class Mode { automatic, always, never } mode = Mode::automatic;
   /// Patterns of operator names whose results are kept; naming some means Mode::always.

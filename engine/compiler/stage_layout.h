@@ -1,5 +1,5 @@
 #pragma once
-// Which blocks are a stage, and on which device each stage is.
+// Decides which blocks are a stage, and on which place each stage is.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace pipescope::compile {
 
-/// How stages share the work: all at once on different micro-batches, one at a time, or as phases that take
-/// turns on one group of devices or on two.
+/// Ways in which stages share the work: all at once on different micro-batches, one at a time, or as phases
+/// that take turns on one group of devices or on two.
 enum class Strategy { pipelined, sharded, serialPhased, parallelPhased };
 /// "serial_phased".
 std::string toString(Strategy strategy);
@@ -37,7 +37,7 @@ struct LayoutRequest {
   bool whole = false;                        ///< without stages: all blocks are one stage
   int splitInto = 0;                         ///< instead of `stages`: their number (stage_split.h)
   std::vector<std::int64_t> layersPerStage;  ///< instead of `stages`
-  /// Instead of `stages`: the operators with which the stages after the first begin (stage_split.h).
+  /// Operators with which the stages after the first begin (stage_split.h). They stand instead of `stages`.
   std::vector<std::string> cuts;
   std::vector<std::int64_t> cutDevices;  ///< of the stages that `cuts` makes; empty: the schedule decides
   int chunks = 0;                        ///< stages on each device; 0: as the schedule wants it

@@ -117,9 +117,9 @@ class Outliner {
     }
   }
 
-  /// How operands of a run are connected: for each, how far before it the same tensor stands within the run,
-  /// or 0. Runs with equal connections compute the same (Baker, "A theory of parameterized pattern matching",
-  /// 1993).
+  /// Connections of the operands of a run: for each, how many operands before it the same tensor stands
+  /// within the run, or 0. Runs with equal connections compute the same (Baker, "A theory of parameterized
+  /// pattern matching", 1993).
   std::vector<std::int64_t> connections(std::size_t start, std::size_t length) const {
     const std::size_t first = firstOperand_[start], end = firstOperand_[start + length];
     std::vector<std::int64_t> distances(end - first);

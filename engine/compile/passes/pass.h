@@ -27,8 +27,8 @@ struct PassEffect {
   base::Bytes bytes;   ///< memory that it saves in one replica; negative if it needs more
   double ticks = 0;    ///< time that it saves per micro-batch, summed over devices
   std::string counts;  ///< what `changes` counts: "nodes computed by the compiler"
-  /// By stage: operators that no longer run, and operators that run instead. The difference of their costs is
-  /// the time saved.
+  /// Operators that no longer run, and operators that run instead, keyed by stage. The difference of their
+  /// costs is the time saved.
   std::map<int, std::vector<PlanOperator>> removed = {}, added = {};
 };
 
