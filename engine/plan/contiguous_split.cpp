@@ -31,8 +31,8 @@ std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<st
 
 namespace {
 
-/// What is known about the first stages once they are chosen. Only what later stages depend on is kept: the
-/// places that a later stage must join, because a set of `together` has units on both sides of the cut.
+/// State of a split whose first stages are chosen. It keeps only what later stages depend on: the places that
+/// a later stage must join, because a set of `together` has units on both sides of the cut.
 struct Label {
   std::vector<int> placeOfSet;      ///< by set that is open at the cut: its place
   std::vector<std::int64_t> loads;  ///< of these places, if places are free

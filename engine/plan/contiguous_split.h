@@ -19,14 +19,15 @@ struct SplitProblem {
   /// [s][u]: the exchange between stages s − 1 and s if stage s begins with unit u. Both stages pay it.
   std::vector<std::vector<std::int64_t>> exchange;
   std::vector<bool> recomputes;  ///< by stage; there are as many stages as entries
-  /// By stage: added whatever its units are. It may be below 0, but the cost of a stage is not.
+  /// Costs that are added to each stage whatever its units are. They may be below 0, but the cost of a stage
+  /// is not.
   std::vector<std::int64_t> fixed;
   /// Sets of units, ascending, whose stages must lie at one place, because they share a parameter.
   std::vector<std::vector<std::size_t>> together;
-  /// By stage: where it lies. Empty: at a place of its own, or with an earlier stage if `together` demands
-  /// it.
+  /// Place of each stage. If this is empty, each stage lies at a place of its own, or with an earlier stage
+  /// if `together` demands it.
   std::vector<int> placeOfStage;
-  /// Whether a stage may hold the units first … end − 1. Empty: it may hold any.
+  /// Returns true if a stage may hold the units first … end − 1. An empty function allows all.
   std::function<bool(std::size_t stage, std::size_t first, std::size_t end)> fits = {};
 
   std::size_t units() const { return cost.size(); }

@@ -15,7 +15,7 @@
 
 namespace pipescope::plan {
 
-/// What a plan made from costs may use, and what is asked of it.
+/// Request for a plan made from costs: its stages, and what it may use.
 struct CostRequest {
   int stages = 2;
   /// Micro-batches of a weight update. 0: an endless stream, of which only the slowest stage counts.
@@ -38,7 +38,7 @@ struct CostProblem {
 /// Refused: more stages than layers, and costs whose sum has no place in a clock.
 base::Result<CostProblem> costProblem(const LayerProfile& profile, const CostRequest& request);
 
-/// What the stages of one split cost.
+/// Costs of one stage of a split.
 struct StageCost {
   std::size_t first = 0, count = 0;  ///< layers
   int place = 0;
@@ -76,7 +76,7 @@ class CostModel {
 
  private:
   explicit CostModel(const CostProblem& problem) : problem_(problem) {}
-  /// By stage: the micro-batches that it holds at one time.
+  /// Number of micro-batches that each stage holds at one time.
   using Moment = std::map<std::size_t, std::int64_t>;
   base::Status laySchedule();
   std::vector<Moment> heldBy(const std::vector<schedules::Task>& tasks) const;
@@ -84,7 +84,7 @@ class CostModel {
 
   const CostProblem& problem_;
   std::size_t devices_ = 0;
-  // By stage, pipe by pipe if the schedule has several.
+  // Places and held micro-batches by stage, pipe by pipe if the schedule has several.
   std::vector<int> placeOfStage_;
   std::vector<std::int64_t> held_;
   std::vector<std::vector<Moment>> heldTogether_;  ///< by device; empty for a device with one stage

@@ -15,7 +15,7 @@ struct NamedEdge {
   int line = 0;
 };
 
-/// What a file says, before it was checked as a whole.
+/// Content of a file, before it was checked as a whole.
 struct ReadLayers {
   std::vector<Layer> layers;
   std::vector<int> lines;  ///< by layer: where it stands

@@ -53,8 +53,8 @@ base::Result<LayerProfile> readLayerProfile(const std::string& file);
 /// "node10".
 bool idBefore(std::string_view a, std::string_view b);
 
-/// By cut, before the layer of that number, and one more at the end: bytes that cross it from earlier to
-/// later layers. Each output counts once, however many later layers read it.
+/// Bytes that cross each cut from earlier to later layers: element i is the cut before layer i, and there is
+/// one more at the end. Each output counts once, however many later layers read it.
 std::vector<double> crossingBytes(const LayerProfile& profile);
 
 }  // namespace pipescope::plan

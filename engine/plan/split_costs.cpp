@@ -183,7 +183,7 @@ class Crossings {
 std::vector<NodeId> splitOrder(const Graph& graph, const ops::OperatorRegistry& registry) {
   const std::vector<bool> prepares = preparations(graph, registry);
   const std::size_t count = graph.nodes().size();
-  // By node: the place in the graph of the first product or the like that needs it.
+  // Position of the first node that does more than prepare inputs and needs the node's result, for each node.
   std::vector<std::size_t> needed(count, count);
   for (std::size_t i = count; i-- > 0;) {
     const bool waits = prepares[i] && needed[i] < count;

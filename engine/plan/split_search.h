@@ -14,7 +14,7 @@ namespace pipescope::plan {
 /// A split: the first unit of each stage, ascending from 0.
 using Cuts = std::vector<std::size_t>;
 
-/// What counts of a plan: memory first, then time. Smaller is better.
+/// Value by which plans are compared: memory first, then time. Smaller is better.
 struct Value {
   std::int64_t missing = 0;  ///< bytes that do not fit
   std::int64_t time = 0;     ///< in a unit of the caller's

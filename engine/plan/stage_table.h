@@ -1,5 +1,5 @@
 #pragma once
-// What stages of a model cost: estimated from their operators, or known because they were compiled.
+// Costs of stages of a model: estimated from their operators, or known because they were compiled.
 #include <map>
 #include <tuple>
 
@@ -29,8 +29,9 @@ class StageTable {
   struct Passes {
     double forward = 0, recompute = 0, backward = 0;
   };
-  /// Whether two stages of the same operators do the same: first and last stages have copies from and to the
-  /// host, and the last one keeps what it reads again.
+  /// Key under which the passes of a compiled stage are known. Stages with equal keys do the same: the units
+  /// tell whether a stage is the first or the last one, which have copies from and to the host, and the flag
+  /// tells whether it computes its forward pass again.
   using Range = std::tuple<bool, std::size_t, std::size_t>;  ///< recomputes, first, end
   Range rangeOf(std::size_t stage, std::size_t first, std::size_t end) const {
     return {splits_.problem().recomputes[stage], first, end};

@@ -42,7 +42,7 @@ void addTensors(const compile::StagePlan& plan, TriedStage& stage) {
 void addTimes(const devices::LoweredDevice& device, const FullestUnit& unit,
               std::vector<TriedStage>& stages) {
   for (const devices::LoweredPass& pass : device.passes) {
-    // With several pipes, each stage exists once more.
+    // Schedules with several pipes have each stage again behind these; the first pipe counts.
     if (static_cast<std::size_t>(pass.stage) >= stages.size()) continue;
     TriedStage& stage = stages[static_cast<std::size_t>(pass.stage)];
     stage.missing = unit.missing;

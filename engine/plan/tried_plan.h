@@ -17,8 +17,8 @@ struct TriedStage {
   std::int64_t forward = 0, recompute = 0, backward = 0;
   std::int64_t host = 0;      ///< copies from and to the host
   std::int64_t exchange = 0;  ///< in which transfers keep its device from computing
-  /// What keeps its device busy: passes, host copies and exchange. The limiting stage is the one where this
-  /// is longest.
+  /// Ticks that keep its device busy: passes, host copies and exchange. The limiting stage is the one where
+  /// this is longest.
   std::int64_t occupied = 0;
   std::int64_t parameters = 0;   ///< bytes of its weights
   std::int64_t activations = 0;  ///< bytes of the results of its forward operators
