@@ -74,7 +74,7 @@ struct LoweredCall {
   int first = 0, count = 0;
 };
 
-/// What a family made of a proposal of the compiler (engine/compile/passes).
+/// Result of a family for a proposal of the compiler (engine/compile/passes).
 struct Claim {
   std::string pass;
   std::int64_t changes = 0;
@@ -145,7 +145,7 @@ struct UnitBytesRun {
   Bytes bytes;  ///< in each unit
 };
 
-/// What one executable puts into one memory space of a device.
+/// Content of one memory space of a device for one executable.
 struct LoweredMemory {
   int space = 0;  ///< index into the device's memory spaces
   std::vector<LoweredVariable> variables;
@@ -199,7 +199,7 @@ struct Figure {
   std::string name, value, unit, grade, source;
 };
 
-/// How the devices of a system multiply float8.
+/// Types with which the devices of a system multiply float8.
 struct Float8Support {
   /// The types with 4 and with 5 bits of exponent, as these devices define them.
   graph::ElementType e143 = graph::ElementType::float8_143fn, e152 = graph::ElementType::float8_152;
@@ -207,7 +207,7 @@ struct Float8Support {
   graph::ElementType sums = graph::ElementType::float32;     ///< in which products are summed
 };
 
-/// What reports and pages must know to describe a system in its own words.
+/// Words and properties with which reports and pages describe a system.
 struct SystemFacts {
   std::string deviceNoun = {};  ///< what people call one device: "IPU", "HPU", "device"
   std::string accelerator =
@@ -253,28 +253,28 @@ class System {
   /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
   /// micro-batch.
   virtual std::vector<Bytes> gradientBuckets() const { return {}; }
-  /// Whether collectives of devices in different places of a replica may use the same links, so that what the
+  /// True if collectives of devices in different places of a replica may use the same links, so that what the
   /// others send counts (compile::Mesh::ringBytes).
   virtual bool placesShareLinks() const { return false; }
-  /// Nothing: the devices do not multiply float8.
+  /// Types of float8 products; nullopt if the devices do not multiply float8.
   virtual std::optional<Float8Support> float8() const { return std::nullopt; }
-  /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise
+  /// True if the system's framework orders the operators of training by the memory that they need. Otherwise
   /// they keep the order of the model.
   virtual bool ordersForMemory() const { return false; }
-  /// Whether the values that a forward pass leaves to its backward pass stay where they are. Otherwise they
+  /// True if the values that a forward pass leaves to its backward pass stay where they are. Otherwise they
   /// are copied into a ring and back.
   virtual bool keepsInPlace() const { return false; }
-  /// Whether the system's framework gathers sharded weights for one block of the model at a time. Otherwise
+  /// True if the system's framework gathers sharded weights for one block of the model at a time. Otherwise
   /// it gathers those of a pass at its start.
   virtual bool gathersByBlock() const { return false; }
   /// The least number of keys from which on the system's software usually fuses attention
   /// (engine/compile/fused_attention.h). None: it never does.
   virtual std::optional<std::int64_t> fusesAttentionFrom() const { return std::nullopt; }
-  /// Whether the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
+  /// True if the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
   virtual bool sharesCode() const { return false; }
-  /// Whether the system's framework runs convolutions side by side where the model asks for it.
+  /// True if the system's framework runs convolutions side by side where the model asks for it.
   virtual bool runsSideBySide() const { return false; }
-  /// Whether the devices follow the compiler's proposals to fuse elementwise operators and to compute in
+  /// True if the devices follow the compiler's proposals to fuse elementwise operators and to compute in
   /// place. Otherwise their framework decides for itself.
   virtual bool takesProposals() const { return true; }
   /// The links that bytes from one device to another cross, in their order. A link that links() lacks belongs

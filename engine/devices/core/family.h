@@ -15,7 +15,7 @@
 
 namespace pipescope::devices {
 
-/// What the user asked for: a system of chips, or one chip alone.
+/// Request of the user: a system of chips, or one chip alone.
 struct SystemRequest {
   std::string name;  ///< as the user wrote it, "pod4:2"
   FigureFile chip;

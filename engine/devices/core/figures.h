@@ -13,7 +13,7 @@
 
 namespace pipescope::devices {
 
-/// Whether this is a grade: D vendor document, C constant or formula in vendor code, M measured and
+/// True if the word is a grade: D vendor document, C constant or formula in vendor code, M measured and
 /// published, X derived from others, R recalled.
 bool isGrade(std::string_view grade);
 
@@ -42,7 +42,7 @@ class FigureReader {
 
   /// A figure above 0 and at most `largest`.
   double positive(const std::string& key, const std::string& unit, double largest = 1e30);
-  /// Like positive(), or the fallback if the file lacks the key.
+  /// Returns the figure as positive() does, or the fallback if the file lacks the key.
   double positiveOr(const std::string& key, const std::string& unit, double fallback);
   /// A figure of 0 or more.
   double notNegative(const std::string& key, const std::string& unit);

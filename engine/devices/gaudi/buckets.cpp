@@ -22,7 +22,7 @@ ListedKernel copyKernel(const Card& card, const compile::StagePlan& stage, const
   return copy;
 }
 
-/// Whether each card updates only its share of what the collective sums: it receives only that, or the update
+/// True if each card updates only its share of what the collective sums: it receives only that, or the update
 /// gathers the weights afterwards.
 bool sharesOf(const compile::PlanOperator& sum, const compile::StagePlan& stage) {
   const auto* work = std::get_if<ops::Collective>(&sum.work.front().item);
@@ -118,7 +118,7 @@ void packBuckets(const Card& card, const compile::StagePlan& stage, const StageU
     pack.kernel.bucketWritten = bucket.bytes;
     packs.push_back({place, std::move(pack)});
   }
-  // Of several that are complete at the same place, the last one is packed first.
+  // Buckets that are complete at the same place are packed in reverse order: the last one comes first.
   std::reverse(packs.begin(), packs.end());
   std::stable_sort(packs.begin(), packs.end(),
                    [](const Insertion& a, const Insertion& b) { return a.place < b.place; });

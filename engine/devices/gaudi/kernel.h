@@ -1,5 +1,5 @@
 #pragma once
-// What one piece of Work becomes on a Gaudi: a kernel of one engine. One file lowers one kind of Work, and
+// Lowers one piece of Work to a kernel of one engine of a Gaudi. One file lowers one kind of Work, and
 // lowerWork() picks it.
 #include <cstdint>
 #include <string>
@@ -40,8 +40,8 @@ struct EngineKernel {
   bool elementwise = false;
   /// Its result is known only when everything has been read, so whatever follows reads the operands again.
   bool barrier = false;
-  /// Of an operand of `tableBytes` it reads only `pickedBytes`, the rows that indices name. tableBytes = 0:
-  /// it reads its operands whole.
+  /// Reads only `pickedBytes`, the rows that indices name, of an operand of `tableBytes`. If tableBytes is 0,
+  /// the kernel reads its operands whole.
   std::int64_t tableBytes = 0, pickedBytes = 0;
   std::int64_t bytesIn = 0, bytesOut = 0;  ///< only for host copies and collectives
   /// Bytes of gradient buckets that it reads from and writes to HBM, besides its tensors.

@@ -42,9 +42,9 @@ class StageUses {
   /// it is the input.
   std::size_t root(std::size_t tensor) const;
   std::int64_t readers(std::size_t root) const { return readers_[root]; }
-  /// Whether the operator moves no data: its result is its input, read in another order.
+  /// True if the operator moves no data: its result is its input, read in another order.
   bool isView(const compile::PlanOperator& op) const;
-  /// Whether several passes use it, it is always live, or it goes to another device.
+  /// True if several passes use the tensor, it is always live, or it goes to another device.
   bool outlivesPass(std::size_t root) const { return outlives_[root]; }
 
  private:

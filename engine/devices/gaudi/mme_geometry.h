@@ -1,5 +1,6 @@
 #pragma once
-// How the matrix engines of a card share a product: in blocks of H rows and W columns, summed over the depth.
+// Divides a product among the matrix engines of a card: in blocks of H rows and W columns, summed over the
+// depth.
 #include <cstdint>
 
 #include "engine/devices/gaudi/card.h"

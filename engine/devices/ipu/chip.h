@@ -43,7 +43,7 @@ struct Chip {
   base::Timebase timebase() const { return {clockHz}; }
 };
 
-/// Whether the type is float16. The vector unit computes in float16 and float32; whole numbers run through
+/// True if the type is float16. The vector unit computes in float16 and float32; whole numbers run through
 /// its 32-bit lanes.
 bool isHalf(ElementType type);
 

@@ -25,7 +25,7 @@ class IpuSystem final : public System {
     std::int64_t bytes = 0;
     double bytesPerSecond = 0;
   };
-  /// What neighbouring chips share: one host link, and one memory that streams to all of them.
+  /// Equipment that neighbouring chips share: one host link, and one memory that streams to all of them.
   struct Machine {
     int devices = 1;
     double hostBytesPerSecond = 1e30, streamingBytesPerSecond = 1e30;
@@ -150,8 +150,8 @@ class IpuSystem final : public System {
 
  private:
   bool sendsAhead() const { return streaming_.bytes > 0; }
-  /// How many chips of the device's machine do the same thing at the same time. Replicas go in step, so the
-  /// chips in the same place of all replicas do; with `allPlaces` the chips in all places.
+  /// Number of chips of the device's machine that do the same thing at the same time. Replicas go in step, so
+  /// the chips in the same place of all replicas do; with `allPlaces` the chips in all places.
   int atOnce(int device, const compile::Mesh& mesh, bool allPlaces) const {
     const int machine = device / machine_.devices;
     int count = 0;

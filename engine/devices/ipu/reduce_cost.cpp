@@ -32,7 +32,7 @@ ReduceCostCut cut(std::int64_t depth, int stages) {
   return lower.messages < upper.messages ? lower : upper;
 }
 
-/// For partials of an output that lie in one piece of memory.
+/// Cycles of a stage if the partials of an output lie in one piece of memory (C: PopLibs poplin).
 std::int64_t singleInput(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput) {
   const std::int64_t vector = halfPartials ? 8 : 4;
   const std::int64_t loads = chip.vectorBytes / (halfPartials ? 2 : 4);

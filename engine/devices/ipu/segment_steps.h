@@ -1,5 +1,5 @@
 #pragma once
-// How program steps become the segments of a pass.
+// Makes the segments of a pass from program steps.
 #include <optional>
 #include <string>
 

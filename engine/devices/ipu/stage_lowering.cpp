@@ -127,7 +127,7 @@ class StageLowering {
     return lowered;
   }
 
-  /// How many products from `first` on may run side by side; at least one if it is a product.
+  /// Products from `first` on that may run side by side; at least one if the Work at `first` is a product.
   static std::vector<ops::Contraction> sideBySide(const std::vector<ops::Work>& work, std::size_t first) {
     std::vector<ops::Contraction> products;
     for (std::size_t i = first; i < work.size(); ++i) {
@@ -253,7 +253,8 @@ class StageLowering {
     }
   }
 
-  /// Whether the work uses all tiles, or those for input and output.
+  /// True if the work's tiles are fixed: a collective uses all tiles, and a host copy those for input and
+  /// output.
   bool hasItsTiles(const ops::Work& work) const {
     return std::holds_alternative<ops::Collective>(work.item) ||
            (std::holds_alternative<ops::HostCopy>(work.item) && context_.ioTiles > 0);

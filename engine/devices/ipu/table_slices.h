@@ -1,5 +1,5 @@
 #pragma once
-// How gather and scatter spread a table and the rows picked from it over tiles. (Plan and cycles: PopLibs
+// Spreads a table, and the rows picked from it, over tiles for gather and scatter. (Plan and cycles: PopLibs
 // popops, C.)
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the calls of a function read from outside and hand out.
+// Finds the tensors that the calls of a function read from outside and hand out.
 #include <cstdint>
 #include <vector>
 

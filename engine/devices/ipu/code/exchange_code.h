@@ -15,7 +15,7 @@ namespace pipescope::devices::ipu {
 /// The share of a repeated exchange's code that cannot be shared.
 double ownShareOf(const ProgramStep& step, bool readsKeptTensors);
 
-/// Whether the operator reads a tensor that lies at the same address during the whole program.
+/// True if the operator reads a tensor that lies at the same address during the whole program.
 bool readsKeptTensors(const compile::StagePlan& stage, const compile::PlanOperator& op);
 
 /// Knows the exchanges of a program so far.

@@ -1,6 +1,6 @@
 #pragma once
-// What is said of a model that does not fit: which tiles lack memory and how much, and what lies there. What
-// would help is tried where the configuration is known (app/plan/fit_advice.h).
+// Describes a model that does not fit: which tiles lack memory and how much, and what lies there. Remedies
+// are tried out where the configuration is known (app/plan/fit_advice.h).
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -30,7 +30,8 @@ struct TileLayout {
   void addOverflow(std::int64_t tile, std::int64_t bytes);
 };
 
-/// What one category holds on each tile all the time, and how much of it must lie in interleaved memory.
+/// Bytes that one category holds on each tile all the time, and the part of them that must lie in interleaved
+/// memory.
 struct TileCategory {
   std::vector<std::int64_t> bytes, wide;
 };

@@ -60,10 +60,10 @@ struct ConvForm {
   bool arrangeEach =
       false;  ///< serial parts arrange their operands anew, which is slower but keeps nothing meanwhile
   std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< of one serial part
-  /// Whether it is one of the three products of a joint plan (joint_plan.h), whose weights lie where they are
+  /// True for one of the three products of a joint plan (joint_plan.h), whose weights lie where they are
   /// used.
   bool joint = false;
-  /// Whether each tile turns its weights over before the product; PopLibs' planner does not charge for it.
+  /// True if each tile turns its weights over before the product; PopLibs' planner does not charge for it.
   bool turned = false;
   /// Positions of the field that stay together, because they are a group of channels of another pass.
   std::int64_t fieldGrain = 1;
