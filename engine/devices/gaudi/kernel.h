@@ -38,7 +38,7 @@ struct EngineKernel {
   double spread = 1;
   /// It works element by element, so it may be fused with a neighbour that does too.
   bool elementwise = false;
-  /// Its result is known only when everything has been read, so whatever follows reads the operands again.
+  /// The result is known only when everything has been read, so whatever follows reads the operands again.
   bool barrier = false;
   /// Reads only `pickedBytes`, the rows that indices name, of an operand of `tableBytes`. If tableBytes is 0,
   /// the kernel reads its operands whole.

@@ -1,7 +1,7 @@
 #pragma once
-// What an operator is: its ONNX type, shape inference, kernel, gradient and Work. Each operator is a file
-// that says PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); }; the build finds it. README.md
-// explains how to write one.
+// Defines operators: an ONNX type with its shape inference, kernel, gradient and Work. Each operator is a
+// file that says PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); }; the build finds it.
+// README.md explains how to write one.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -104,7 +104,7 @@ struct Kernel {
   std::int64_t scratchBytes = 0;
 };
 
-/// In the order of the alternatives of graph::Attribute.
+/// Kinds of attributes, in the order of the alternatives of graph::Attribute.
 enum class AttributeKind : std::uint8_t { integer, real, text, integers, reals, texts, tensor, graph };
 
 struct AttributeRule {
@@ -123,8 +123,8 @@ struct OperatorDefinition {
   Result<std::vector<TensorType>> (*infer)(const OperatorCall&) = nullptr;
   /// Null if the operator can be shaped and emulated but not computed.
   Result<Kernel> (*kernel)(const OperatorCall&) = nullptr;
-  /// What the operator is made of. A forward operator lists its forward part only; its gradient operators
-  /// list the rest.
+  /// Returns the Work that the operator is made of. A forward operator lists its forward part only; its
+  /// gradient operators list the rest.
   std::vector<Work> (*work)(const OperatorCall&) = nullptr;
   /// Adds the nodes that compute the wanted input gradients. Null: the operator is not differentiable.
   Status (*gradient)(GradientBuilder&) = nullptr;

@@ -26,7 +26,7 @@ struct Contraction {
       padding;  ///< the padding at the begin of each axis, then at the end of each axis
   bool transposed = false;
   ElementType type = ElementType::float32, accumulate = ElementType::float32;
-  /// Whether it is one of the three products of a trained layer, whose layouts a device may choose together.
+  /// True for one of the three products of a trained layer, whose layouts a device may choose together.
   bool trained = false;
   /// Multiply-adds of the phase, which are the same for all three.
   std::int64_t multiplyAdds() const;
@@ -46,7 +46,7 @@ struct Reduce {
   std::int64_t outputs = 1, depth = 1;  ///< each output is made of `depth` elements
   bool contiguous = true;               ///< the reduced axis is the innermost
   ElementType type = ElementType::float32;
-  /// How elements lie in memory: `run` neighbours that are all reduced (contiguous) or all kept, `rows`
+  /// Order of elements in memory: `run` neighbours that are all reduced (contiguous) or all kept, `rows`
   /// times, before the other axes change. 0: all elements.
   std::int64_t run = 0, rows = 0;
 };

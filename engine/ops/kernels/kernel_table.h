@@ -53,7 +53,7 @@ struct WinogradTiles {
   bool relu = false;            ///< for outputs: applies max(·, 0)
 };
 
-/// Up to sixteen 3×3 filters over all channels.
+/// Filters of 3×3 over all channels, at most sixteen.
 struct WinogradFilters {
   const float* weights = nullptr;  ///< filter f, channel c is at f·filterStride + c·channelStride
   std::int64_t filterStride = 0, channelStride = 9, filters = 0, channels = 0;

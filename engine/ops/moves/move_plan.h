@@ -27,7 +27,7 @@ class MovePlan {
   /// Runs the move on several threads, along the outermost loop.
   void run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const;
   std::int64_t elements() const { return elements_; }
-  /// How many elements are neighbours before and after.
+  /// Number of elements that are neighbours before and after the move.
   std::int64_t runElements() const { return run_; }
 
  private:

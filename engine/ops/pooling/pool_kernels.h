@@ -17,8 +17,8 @@ void maxPool(const KernelArguments& arguments, const PoolPlan& plan, const T* x,
 /// The number of tasks into which the planes are split.
 std::int64_t poolRanges(const PoolPlan& plan);
 
-/// Where each maximum stands, as in ONNX's Indices: counted over the whole tensor, within a plane in
-/// row-major order, or with the first spatial axis fastest (`columnMajor`).
+/// Writes the position of each maximum, as in ONNX's Indices: counted over the whole tensor, within a plane
+/// in row-major order, or with the first spatial axis fastest (`columnMajor`).
 template <class T>
 void maxPoolIndices(const PoolPlan& plan, const T* x, const T* y, std::int64_t* indices, bool columnMajor);
 

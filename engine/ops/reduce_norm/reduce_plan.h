@@ -25,8 +25,8 @@ struct ReducePlan {
 /// or none with noop_with_empty_axes.
 Result<ReducePlan> reducePlanOf(const OperatorCall& call);
 
-/// What a walk calls with the first input element, the number of neighbours, and the first output. Without
-/// the types of the functions, so that the walk is compiled once.
+/// Functions that a walk calls with the first input element, the number of neighbours, and the first output.
+/// Their types are erased, so that the walk is compiled once.
 struct ReductionVisit {
   using Function = void (*)(const void* of, std::int64_t from, std::int64_t count, std::int64_t to);
   const void* row = nullptr;

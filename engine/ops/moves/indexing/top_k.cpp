@@ -43,7 +43,7 @@ Result<std::vector<TensorType>> inferTopK(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, shape}, {ElementType::int64, shape}};
 }
 
-/// By size, with NaN last.
+/// Orders by size, with NaN last.
 template <class T>
 bool less(T a, T b) {
   return a < b || (a == a && b != b);
