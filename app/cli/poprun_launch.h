@@ -13,7 +13,7 @@ inline constexpr const char* kOwnProgram = "/proc/self/exe";
 /// The commands whose combinations the instances share.
 inline constexpr const char *kSweep = "sweep", *kPlan = "plan";
 
-/// What is launched: `pipescope poprun [flags] PROGRAM …`.
+/// Request to launch a program: `pipescope poprun [flags] PROGRAM …`.
 struct PoprunRequest {
   int instances = 1;
   int replicas = 1;        ///< of all instances together
@@ -36,7 +36,7 @@ struct PoprunRequest {
 /// is missing. Fills in what follows from the others.
 base::Status completePoprun(PoprunRequest& request);
 
-/// Which instance has which replicas and IPUs, as a table.
+/// Table of the replicas and IPUs that each instance has.
 std::string poprunTopology(const PoprunRequest& request);
 
 /// Expands names such as "host[0-2,4]" and lists with commas. Errors: a bracket that does not close, a range

@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t kMostCandidates = 24;  ///< of a stage
 constexpr std::int64_t kMostPlans = 60;
 
-/// What is kept, by stage: for each candidate of the stage whether its result is.
+/// Candidates of each stage, and for each of them true if its result is kept.
 using Kept = std::vector<std::vector<bool>>;
 
-/// At most kMostCandidates of the names, evenly spread.
+/// Chooses at most kMostCandidates of the names, evenly spread.
 std::vector<std::string> thinned(const std::vector<std::string>& names) {
   if (names.size() <= kMostCandidates) return names;
   std::vector<std::string> some;

@@ -1,5 +1,5 @@
 #pragma once
-// From a configuration to the best plan of its model: what `pipescope plan CONFIG` asks.
+// Finds the best plan of a configuration's model: the question of `pipescope plan CONFIG`.
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ struct PlannedVariant {
   int stages = 1;
   plan::ModelPlan plan;
   config::Configuration configuration;  ///< with the settings, but the stages are those of the original
-  /// For each stage, the available-memory proportion of its device. Empty: all devices have the same one.
+  /// Proportion of available memory of each stage's device. Empty: all devices have the same one.
   std::vector<std::string> proportions = {};
   bool choosesCheckpoints = false;  ///< the plan may choose which results it keeps
 };

@@ -54,7 +54,7 @@ void addCsvSafe(CLI::App& command, bool& safe);
 base::Result<std::string> csvOf(const sections::Section& section, const CsvOptions& options);
 /// Refuses the options for formats other than CSV.
 base::Status refuseCsvOptions(const std::string& format, const CsvOptions& options);
-/// What every command says of its option --overwrite, in its help and where it refuses to replace a file.
+/// Text of every command about its option --overwrite, in its help and where it refuses to replace a file.
 inline constexpr const char* kOverwriteHelp =
     "Also replace a file of another kind. Without it, only files of the kind that is written, and empty "
     "files, are replaced";
