@@ -112,7 +112,7 @@ class OperationAnalysis:
 
 
 class ComputeInstrumentation(enum.Enum):
-    """How closely times were recorded."""
+    """The closeness with which times were recorded."""
 
     Off, Vertex, Tile, Ipu, Device, Unknown = range(6)
 

@@ -37,7 +37,7 @@ def installed_package():
 
 
 class _View:
-    """What a DeviceRunner asks of its trainer, answered by Lightning's trainer."""
+    """Answers a DeviceRunner's questions about its trainer from Lightning's trainer."""
 
     def __init__(self, trainer, strategy, kind, devices):
         self._trainer, self.strategy, self.accelerator_name, self.num_devices = trainer, strategy, kind.name, devices

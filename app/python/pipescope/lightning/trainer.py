@@ -174,7 +174,7 @@ class Trainer:
 
     @property
     def checkpoint_folder(self):
-        """Where ModelCheckpoint writes unless it has a folder of its own."""
+        """The folder where ModelCheckpoint writes unless it has one of its own."""
         root = self.logger.log_dir if self.logger else self.default_root_dir
         return os.path.join(root, "checkpoints")
 

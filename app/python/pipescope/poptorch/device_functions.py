@@ -140,7 +140,7 @@ class PrintedTensors:
 
 
 class _Layout:
-    """How a printed tensor looks: a row a line, between brackets that stand on lines of their own."""
+    """The layout of a printed tensor: a row a line, between brackets that stand on lines of their own."""
 
     def __init__(self, threshold, edges, width, digits, form, separator, open_bracket, close_bracket):
         self._threshold, self._edges, self._width, self._digits, self._form = threshold, edges, width, digits, form

@@ -1,4 +1,4 @@
-"""What a compiled model tells of its calls: latencies, cycles and tensors of the graph."""
+"""Figures of the calls of a compiled model: latencies, cycles and tensors of the graph."""
 
 import datetime
 import os

@@ -98,7 +98,7 @@ class _View:
 
 
 class _Places:
-    """Which elements of a tensor a view has, in its order. Shapes and order decide how to read and write them."""
+    """The elements of a tensor that a view has, in its order. Shapes and order decide how to read and write them."""
 
     def __init__(self, view, shape):
         self.shape, self.count = list(shape), 1

@@ -52,7 +52,7 @@ def nop(tensor):
 
 
 class Overlap:
-    """Whether a model asks for copies that run beside the computation."""
+    """Remembers that a model asks for copies which run beside the computation."""
 
     asked = False  # while a model is traced
 

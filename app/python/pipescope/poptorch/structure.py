@@ -55,7 +55,7 @@ class _Place:
 
 
 class Structure:
-    """How tensors are nested. Values that are no tensors are constants of the traced model."""
+    """The nesting of tensors. Values that are no tensors are constants of the traced model."""
 
     def __init__(self, values):
         self.tensors = []  # in order; they are given back to the caller, and released by release()
