@@ -110,7 +110,8 @@ base::Status forAllRows(const model::ProfileSource& source, Visit&& visit) {
   return {};
 }
 
-/// Like forEachRow, but calls visit(columns) once for every block that `mayHold` accepts.
+/// Walks over blocks as forEachRow does, but calls visit(columns) once for every block that `mayHold`
+/// accepts.
 template <class Row, class MayHold, class Visit>
 base::Status forEachColumnBlock(const model::ProfileSource& source, base::Progress& progress,
                                 MayHold&& mayHold, Visit&& visit) {

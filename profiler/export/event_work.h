@@ -13,7 +13,7 @@
 
 namespace pipescope::exporting {
 
-/// What the operators of an executable compute in its passes and steps. Exported events state it, so that
+/// Work that the operators of an executable do in its passes and steps. Exported events state it, so that
 /// viewers and queries of other tools can sum it up: no work is stated twice among the passes of a
 /// micro-batch, or among their steps.
 class EventWork {

@@ -72,7 +72,7 @@ class WantedRows {
     return row.iteration < 0 || before == iterationsBefore_.end() ? row.iteration
                                                                   : before->second + row.iteration;
   }
-  /// What the host did, and where it lies beside the wanted calls.
+  /// Actions of the host, with the alignment that puts them beside the wanted calls.
   struct Host {
     std::shared_ptr<const analysis::HostTimeline> timeline;
     analysis::HostAlignment alignment;

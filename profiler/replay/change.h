@@ -67,7 +67,7 @@ Change spelledOut(const Recording& recording, const Change& change);
 base::Result<Changed> applyChanges(const ChangeContext& context, const Recording& recording,
                                    const std::vector<Change>& changes);
 
-// --- For the kinds of changes ----------------------------------------------------------
+// --- Helpers of the kinds of changes ---
 
 /// The rows of one file of kinds.
 std::vector<ChangeKind> costChanges();

@@ -18,7 +18,7 @@ namespace pipescope::base {
 struct OutputRules {
   /// Files that the same command reads. None of them is ever replaced.
   std::vector<std::filesystem::path> inputs = {};
-  /// Also replace plain files of other kinds.
+  /// Plain files of other kinds may be replaced, too.
   bool overwrite = false;
   /// The sentence that says what to do instead. Programs with an option name it here.
   std::string advice = "Choose another name.";

@@ -20,10 +20,10 @@ namespace {
 namespace chakra_wire = formats::chakra;
 
 constexpr std::int64_t kPicosecondsPerMicro = 1'000'000;
-/// In µs: nodes farther from the start, or longer, are damaged (53 days).
+/// Limit in µs: nodes farther from the start, or longer, are damaged (53 days).
 constexpr std::uint64_t kMostNodeMicros = 4'600'000'000'000;
 
-/// In picoseconds; a time with a duration must fit into 64 bits.
+/// Limit in picoseconds; a time with a duration must fit into 64 bits.
 constexpr std::int64_t kFarthestNode = static_cast<std::int64_t>(kMostNodeMicros) * kPicosecondsPerMicro;
 
 const char* nameOfType(chakra_wire::NodeType type) {

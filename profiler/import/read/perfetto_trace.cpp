@@ -100,7 +100,7 @@ class PerfettoReader {
     }
   }
 
-  /// In nanoseconds of the trace's own clock.
+  /// Time of the packet in nanoseconds of the trace's own clock.
   static Picoseconds timeOf(const perfetto_wire::TracePacket& packet, PacketSequence& sequence) {
     const std::uint32_t id =
         packet.has_timestamp_clock_id() ? packet.timestamp_clock_id() : sequence.defaultClock;

@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kLongestDump = 256 << 20;
 constexpr double kPicosecondsPerMilli = 1e9;
-/// In ms (53 days).
+/// Limit in ms (53 days).
 constexpr double kFarthestPass = 4.6e9;
 
 /// One iteration of a rank. All ranks count its times from the same moment.

@@ -70,8 +70,8 @@ struct TraceData {
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json", "chakra.1.et").
   std::optional<std::int64_t> rank() const;
-  /// In a file that was merged of several ranks' traces, processes state the rank they are of: "[rank3]
-  /// 1234".
+  /// Rank that a process states in a file that was merged of several ranks' traces: "[rank3] 1234". Nullopt
+  /// if it states none.
   std::optional<std::int64_t> mergedRankOf(ProcessId process) const;
   /// True if the process has events that are shown, so that it becomes a device.
   bool holdsEvents(ProcessId process) const {

@@ -82,7 +82,7 @@ void joinSlices(std::vector<RecordedPass>& slices, bool sends) {
   bool transfers = false;     // the last one has a slice of a backend
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice);
-    // In whole microseconds, the first slice of the backend may begin behind the call that makes it.
+    // Times in whole microseconds let the first slice of the backend begin behind the call that makes it.
     const Ticks rounding = transfer && !transfers ? kTimeResolution : Ticks(0);
     if (count > 0 && belongs(slice, slices[count - 1], callsEnd + rounding)) {
       RecordedPass& whole = slices[count - 1];
@@ -219,8 +219,9 @@ std::int32_t otherStage(const RecordedPass& pass, bool sends, std::int32_t stage
   return other >= stages ? -1 : other;
 }
 
-/// Where messages state the rank of the other side, the stages of both ranks tell in which direction most of
-/// them go. Messages between ranks that are neighbours both ways, as in a ring of two, stay open.
+/// Finds the direction of messages that state the rank of the other side: the stages of both ranks tell in
+/// which direction most of them go. Messages between ranks that are neighbours both ways, as in a ring of
+/// two, stay open.
 class DirectionsByPeer {
  public:
   explicit DirectionsByPeer(const RecordedEvents& events) {

@@ -181,7 +181,7 @@ bool PassFilter::launches(const TraceEvent& event) {
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
   if (!isPass(meaning) || launches(event)) return false;
   if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
-  // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
+  // Events within a pass may match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
   if (!isNew && end <= last->second) return false;
   last->second = end;

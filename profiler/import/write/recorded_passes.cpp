@@ -214,7 +214,7 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.bytes = std::max(send.bytes, receive.bytes);
     transfers.push_back(transfer);
   }
-  // Other messages have only a receive, such as those from ranks whose traces are missing.
+  // Messages may have only a receive, such as those from ranks whose traces are missing.
   for (std::size_t i = 0; i < receives.size(); ++i)
     if (const RecordedPass& side = receives[i];
         !paired[i] && side.statesPass && side.microBatch >= 0 && side.statesPosting && counts(side, false))

@@ -127,8 +127,8 @@ class WaitWriter {
     addGap(first, begin, true);
   }
 
-  /// Until the other devices end the last iteration, this device drains. Then it waits for those updates of
-  /// other devices that end before its next pass begins.
+  /// Adds the time in which this device drains, until the other devices end the last iteration. Then it waits
+  /// for those updates of other devices that end before its next pass begins.
   Ticks addDrain(std::size_t before, Ticks from, Ticks to) {
     const auto last = lastOf_.find({groupOf(wait_.device), run_.iterations[before]});
     if (last == lastOf_.end()) return from;
