@@ -82,7 +82,7 @@ TEST(RecordedPasses, WaitForTheSenderUntilItSends) {
       << "the message lay ready for 2";
 }
 
-/// Of a message only the receive was recorded, from 25 to 45: its sender may have been late, or the transfer
+/// Only the receive of a message was recorded, from 25 to 45: its sender may have been late, or the transfer
 /// long.
 TEST(RecordedPasses, WaitForMessagesOfRanksThatWereNotRecorded) {
   RecordedPasses passes;

@@ -155,7 +155,7 @@ void forEachSplit(std::size_t layers, std::size_t stages, const Visit& visit) {
   }
 }
 
-/// What brute force knows of one split, computed from the profile without the planner.
+/// Knowledge of brute force about one split, computed from the profile without the planner.
 struct Split {
   compile::FixedRun run;
   std::vector<double> activations, parameters, copies;
@@ -308,8 +308,8 @@ TEST(CostPlan, EqualsBruteForceThroughTheEmulatorForAllSchedules) {
   }
 }
 
-// Where there are too many splits to try all: within 2 % of the best of many random ones, each improved by
-// moving single borders.
+// The plan is within 2 % of the best of many random ones, each improved by moving single borders, where there
+// are too many splits to try all.
 TEST(CostPlan, IsNearTheBestOfManyRandomPlansOfALargeModel) {
   const LayerProfile profile = measured("vgg16");
   const CostRequest request{.stages = 6, .microBatches = 6, .schedule = "1f1b", .bandwidth = 20e9};
