@@ -152,7 +152,7 @@ TEST_F(ModelPagesTest, RowsMayBeOperatorsOrPrograms) {
   chooseIn("Rows", 0);
   ASSERT_TRUE(settle());
   EXPECT_EQ(linesOf("Programs"), all);
-  // Of the programs, only those of the selected operation are in its tab. Together they take its time.
+  // The tab holds only those programs that are of the selected operation. Together they take its time.
   DataTable* layers = table(QStringLiteral("By layer of origin"));
   const sections::SectionTable& rows = layers->model()->table();
   const auto cycles = std::ranges::find(rows.columns, "cycles", &sections::SectionColumn::key);
@@ -454,7 +454,7 @@ QString fakeDot(const QTemporaryDir& folder, const char* script) {
 
 TEST(DotLayout, ReadsThePlacesOfBoxesAndArcs) {
   const QTemporaryDir folder;
-  // What dot 2.43 prints for two boxes of 72 by 36 points, one above the other.
+  // Text that dot 2.43 prints for two boxes of 72 by 36 points, one above the other.
   const QString dot =
       fakeDot(folder,
               "cat > /dev/null; printf 'graph 1 1 2\\nnode n0 0.5 1.75 1 0.5 \"\" solid box black "
