@@ -1,7 +1,7 @@
-// What must hold of every model on Gaudis, tried on random ones: no engine is faster than its peak, no memory
-// than its bandwidth; every byte that arrives was sent; larger batches take no less time and memory; a card
-// with twice as much of anything is never slower, one with half as much never faster; and a device's work and
-// waits fill its time.
+// Properties that must hold of every model on Gaudis, tried on random ones: no engine is faster than its
+// peak, no memory than its bandwidth; every byte that arrives was sent; larger batches take no less time and
+// memory; a card with twice as much of anything is never slower, one with half as much never faster; and a
+// device's work and waits fill its time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -39,7 +39,7 @@ struct RandomModel {
 /// recompute, for `system` with devices for up to `mostStages`.
 RandomModel randomModel(ModelDice& dice, const std::string& system, int mostStages);
 
-/// What a call takes in steady state.
+/// Time and memory of a call in steady state.
 struct Measured {
   compile::Compilation compilation;
   record::MemoryProfile* profile = nullptr;

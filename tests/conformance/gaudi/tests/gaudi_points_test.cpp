@@ -47,7 +47,7 @@ TEST(GaudiPoints, NoProductBeatsTheBestPublishedOne) {
     }
   }
 }
-/// Of all products with sides of up to 20,480, a depth of 768 was fastest on Gaudi3 (1,243 TFLOP/s), although
+/// A depth of 768 was fastest on Gaudi3 (1,243 TFLOP/s) of all products with sides of up to 20,480, although
 /// more depth means fewer bytes for each multiply-add. A model that has all of SRAM equally near cannot say
 /// so.
 TEST(GaudiPoints, DeepProductsAreNotTheFastestOnGaudi3) {
