@@ -233,7 +233,7 @@ class Pipeline {
     const auto cells = ops.size() * at(shape_.microBatches);
     forwardDone_.assign(cells, Ticks(-1));
     backwardDone_.assign(cells, Ticks(-1));
-    // In each round every device does what it can, so that the rows of a round are close together in time.
+    // Every device does what it can in each round, so that the rows of a round are close together in time.
     for (bool any = true; any;) {
       any = false;
       for (int s = 0; s < shape_.devices; ++s) {

@@ -1,5 +1,5 @@
 #pragma once
-// How long the thread of the window does not return to its event loop.
+// Measures how long the thread of the window does not return to its event loop.
 #include <sys/resource.h>
 
 #include <QCoreApplication>

@@ -109,7 +109,7 @@ def replay(nodes):
 
 
 def annotations(data):
-    """Of each slice of a Perfetto trace: its category and arguments."""
+    """Return the category and arguments of each slice of a Perfetto trace."""
     tables, found = {number: {} for number in (1, 3, 29)}, []
     for _, packet in fields(data):
         packet = fields(packet)

@@ -254,7 +254,7 @@ def check_replicas(program, folder, collectives):
 
 
 def check_dates(program, folder):
-    """By their dates three ranks meet seconds apart in each collective, though it takes a millisecond: the dates are wrong."""
+    """Three ranks meet seconds apart in each collective by their dates, though it takes a millisecond: they are wrong."""
     run_folder, profile = os.path.join(folder, "ranks"), os.path.join(folder, "t.pop")
     os.makedirs(run_folder)
     starts = [[1000 * n + 13 * rank for n in range(5)] for rank in range(3)]
@@ -389,7 +389,7 @@ def check_devices(program, folder):
 
 
 def check_reasons(program, folder):
-    """Where a trace lacks what a section needs, the section has no figures and says why."""
+    """A section has no figures and says why if the trace lacks what it needs."""
     counters = [{"ph": "C", "pid": 1, "name": "memory", "ts": 5 * i, "args": {"bytes": i}} for i in range(9)]
     slices = [{"ph": "X", "pid": 1, "tid": 1, "name": "task", "ts": 10 * i, "dur": 4} for i in range(9)]
     path, profile = os.path.join(folder, "t.json"), os.path.join(folder, "t.pop")

@@ -445,7 +445,7 @@ class Case:
             receives = [op for op in job.program[rank] if op["kind"] == "recv"]
             open_ones = [op for op in receives if op["peer"] not in ranks]
             self.expect(name, f"rank {rank} waits for ranks that were not recorded", by_rank[rank] > 0, bool(open_ones))
-            # Between the passes of a rank there cannot be more than its messages took.
+            # Waits between the passes of a rank cannot be longer than its messages took.
             took = sum(op["end"] - op["start"] for op in job.program[rank] if op["kind"] in ("recv", "send") and
                        op["peer"] not in ranks) / job.steps
             self.expect(name, f"rank {rank} waits at most {took} µs for them", by_rank[rank] <= took, True)
