@@ -29,7 +29,8 @@ struct SearchSpace {
   /// All splits are tried if there are at most so many; otherwise the search climbs from the starts.
   std::int64_t mostInAll = 20'000;
   std::int64_t mostTried = 6'000;  ///< evaluations of a search that climbs
-  /// So many times a search that climbs starts again near the best split without finding a better one.
+  /// Number of times that a search which climbs starts again near the best split without finding a better
+  /// one.
   int kicks = 60;
 };
 

@@ -38,7 +38,7 @@ std::string_view ownPart(std::string_view key) {
 constexpr std::size_t kBeginning = 3;
 /// Shorter beginnings say little. Flags come with their two dashes.
 constexpr std::size_t kShortestBeginning = 5;
-/// More characters than any key, option or name of a section has.
+/// Limit of a word: more characters than any key, option or name of a section has.
 constexpr std::size_t kMostNameCharacters = 200;
 }  // namespace
 

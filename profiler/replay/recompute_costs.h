@@ -17,10 +17,10 @@ base::Result<Launches> launchesOf(const ChangeContext& context, const Recording&
 /// Changes of the segments of some stages, read from the recorded operators and steps.
 struct RecomputeCosts {
   Launches launches;
-  // If the stage computes again what it keeps now:
+  // Costs if the stage computes again what it keeps now:
   SegmentTicks copies;    ///< copies of such results to and from the stash
   SegmentTicks notAgain;  ///< `copies`, and forward operators whose results no backward pass needs
-  // If it keeps what it computes again now; by stage, estimated from the pace of the recorded copies:
+  // Costs if it keeps what it computes again now; by stage, estimated from the pace of the recorded copies:
   std::map<int, Ticks> stashed, restored;
   // Effect of that on an entry of the stage's stash, in bytes on the whole device; by stage:
   std::map<int, Bytes> added;  ///< if the stage keeps what it computes again now

@@ -52,7 +52,7 @@ std::string programText(const analysis::ProgramNode& node) {
 
 namespace {
 
-/// So many programs below no other one are still a list that can be read.
+/// Number of programs below no other one that are still a list which can be read.
 constexpr std::int64_t kMostLooseRoots = 1'000;
 
 /// Puts programs that lie below no other one below the rows of their devices.

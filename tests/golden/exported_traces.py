@@ -91,7 +91,7 @@ def chakra(data):
 
 
 def replay(nodes):
-    """When each node starts, if it waits only for what it depends on."""
+    """Start of each node, if it waits only for what it depends on."""
     starts = {}
     pending = list(nodes)
     while pending:

@@ -226,7 +226,7 @@ TEST_F(PipelinePageTest, TheAxisStartsAndEndsWithTheStep) {
 
 TEST_F(PipelinePageTest, WordsBelowTheRowsCoverNoRow) {
   openPipeline();
-  // So low that the rows must scroll.
+  // The canvas is so low that the rows must scroll.
   canvas->setFixedHeight(140);
   ASSERT_TRUE(waitFor([&] { return canvas->height() == 140; }));
   const geometry::PipelineScene& scene = canvas->scene();

@@ -276,7 +276,8 @@ class PassOrder {
   std::int64_t left_ = 0;
 };
 
-/// So many exchanges of neighbours are tried for each operator of a pass, which bounds the compiler's time.
+/// Number of exchanges of neighbours that are tried for each operator of a pass. It bounds the compiler's
+/// time.
 constexpr std::int64_t kExchangesPerOperator = 2000;
 
 void schedulePasses(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries, PassEffect& effect) {

@@ -18,7 +18,7 @@
 namespace pipescope::importing {
 namespace {
 
-/// About 1 GB.
+/// Limit of values, which take about 1 GB.
 constexpr std::size_t kMostValues = 32'000'000;
 constexpr std::size_t kLongestPickled = 64 << 20;
 constexpr std::int64_t kPicosecondsPerMicros = 1'000'000;

@@ -280,8 +280,8 @@ BruteForceResult byRelaxation(const Case& c) {
       }
     }
   }
-  // When the result of a task arrives at the device of `stage`: at the end of its block, plus an exchange
-  // between devices.
+  // Time at which the result of a task arrives at the device of `stage`: the end of its block, plus an
+  // exchange between devices.
   std::map<TaskName, long> leaves;
   const auto arrival = [&](const TaskName& from, int stage) {
     if (!result.tasks.contains(from)) throw std::runtime_error("a task waits for one that nobody does");

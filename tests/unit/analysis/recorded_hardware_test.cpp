@@ -135,7 +135,7 @@ TEST(RecordedHardware, CountsKernelsAndNotTheThreadsThatLaunchThem) {
 }
 
 TEST(RecordedHardware, ManyLaunchesDoNotHideTheKernels) {
-  // More launches than a first picture reads.
+  // The trace holds more launches than a first picture reads.
   const auto file = std::filesystem::path(::testing::TempDir()) / "launches.json";
   {
     std::ofstream text(file);

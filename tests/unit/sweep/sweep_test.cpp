@@ -87,7 +87,7 @@ TEST_F(SweepTest, GoesOnWhereATableEnds) {
     EXPECT_EQ(second.resumed, 2);
     EXPECT_EQ(content(table), first);
     EXPECT_DOUBLE_EQ(*second.table.rows[1].figures.stepTimeUs, 33e6);
-    // More values: the two that are known are taken.
+    // The second sweep has more values: the two that are known are taken.
     const SweepResult more = run(request({"gradient_accumulation=8,16,4"}, table));
     EXPECT_EQ(more.resumed, 2);
     EXPECT_DOUBLE_EQ(*more.table.rows[1].figures.stepTimeUs, 57e6);

@@ -18,7 +18,7 @@ AnchorMode = OutputMode
 
 
 class ConnectionType(enum.IntEnum):
-    """When a model attaches to its devices: at the first compilation, at the first call, or never."""
+    """The moment at which a model attaches to its devices: the first compilation, the first call, or never."""
 
     Always = 0
     OnDemand = 1
@@ -80,7 +80,7 @@ class AutoStage(enum.IntEnum):
 
 
 class Liveness(enum.IntEnum):
-    """When the tensors of a phase lie in the memory of the chip."""
+    """The time in which the tensors of a phase lie in the memory of the chip."""
 
     AlwaysLive = 0
     OffChipAfterFwd = 1
