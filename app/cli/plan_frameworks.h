@@ -10,7 +10,7 @@ namespace pipescope::cli {
 /// A split into contiguous stages.
 struct FrameworkSplit {
   std::vector<std::vector<std::string>> layers;  ///< by stage; empty if a stage ends within a layer
-  std::vector<std::string> starts;               ///< what the stages after the first begin with
+  std::vector<std::string> starts;               ///< first names of the stages after the first one
   std::vector<int> devices;                      ///< by stage
   std::string schedule = {};                     ///< the name of the schedule
 };

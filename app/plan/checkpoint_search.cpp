@@ -176,7 +176,7 @@ class CheckpointSearch {
   const TrialContext& context_;
   std::vector<std::vector<std::string>> candidates_;  ///< by stage, names of operators
   Kept kept_;                                         ///< of the best plan
-  std::vector<bool> lastFound_;  ///< what the stage before keeps, in the order of the search
+  std::vector<bool> lastFound_;  ///< choice for the stage before, in the order of the search
   std::vector<std::string> bestNames_;
   plan::TriedPlan best_;
   std::set<Kept> seen_;

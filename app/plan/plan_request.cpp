@@ -387,7 +387,7 @@ class ConfigurationPlanner {
   const Configuration& given_;
   const std::vector<PlanChoice>& choices_;
   const std::string& start_;
-  std::vector<compile::StageRequest> startStages_;  ///< those of start_
+  std::vector<compile::StageRequest> startStages_;  ///< stages of start_
   std::optional<std::int64_t> wholeSystem_;         ///< PlanBasis::wholeSystem
   base::Executor& executor_;
   base::Progress& progress_;

@@ -26,7 +26,7 @@ base::Result<PlanChoice> planChoice(const std::string& text);
 using PlanSetting = std::pair<std::string, std::string>;
 
 struct PlannedVariant {
-  std::vector<PlanSetting> settings;  ///< what differs from the configuration
+  std::vector<PlanSetting> settings;  ///< differences from the configuration
   int stages = 1;
   plan::ModelPlan plan;
   config::Configuration configuration;  ///< with the settings, but the stages are those of the original
@@ -41,7 +41,7 @@ struct VariantResult {
   int stages = 1;
   std::optional<plan::Value> value;  ///< none if it cannot run
   double samplesPerSecond = 0;
-  std::string refusal;  ///< why it has no value: it cannot run, or it was not searched
+  std::string refusal;  ///< reason why it has no value: it cannot run, or it was not searched
 };
 
 struct ConfigurationPlan {

@@ -26,7 +26,7 @@ base::Error startFault(const std::string& text, const std::string& why) {
 /// A start without the words around it.
 struct StartText {
   std::string plan;
-  std::optional<std::string> devices;  ///< what follows --pipeline-model-parallel-size
+  std::optional<std::string> devices;  ///< value of --pipeline-model-parallel-size
 };
 
 /// The lines of a text as one, without comments. Megatron's options may be spelt with underscores, as its

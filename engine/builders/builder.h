@@ -56,7 +56,7 @@ struct BuilderDefinition {
   std::string name, doc;
   std::vector<BuilderKey> keys;
   base::Result<graph::Graph> (*build)(const BuildContext& context) = nullptr;
-  std::string variantOf = {};  ///< of a known model: its builder
+  std::string variantOf = {};  ///< builder of a known model
 };
 
 class BuilderRegistry {

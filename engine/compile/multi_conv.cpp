@@ -170,7 +170,7 @@ class GroupCheck {
   /// Two of the nodes, of which the second depends on the first.
   std::optional<std::pair<const Node*, const Node*>> dependent(
       const std::vector<const Node*>& members) const {
-    std::map<NodeId, const Node*> from;  // by node: one of the members that it depends on
+    std::map<NodeId, const Node*> from;  // one of the members that each node depends on
     for (const Node& node : forward_.nodes()) {
       for (const TensorId input : node.inputs) {
         const NodeId producer = input.valid() ? forward_.tensor(input).producer : NodeId();

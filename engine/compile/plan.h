@@ -48,7 +48,7 @@ struct PlanOperator {
   std::string kind;  ///< operator type, "Conv"
   std::vector<ops::Work> work;
   std::vector<PlanTensorId> inputs, outputs;
-  std::string block = {};  ///< of the node it came from; empty: of the stage
+  std::string block = {};  ///< block of the node it came from; empty: of the stage
   /// Works first … first + count − 1 are Maps that follow each other element by element. A device may compute
   /// such a chain in one go.
   struct Chain {
@@ -63,7 +63,7 @@ struct PlanOperator {
 /// device do the same with different tensors, so that the device may keep their code once.
 struct PlanCall {
   std::string function;  ///< name path, unique on a device
-  std::string name;      ///< of this call: its block
+  std::string name;      ///< block of this call
   std::size_t first = 0, count = 0;
 };
 

@@ -47,8 +47,9 @@ struct PlanOptions {
   /// Recompute what the backward pass needs (recompute.h), unless the graph already has nodes of pass
   /// `recompute`.
   bool recompute = false;
-  std::int64_t microBatches = 1;           ///< above 1, training has accumulation buffers
-  std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
+  std::int64_t microBatches = 1;  ///< above 1, training has accumulation buffers
+  /// Entries of each stage; 0: activations live on from forward to backward.
+  std::vector<std::int64_t> stashEntries;
   /// The forward pass writes what it keeps to its place in the ring at once, so that nothing is copied.
   bool stashInPlace = false;
   bool splitBackward = false;  ///< weight gradients are a pass of their own
@@ -60,7 +61,7 @@ struct PlanOptions {
   int pipes = 1;
   std::vector<int> placeOfStage;
   OptimizerCost optimizer;                        ///< of training
-  std::optional<graph::ElementType> accumulator;  ///< of gradients; none: their own type
+  std::optional<graph::ElementType> accumulator;  ///< type of gradients; none: their own type
   Mesh mesh;
   TensorLocations locations;
   /// Number of last stages whose backward pass follows their forward pass at once, so that activations stay

@@ -55,7 +55,7 @@ class StageBuilder {
   void restoreBefore(PlanTensorId tensor, Pass kind, bool again);
   /// Tensor that is kept between the uses of a value. The full value may have to be loaded or gathered first.
   struct Home {
-    PlanTensorId id;  ///< what is kept
+    PlanTensorId id;  ///< tensor that is kept
     bool remote = false, sharded = false;
     graph::TensorType type;  ///< of what is kept, which is a share if it is sharded
   };
@@ -112,7 +112,8 @@ class StageBuilder {
   const graph::Graph& graph_;
   const std::vector<PartialGradient>& partial_;
   std::vector<PartialGradient> ofParameters_;  ///< whole gradients by parameter, then parts
-  std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;  ///< by gradient: in ofParameters_
+  /// Index of each gradient in ofParameters_.
+  std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;
   const std::map<std::string, int>& stageOf_;
   const std::vector<StageBoundary>& boundaries_;
   const PlanOptions& options_;

@@ -57,7 +57,7 @@ base::Status returnGradients(graph::Graph& graph, const std::vector<std::string>
 struct StagedGraph {
   graph::Graph graph;
   std::vector<StageSpec> stages;
-  std::optional<graph::TensorId> root;  ///< what is differentiated where it is not the loss
+  std::optional<graph::TensorId> root;  ///< tensor that is differentiated where it is not the loss
 };
 
 class ModelCompiler {

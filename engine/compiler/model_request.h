@@ -34,7 +34,7 @@ struct ExecutableRequest {
   /// The forward graph in the types of the model, with its loss where it is trained.
   std::shared_ptr<const graph::Graph> forward;
   std::int64_t microBatchSize = 1;
-  std::int64_t microBatches = 1;  ///< of training: accumulated before one weight update
+  std::int64_t microBatches = 1;  ///< micro-batches of training that are accumulated before one weight update
   std::int64_t deviceIterations = 1;
   std::vector<double> microBatchCosts;  ///< see ExecutableFacts
   ReplicaRequest replicas;

@@ -39,9 +39,10 @@ struct LayoutRequest {
   std::vector<std::int64_t> layersPerStage;  ///< instead of `stages`
   /// Operators with which the stages after the first begin (stage_split.h). They stand instead of `stages`.
   std::vector<std::string> cuts;
-  std::vector<std::int64_t> cutDevices;  ///< of the stages that `cuts` makes; empty: the schedule decides
-  int chunks = 0;                        ///< stages on each device; 0: as the schedule wants it
-  bool separateBackwardPhase = false;    ///< of phases: the last phase's backward pass is a phase of its own
+  /// Devices of the stages that `cuts` makes; empty: the schedule decides.
+  std::vector<std::int64_t> cutDevices;
+  int chunks = 0;                      ///< stages on each device; 0: as the schedule wants it
+  bool separateBackwardPhase = false;  ///< true: the last phase's backward pass is a phase of its own
 };
 
 /// The schedule that runs: a strategy other than the pipelined one has its own.

@@ -13,9 +13,9 @@ namespace pipescope::plan {
 /// neighbours. All costs are in one unit of time.
 struct SplitProblem {
   std::vector<std::int64_t> cost;   ///< by unit
-  std::vector<std::int64_t> again;  ///< by unit: added in a stage that recomputes
-  std::vector<bool> works;          ///< by unit: each stage needs at least one unit that works
-  std::vector<bool> mayCut;         ///< by unit: a stage may begin with it
+  std::vector<std::int64_t> again;  ///< cost of each unit that is added in a stage that recomputes
+  std::vector<bool> works;          ///< true for a unit that works; each stage needs at least one
+  std::vector<bool> mayCut;         ///< true for a unit with which a stage may begin
   /// [s][u]: the exchange between stages s − 1 and s if stage s begins with unit u. Both stages pay it.
   std::vector<std::vector<std::int64_t>> exchange;
   std::vector<bool> recomputes;  ///< by stage; there are as many stages as entries
@@ -35,7 +35,7 @@ struct SplitProblem {
 };
 
 struct StageSplit {
-  std::vector<std::size_t> first;       ///< by stage: its first unit
+  std::vector<std::size_t> first;       ///< first unit of each stage
   std::vector<int> placeOfStage;        ///< by stage
   std::vector<std::int64_t> stageCost;  ///< by stage
   /// The largest load: of a place, or of a stage if SplitProblem::placeOfStage is given.

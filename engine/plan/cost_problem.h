@@ -29,8 +29,8 @@ struct CostRequest {
 /// The layers as whole numbers, so that sums are exact: times in nanoseconds.
 struct CostProblem {
   std::vector<std::int64_t> forward, backward;        ///< by layer
-  std::vector<std::int64_t> activations, parameters;  ///< by layer: bytes
-  std::vector<std::int64_t> crossing;                 ///< by cut: bytes; 0 before the first layer
+  std::vector<std::int64_t> activations, parameters;  ///< bytes of each layer
+  std::vector<std::int64_t> crossing;                 ///< bytes that cross each cut; 0 before the first layer
   CostRequest request;
   std::size_t layers() const { return forward.size(); }
 };

@@ -18,7 +18,7 @@ struct NamedEdge {
 /// Content of a file, before it was checked as a whole.
 struct ReadLayers {
   std::vector<Layer> layers;
-  std::vector<int> lines;  ///< by layer: where it stands
+  std::vector<int> lines;  ///< line of each layer
   std::vector<NamedEdge> edges;
 };
 

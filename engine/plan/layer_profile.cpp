@@ -164,7 +164,7 @@ base::Result<LayerProfile> readLayerProfile(const std::string& file) {
 
 std::vector<double> crossingBytes(const LayerProfile& profile) {
   const std::size_t count = profile.layers.size();
-  std::vector<std::size_t> last(count, 0);  // by layer: its last reader
+  std::vector<std::size_t> last(count, 0);  // last reader of each layer
   for (std::size_t i = 0; i < count; ++i) {
     for (const std::size_t input : profile.layers[i].inputs) last[input] = i;
   }

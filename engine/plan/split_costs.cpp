@@ -175,7 +175,7 @@ class Crossings {
 
   const Graph& graph_;
   const Places& places_;
-  std::vector<std::int64_t> activations_, gradients_;  ///< by cut: the change of the bytes that cross
+  std::vector<std::int64_t> activations_, gradients_;  ///< change of the bytes that cross each cut
 };
 
 }  // namespace
@@ -208,7 +208,7 @@ std::vector<bool> splitBorders(const Graph& forward, const std::vector<NodeId>& 
   std::vector<std::size_t> place(order.size());
   for (std::size_t p = 0; p < order.size(); ++p) place[static_cast<std::size_t>(order[p].value)] = p;
   std::vector<bool> ofWeights(order.size(), false), borders(order.size(), true);
-  std::vector<std::size_t> reader(order.size(), order.size());  // by node: the place of the first one
+  std::vector<std::size_t> reader(order.size(), order.size());  // place of the first reader of each node
   for (const Node& node : forward.nodes()) {
     const auto at = static_cast<std::size_t>(node.id.value);
     ofWeights[at] = std::ranges::all_of(node.inputs, [&](TensorId id) {
@@ -228,7 +228,7 @@ std::vector<bool> splitBorders(const Graph& forward, const std::vector<NodeId>& 
     if (!ofWeights[i] || reader[i] == order.size()) continue;
     for (std::size_t p = place[i] + 1; p <= reader[i]; ++p) borders[p] = false;
   }
-  std::map<std::string, std::size_t> first;  // by multi-convolution: its first place, in the row of places
+  std::map<std::string, std::size_t> first;  // first place of each multi-convolution, in the row of places
   for (std::size_t p = 0; p < order.size(); ++p) {
     const std::string group = graph::stringAttribute(forward.node(order[p]), kMultiConv, "");
     if (group.empty()) continue;

@@ -27,9 +27,9 @@ constexpr bool chargesStage(model::Pass pass) {
 }
 
 struct SplitCosts {
-  std::vector<std::int64_t> cost;     ///< by place in the order: ticks per micro-batch, with host copies
-  std::vector<std::int64_t> forward;  ///< by place: the part of the forward pass
-  std::vector<std::int64_t> again;    ///< by place: ticks of recomputing it where a stage stashes its inputs
+  std::vector<std::int64_t> cost;     ///< ticks per micro-batch of each place in the order, with host copies
+  std::vector<std::int64_t> forward;  ///< part of the forward pass in it
+  std::vector<std::int64_t> again;    ///< ticks of recomputing it where a stage stashes its inputs
   /// Bytes of activations and of gradients that cross each cut: element i is the cut before position i of the
   /// order.
   std::vector<std::int64_t> activationBytes, gradientBytes;

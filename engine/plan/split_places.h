@@ -10,7 +10,7 @@ namespace pipescope::plan {
 struct SplitPlaces {
   std::vector<int> placeOfStage;  ///< by stage
   bool free = false;              ///< a stage may join the place of an earlier one instead
-  std::vector<bool> recomputes;   ///< by stage: its backward pass computes the forward pass again
+  std::vector<bool> recomputes;   ///< true for a stage whose backward pass computes the forward pass again
 };
 
 /// Asks the schedule about LayoutRequest::splitInto stages of the first executable; `recomputes` says whether

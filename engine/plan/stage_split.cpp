@@ -411,7 +411,7 @@ class StageSplitter : public StageSplits {
   SplitPlaces places_;
   SplitProblem problem_;
   std::vector<bool> borders_;     ///< see splitBorders
-  std::vector<TensorId> shared_;  ///< by entry of SplitProblem::together: one parameter of that set
+  std::vector<TensorId> shared_;  ///< one parameter of each set of SplitProblem::together
   StageSplit best_;               ///< of those that were compiled
   std::vector<std::int64_t> forwardCost_;
   std::shared_ptr<const devices::System> system_;  ///< of the estimate

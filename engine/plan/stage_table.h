@@ -50,10 +50,11 @@ class StageTable {
   const StageSplits& splits_;
   const compile::ModelRequest& request_;
   std::map<Range, Passes> known_;
-  std::vector<double> forward_, backward_, again_;                             ///< sums over the units before
-  std::vector<std::map<std::pair<std::size_t, std::size_t>, Memory>> memory_;  ///< by stage: first, end
-  double allWork_ = 0, allUsed_ = 0;                                           ///< sums over compiled stages
-  std::vector<Passes> errors_;  ///< by stage: known − estimated, of the plan that was compiled last
+  std::vector<double> forward_, backward_, again_;  ///< sums over the units before
+  /// Compiled stages at each place, keyed by (first, end).
+  std::vector<std::map<std::pair<std::size_t, std::size_t>, Memory>> memory_;
+  double allWork_ = 0, allUsed_ = 0;  ///< sums over compiled stages
+  std::vector<Passes> errors_;  ///< known − estimated for each stage of the plan that was compiled last
 };
 
 }  // namespace pipescope::plan

@@ -11,7 +11,7 @@ namespace pipescope::plan {
 /// One stage of a compiled plan. Times are in ticks for a micro-batch.
 struct TriedStage {
   std::vector<std::string> blocks;
-  std::string first, last;     ///< its first and last forward operator
+  std::string first, last;     ///< first and last forward operator
   std::int64_t operators = 0;  ///< of the forward pass
   int place = 0;
   std::int64_t forward = 0, recompute = 0, backward = 0;
@@ -46,7 +46,7 @@ TriedPlan tryOut(const compile::Compilation& compilation);
 /// The fullest unit of a device's memories.
 struct FullestUnit {
   std::int64_t used = 0, room = 0;
-  std::int64_t missing = 0;  ///< of all memories: the most that a unit lacks; 0: all fit
+  std::int64_t missing = 0;  ///< most bytes that a unit of any memory lacks; 0: all fit
 };
 FullestUnit fullestUnit(const devices::LoweredDevice& device, const devices::DeviceInfo& info);
 

@@ -23,7 +23,7 @@ class EventWork {
     std::int64_t bytes = 0;  ///< operands and results
   };
   struct StepWork {
-    std::string_view kind, block;  ///< of the operator; empty: none
+    std::string_view kind, block;  ///< kind and block of the operator; empty: none
     Work work;
   };
 

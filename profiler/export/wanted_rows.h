@@ -87,7 +87,7 @@ class WantedRows {
     bool isEvent = false;
     const analysis::HostLabel& words;
     base::Ticks wallStart, wallEnd;  ///< nanoseconds since HostTimeline::zero; equal for an event
-    base::Ticks start, end;          ///< where it lies in the time of the devices
+    base::Ticks start, end;          ///< range in the time of the devices
   };
   /// Calls visit(HostPart) for all that has a time on the devices: lane by lane, the spans of a lane before
   /// its events, and a span before those in it.

@@ -39,7 +39,7 @@ using Traces = std::vector<std::unique_ptr<TraceData>>;
 struct ReadTraces {
   Traces traces;
   std::vector<std::string> others;   ///< names of files that are no traces
-  std::string advice;                ///< what to do with the first of them; empty: not known
+  std::string advice;                ///< remedy for the first of them; empty: not known
   std::vector<std::string> damages;  ///< sentences on archives of which a part is missing
 };
 

@@ -24,7 +24,7 @@ enum class ClockChoice {
 struct ImportRequest {
   std::vector<std::filesystem::path> paths;  ///< files, archives and folders
   std::filesystem::path temporaryFolder;     ///< for events that do not fit into memory
-  const Rules* rules = &Rules::builtIn();    ///< what events mean; outlives the import
+  const Rules* rules = &Rules::builtIn();    ///< meaning of events; outlives the import
   ClockChoice clock = ClockChoice::automatic;
   std::set<std::int64_t> ranks;        ///< only traces of these ranks; empty: all
   base::Executor* executor = nullptr;  ///< null: everything runs on the calling thread

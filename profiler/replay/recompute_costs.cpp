@@ -132,7 +132,7 @@ class OperatorFlow {
   }
 
  private:
-  using Tensor = std::pair<OperatorId, model::DebugContextId>;  // who makes it, and which result it is
+  using Tensor = std::pair<OperatorId, model::DebugContextId>;  // maker, and which of its results it is
   struct KeptTensor {
     Bytes bytes;
     bool own = false;             ///< the stage computes it

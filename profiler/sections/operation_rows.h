@@ -34,7 +34,8 @@ base::Result<SectionTable> operationTable(const Context& context, OperationRows 
 /// shows them.
 struct OperationTables {
   std::vector<SectionTable> tables;
-  std::vector<SectionTable> code;  ///< by table: the rows' code, with the name of the row in the first column
+  /// Code of each table's rows, with the name of the row in the first column.
+  std::vector<SectionTable> code;
   std::vector<std::vector<model::DebugContextId>> contexts;  ///< by table and row; none for blocks and types
   std::vector<std::vector<model::OperatorId>> operators;     ///< by table and row; of operators and programs
 };

@@ -282,7 +282,7 @@ class Device:
                        {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "/host:CPU"}}]
         for tid, name in enumerate([thread, *beside]):
             self.events.append({"ph": "M", "name": "thread_name", "pid": 3, "tid": tid, "args": {"name": name}})
-            if tid > 0:  # what the profiler repeats beside the work, such as the whole program
+            if tid > 0:  # slices that the profiler repeats beside the work, such as the whole program
                 self.add(3, tid, "jit_train_step(12)", 0, 9000, {})
 
     def add(self, pid, tid, name, start, length, more):

@@ -188,7 +188,7 @@ class FusedJob(Job):
         steady = count - ahead
         last = None
 
-        def exchange(*parts):  # (what, pass, micro-batch, stage at the other side)
+        def exchange(*parts):  # parts are (what, pass, micro-batch, stage at the other side)
             nonlocal last
             parts = [part for part in parts if 0 <= part[3] < self.stages]
             if not parts:

@@ -291,7 +291,7 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
   }
   ASSERT_TRUE(profile->commit(rows).ok());
   const auto catalog = *analysis::loadCatalog(*profile);
-  std::vector<sections::ProgramRows> begun;  // what is shown while the programs are being arranged
+  std::vector<sections::ProgramRows> begun;  // rows that are shown while the programs are being arranged
   const auto keep = [&](sections::ProgramRows first) { begun.push_back(std::move(first)); };
   ASSERT_TRUE(sections::programRows({*profile, *catalog, model::ExecutableId(0)}, keep).ok());
   ASSERT_EQ(begun.size(), 1U);

@@ -63,7 +63,7 @@ TEST_F(TableLayoutTest, ABarOfAShareLiesBehindItsOwnFigureAndNotBesideTheOneBefo
   ASSERT_GT(cell.width(), 120) << "the bar must be narrower than a half";
   const QImage picture = view->viewport()->grab(cell).toImage();
   ASSERT_EQ(picture.width(), cell.width());
-  std::vector<int> columns;  // those of the bar, just below its upper edge, where no figure is
+  std::vector<int> columns;  // columns of the bar, just below its upper edge, where no figure is
   for (int x = 0; x < picture.width(); ++x) {
     if (picture.pixelColor(x, 5) == palette->dataBar()) columns.push_back(x);
   }

@@ -111,7 +111,7 @@ class Operators(unittest.TestCase):
 
             with self.subTest(name):
                 self.compare(write, sample())
-                if name not in ("a mask", "rows"):  # how many elements these read is not known before the model runs
+                if name not in ("a mask", "rows"):  # the number of elements that these read is not known before the model runs
                     self.compare(add, sample())
 
     def test_random_numbers_have_their_distributions(self):

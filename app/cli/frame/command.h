@@ -44,7 +44,7 @@ const std::vector<std::string>& arguments();
 const std::string& commandLine();
 /// The options of commands that write CSV.
 struct CsvOptions {
-  std::string table = {};  ///< of the section; empty: the main one
+  std::string table = {};  ///< table of the section; empty: the main one
   bool safe = false;       ///< spreadsheets take no cell for a formula
 };
 /// Adds --table with this help, and --csv-safe.

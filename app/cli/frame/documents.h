@@ -10,7 +10,7 @@ namespace pipescope::cli {
 
 struct OptionDocument {
   std::vector<std::string> names;  ///< "--epochs", "-o"; of a positional argument its name without dashes
-  std::string placeholder;         ///< of the value: "N"; empty: the option takes none
+  std::string placeholder;         ///< placeholder of the value: "N"; empty: the option takes none
   std::string help, group;
   std::vector<std::string> words;  ///< that the value may be; empty: any
   ValueWords offered;              ///< by completions

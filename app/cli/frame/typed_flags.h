@@ -30,7 +30,7 @@ class TypedFlags {
  private:
   struct Flag {
     std::string name;   ///< as typed: "--batch-size"
-    std::string value;  ///< of a flag without a value, as messages write it: "off", "inference"
+    std::string value;  ///< value of a flag without one, as messages write it: "off", "inference"
   };
   void add(const std::string& path, Flag flag);
   /// Replaces a key by the name of what set it, also where the message has only the last part of its path.

@@ -19,8 +19,8 @@ struct SweepRow {
   /// Reason why the machine or this program gave no answer about the combination. It is then not done, no
   /// table holds it, and the next sweep tries it again.
   std::string trouble = {};
-  std::string profile =
-      {};                 ///< file of its profile, as seen from the table's folder; empty: none was written
+  /// File of its profile, as seen from the table's folder; empty: none was written.
+  std::string profile = {};
   std::string hash = {};  ///< hash of the whole configuration and the program's version
   bool done = false;      ///< false if not yet emulated
 

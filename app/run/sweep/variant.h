@@ -21,8 +21,8 @@ struct VariantFigures {
   std::optional<double> imbalance;         ///< largest ÷ mean over devices
   std::optional<double> bubbleFraction;
   std::optional<std::int64_t> memoryBytes;  ///< bytes on the fullest device, over all executables
-  std::optional<double>
-      memoryUse;  ///< largest address span of a unit (tile, card) ÷ its capacity; above 1: too much
+  /// Largest address span of a unit (tile, card) ÷ its capacity; above 1: too much.
+  std::optional<double> memoryUse;
   std::optional<std::int64_t> devices;        ///< devices that hold a stage, of all replicas
   std::optional<std::int64_t> systemDevices;  ///< chips of the whole system
   /// Samples ÷ price of the whole system (system.price_per_hour). None if no price is given.

@@ -78,7 +78,7 @@ class Outliner {
   }
 
   struct Function {
-    double gain = 0;  ///< what the function is worth, for all calls but one
+    double gain = 0;  ///< gain of the function, for all calls but one
     std::size_t length = 0;
     std::vector<std::size_t> starts;  ///< places_
   };
@@ -245,12 +245,12 @@ class Outliner {
   };
 
   std::vector<OutlinePlace> places_;
-  std::vector<std::int64_t> numbers_;  ///< of the operators at places_; negative: taken, or a border
+  std::vector<std::int64_t> numbers_;  ///< number of each operator at places_; negative: taken, or a border
   std::vector<double> sums_;           ///< of the operators' values, before each place
   std::map<const StagePlan*, TensorUses> uses_;
-  std::vector<std::size_t>
-      firstOperand_;                  ///< by place: its first operand, and behind the last place their number
-  std::vector<std::int64_t> before_;  ///< by operand: the operand before it that is the same tensor, or −1
+  /// First operand of each place, and behind the last place the number of operands.
+  std::vector<std::size_t> firstOperand_;
+  std::vector<std::int64_t> before_;  ///< operand before each operand that is the same tensor, or −1
   mutable std::map<const StagePlan*, Marks> marks_;
   mutable std::int64_t lastMark_ = 0;
 };

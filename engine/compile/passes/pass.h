@@ -26,7 +26,7 @@ struct PassEffect {
   std::int64_t changes = 0;
   base::Bytes bytes;   ///< memory that it saves in one replica; negative if it needs more
   double ticks = 0;    ///< time that it saves per micro-batch, summed over devices
-  std::string counts;  ///< what `changes` counts: "nodes computed by the compiler"
+  std::string counts;  ///< things that `changes` counts: "nodes computed by the compiler"
   /// Operators that no longer run, and operators that run instead, keyed by stage. The difference of their
   /// costs is the time saved.
   std::map<int, std::vector<PlanOperator>> removed = {}, added = {};
@@ -35,7 +35,7 @@ struct PassEffect {
 /// A pass acts either on the graph, after gradients were added, or on the plan. No pass changes a bit of what
 /// is computed.
 struct PassDefinition {
-  std::string name;  ///< its key is "compile.<name>"
+  std::string name;  ///< last part of its key, "compile.<name>"
   std::string doc;   ///< one sentence
   int order = 0;
   base::Result<PassEffect> (*onGraph)(graph::Graph& graph, const PassContext& context) = nullptr;

@@ -19,7 +19,7 @@ inline constexpr DividedAxis kWhole = -1;
 struct DivisionCall {
   const graph::Graph& graph;  ///< undivided
   const graph::Node& node;
-  std::vector<DividedAxis> inputs;  ///< how the inputs are divided now
+  std::vector<DividedAxis> inputs;  ///< present division of the inputs
   std::int64_t ranks = 1;
 
   bool has(std::size_t input) const { return input < node.inputs.size() && node.inputs[input].valid(); }
@@ -35,8 +35,8 @@ struct DivisionCall {
 
 /// Division of a node over the ranks.
 struct NodeDivision {
-  std::vector<DividedAxis> inputs;   ///< how each input must be divided
-  std::vector<DividedAxis> outputs;  ///< how each output is divided then
+  std::vector<DividedAxis> inputs;   ///< division that each input must have
+  std::vector<DividedAxis> outputs;  ///< division that each output has then
   /// Each rank has one summand of every output.
   bool sums = false;
   /// The sum over the ranks is divided by their number: outputs are means.
@@ -71,8 +71,8 @@ const DivisionRules& divisionRules();
 
 /// A node whose input 1 is a weight in a product with input 0: its axes as they are stored.
 struct ProductAxes {
-  DividedAxis sumLeft, sumRight;  ///< of inputs 0 and 1: what is summed over
-  DividedAxis right;              ///< of input 1: what becomes the last axis of the output
+  DividedAxis sumLeft, sumRight;  ///< axes of inputs 0 and 1 that are summed over
+  DividedAxis right;              ///< axis of input 1 that becomes the last one of the output
 };
 /// Nothing: the node is no product of two tensors, or one with groups.
 std::optional<ProductAxes> productAxes(const DivisionCall& call);

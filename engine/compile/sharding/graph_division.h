@@ -24,7 +24,7 @@ struct DivisionOptions {
 
 struct GraphDivision {
   DivisionOptions options;
-  std::vector<DividedAxis> tensors;  ///< by id: how each tensor of the undivided graph is divided
+  std::vector<DividedAxis> tensors;  ///< division of each tensor of the undivided graph, by id
   std::vector<NodeDivision> nodes;   ///< by id
   /// Nodes whose inputs are put together first, because no rule can work on parts of them.
   std::vector<graph::NodeId> gathering;

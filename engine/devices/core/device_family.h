@@ -61,7 +61,7 @@ struct LoweredOperator {
   double flops = 0;
   Bytes bytes = {};                                ///< operands and results
   std::string block = {};                          ///< see PlanOperator::block
-  std::optional<model::Pass> pass = std::nullopt;  ///< where it differs from that of the enclosing pass
+  std::optional<model::Pass> pass = std::nullopt;  ///< none: the pass of the enclosing one
   /// The time of its FLOP if each product ran at the device's peak for the types that it multiplies and sums
   /// in; 0: the family does not know.
   double leastSeconds = 0;
@@ -117,7 +117,7 @@ struct LoweredVariable {
   int stage = -1;
   std::vector<LifeSteps> lives;       ///< empty for always-live ones
   std::vector<UnitBytes> units = {};  ///< ascending; empty: there is one unit, or the family does not know
-  std::string unitCategory = {};      ///< its category in UnitBytesRun; empty: the same as `category`
+  std::string unitCategory = {};      ///< category in UnitBytesRun; empty: the same as `category`
   model::MemoryPlace place = model::MemoryPlace::anywhere;
 };
 
@@ -125,7 +125,7 @@ struct LoweredVariable {
 struct LoweredVertices {
   std::int32_t step = 0;  ///< index into LoweredMemory::steps
   std::string type;
-  std::int64_t firstUnit = 0, unitCount = 1;  ///< where they are
+  std::int64_t firstUnit = 0, unitCount = 1;  ///< units that hold them
   std::int64_t count = 1;                     ///< on each of these units
   Bytes code, state, fields;                  ///< on each of these units; the code is that of the type
 };
@@ -209,12 +209,13 @@ struct Float8Support {
 
 /// Words and properties with which reports and pages describe a system.
 struct SystemFacts {
-  std::string deviceNoun = {};  ///< what people call one device: "IPU", "HPU", "device"
-  std::string accelerator =
-      {};  ///< what frameworks call the devices: "ipu", "hpu"; empty: no framework has them
-  std::string tickNoun = {};  ///< what people count its time in: "cycles", "cost units"; empty: seconds only
-  bool costsGiven =
-      false;  ///< the configuration states all costs: the system takes no model and has no error bands
+  std::string deviceNoun = {};  ///< word for one device: "IPU", "HPU", "device"
+  /// Name of the devices in frameworks: "ipu", "hpu"; empty: no framework has them.
+  std::string accelerator = {};
+  /// Unit in which people count its time: "cycles", "cost units"; empty: seconds only.
+  std::string tickNoun = {};
+  /// True if the configuration states all costs: the system takes no model and has no error bands.
+  bool costsGiven = false;
 };
 
 /// A family's model of one system. It never changes after it has been made, and any thread may call it.

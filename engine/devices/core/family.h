@@ -20,12 +20,12 @@ struct SystemRequest {
   std::string name;  ///< as the user wrote it, "pod4:2"
   FigureFile chip;
   std::optional<FigureFile> system;  ///< none: one chip alone
-  std::int64_t devices = 0;          ///< how many the user asked for; 0: all of the system
+  std::int64_t devices = 0;          ///< number that the user asked for; 0: all of the system
   std::int64_t boxes = 1;            ///< the BOXES of NAMExBOXES
 };
 
 struct Family {
-  std::string deviceNoun;                  ///< what people call one device: "IPU"
+  std::string deviceNoun;                  ///< word for one device: "IPU"
   std::string accelerator = {};            ///< see SystemFacts::accelerator
   std::string usualSystem = {};            ///< the system to use where only the accelerator is named
   std::vector<std::string> settings = {};  ///< names of the SystemOptions::settings that it takes

@@ -43,7 +43,7 @@ struct Insertion {
 /// Inserts kernels, ordered by their places. Operators keep the kernels that they have.
 void insertAll(KernelList& list, std::vector<Insertion> insertions) {
   std::vector<ListedKernel> kernels;
-  std::vector<std::int32_t> before;  // by old place: insertions in front of the kernel there
+  std::vector<std::int32_t> before;  // insertions in front of the kernel at each old place
   std::size_t next = 0;
   for (std::size_t k = 0; k <= list.kernels.size(); ++k) {
     for (; next < insertions.size() && insertions[next].place == k; ++next)
@@ -98,8 +98,7 @@ std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& 
 }
 
 void packBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses, KernelList& list) {
-  std::map<std::size_t, std::size_t>
-      behindMaker;  // by tensor: the place behind the kernel that makes it last
+  std::map<std::size_t, std::size_t> behindMaker;  // place behind the kernel that makes each tensor last
   for (std::size_t k = 0; k < list.kernels.size(); ++k) {
     for (const std::size_t made : list.kernels[k].makes) behindMaker[made] = k + 1;
   }

@@ -21,9 +21,9 @@ model::LaneRole laneOf(Engine engine);
 /// is added once it is known which tensors lie there (recipe.h).
 struct EngineKernel {
   Engine engine = Engine::tpc;
-  std::string name;         ///< its part of the name path: "Gemm", "Add"
+  std::string name;         ///< part of the name path: "Gemm", "Add"
   double arithmetic = 0;    ///< seconds on the engine's units
-  std::int64_t units = 1;   ///< how many units of the card work
+  std::int64_t units = 1;   ///< units of the card that work
   std::int64_t starts = 1;  ///< starts that depend on each other, as in a loop of the operator
   /// Bytes that move between SRAM and the engine beyond reading each operand and writing each result once.
   std::int64_t sramBytes = 0;

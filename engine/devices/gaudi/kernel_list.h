@@ -52,8 +52,8 @@ class StageUses {
   std::vector<std::size_t> alias_;
   std::vector<std::int64_t> readers_;
   std::vector<bool> outlives_;
-  std::vector<bool> productsOnly_;  ///< by tensor: all its readers are products
-  std::vector<bool> isRead_;        ///< by tensor: some operator reads it
+  std::vector<bool> productsOnly_;  ///< true for a tensor whose readers are all products
+  std::vector<bool> isRead_;        ///< true for a tensor that some operator reads
 };
 
 /// Lowers and fuses the operators of a pass. The TPC work of an operator up to a barrier is one kernel. A

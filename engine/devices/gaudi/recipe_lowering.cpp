@@ -81,8 +81,8 @@ class StageLowering {
     std::set<std::size_t> inSram;        ///< tensors that never lie in HBM
     /// Program step from which on a gradient is a view of its bucket, keyed by the gradient's tensor.
     std::map<std::size_t, std::int32_t> inBucketFrom;
-    std::vector<int>
-        bucketOfSegment;  ///< by segment of the backward pass: the collective that may start at its end
+    /// Collective that may start at the end of each segment of the backward pass.
+    std::vector<int> bucketOfSegment;
   };
 
   void addTensors(const StagePlan& stage) {

@@ -143,7 +143,7 @@ class IpuSystem final : public System {
     if (!sendsAhead()) return 0;
     return machine_.hostBytesPerSecond / static_cast<double>(atOnce(device, mesh, false));
   }
-  bool placesShareLinks() const override { return true; }  // those of the ladder
+  bool placesShareLinks() const override { return true; }  // links of the ladder
   bool ordersForMemory() const override { return true; }   // PopART's scheduler
   bool sharesCode() const override { return true; }        // Poplar's functions
   bool runsSideBySide() const override { return true; }    // PopLibs' multi-convolutions

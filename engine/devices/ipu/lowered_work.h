@@ -27,7 +27,7 @@ struct LoweredVertex {
 struct ProgramStep {
   model::StepKind kind = model::StepKind::compute;
   std::string program;    ///< "OnTileExecute" …
-  std::string name;       ///< its part of the name path: "Convolve"
+  std::string name;       ///< part of the name path: "Convolve"
   TileRuns cycles;        ///< of each tile, without the sync before the step
   std::int64_t sync = 0;  ///< cycles of the sync before the step
   bool once = false;      ///< in Work that is repeated, this step runs once, before or after all repetitions

@@ -16,8 +16,8 @@ namespace {
 /// Figures of a pooling's vertex.
 struct PoolRow {
   std::int64_t loop = 0;  ///< cycles for an element of the window, before those of its row of results
-  bool gradientReadsInput =
-      false;  ///< whether the gradient reads the input and the result besides the result's gradient
+  /// True if the gradient reads the input and the result besides the result's gradient.
+  bool gradientReadsInput = false;
 };
 
 constexpr PoolRow rowOf(ops::PoolFunction function) {

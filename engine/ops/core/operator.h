@@ -29,10 +29,10 @@ class GradientBuilder;
 struct OperatorCall {
   const Node& node;
   std::vector<const TensorType*> inputs;  ///< null: an optional input that is left out
-  std::vector<const std::vector<std::byte>*>
-      constants;                     ///< for each input, its value if the graph knows it; otherwise null
+  /// Value of each input if the graph knows it; otherwise null.
+  std::vector<const std::vector<std::byte>*> constants;
   std::vector<TensorType> outputs;   ///< empty while types are inferred
-  std::size_t requestedOutputs = 1;  ///< how many outputs the node asks for
+  std::size_t requestedOutputs = 1;  ///< number of outputs that the node asks for
 
   bool has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
   /// The type of an input that is present.
@@ -61,8 +61,8 @@ struct RunIdentity {
 struct KernelArguments {
   std::span<const std::span<const std::byte>> inputs;  ///< an input without data() is left out
   std::span<const std::span<std::byte>> outputs;
-  std::span<std::byte>
-      scratch;  ///< Kernel::scratchBytes bytes with undefined contents, from a multiple of 64 bytes on
+  /// Kernel::scratchBytes bytes with undefined contents, from a multiple of 64 bytes on.
+  std::span<std::byte> scratch;
   RunIdentity identity;
   base::Executor* executor = nullptr;  ///< null: the kernel works alone
 
@@ -114,8 +114,8 @@ struct AttributeRule {
 
 struct OperatorDefinition {
   std::string type;  ///< ONNX's name, or Grad… for an operator that only gradients need
-  std::vector<AttributeRule>
-      attributes;  ///< every attribute that it honours; any other attribute or kind is refused
+  /// Every attribute that it honours; any other attribute or kind is refused.
+  std::vector<AttributeRule> attributes;
   std::size_t minInputs = 1, maxInputs = 1;
   std::size_t maxOutputs = 1;
 

@@ -9,7 +9,7 @@ struct EinsumPlan {
   Shape extents;
   std::size_t kept = 0;  ///< labels of the result
   Shape result;
-  std::vector<std::vector<std::int64_t>> strides;  ///< by operand and label; 0: broadcast or absent
+  std::vector<std::vector<std::int64_t>> strides;  ///< strides by operand and label; 0: broadcast or absent
   std::vector<std::int64_t> resultStrides;         ///< by label
 };
 

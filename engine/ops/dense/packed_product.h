@@ -84,8 +84,8 @@ class PackedProduct {
   bool apart_ = true;
   std::int64_t rowBlocks_ = 1, columnBlocks_ = 1, blockRows_ = 0, blockColumns_ = 0;
   std::int64_t packTasks_ = 1;
-  bool packsRows_ =
-      false;  ///< a task packs its own rows of a transposed A and uses them while they are in the cache
+  /// True if a task packs its own rows of a transposed A and uses them while they are in the cache.
+  bool packsRows_ = false;
 };
 
 }  // namespace pipescope::ops

@@ -10,8 +10,8 @@ struct ResizeAxis {
   std::int64_t taps = 1;
   Ints places;
   std::vector<double> weights;
-  std::vector<bool>
-      outside;  ///< for tf_crop_and_resize: the positions that take the extrapolation value; otherwise empty
+  /// Positions that take the extrapolation value with tf_crop_and_resize; otherwise empty.
+  std::vector<bool> outside;
 };
 
 struct ResizePlan {

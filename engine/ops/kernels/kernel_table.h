@@ -21,12 +21,12 @@ struct RowProduct {
   std::int64_t segments = 1, length = 0, last = 0;  ///< all but the last segment have `length` elements
   std::int64_t step = 1;
 
-  const float* b =
-      nullptr;  ///< row k of panel p is at b + p·panelStride + k·16; lanes beyond the columns are zeros
+  /// Row k of panel p is at b + p·panelStride + k·16; lanes beyond the columns are zeros.
+  const float* b = nullptr;
   std::int64_t panelStride = 0;
 
   float* c = nullptr;
-  const std::int64_t* rowTargets = nullptr;  ///< where each row starts in C; null: rows lie ldc apart
+  const std::int64_t* rowTargets = nullptr;  ///< start of each row in C; null: rows lie ldc apart
   std::int64_t ldc = 0, rows = 0, columns = 0;
   float scale = 1;
   bool accumulate = false;      ///< adds to C
@@ -49,8 +49,8 @@ struct WinogradTiles {
   /// t·tileStride.
   float* tiles = nullptr;
   std::int64_t frequencyStride = 0, tileStride = 0;
-  const float* bias = nullptr;  ///< for outputs: one number for each channel, or null
-  bool relu = false;            ///< for outputs: applies max(·, 0)
+  const float* bias = nullptr;  ///< one number for each channel of outputs, or null
+  bool relu = false;            ///< true: applies max(·, 0) to outputs
 };
 
 /// Filters of 3×3 over all channels, at most sixteen.

@@ -32,8 +32,8 @@ struct FlameBox {
 /// Boxes that do not overlap, ascending.
 struct FlameRow {
   std::vector<FlameBox> boxes;
-  std::int32_t widest =
-      -1;  ///< index of the longest box: its colour stands for the row when it is too narrow
+  /// Index of the longest box: its colour stands for the row when it is too narrow.
+  std::int32_t widest = -1;
 };
 
 /// A segment with its steps; shared by all its placements.

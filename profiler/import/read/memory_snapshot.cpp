@@ -27,7 +27,7 @@ constexpr std::int64_t kPicosecondsPerMicros = 1'000'000;
 using ValueId = std::uint32_t;
 struct Value {
   enum class Kind : std::uint8_t { none, number, real, text, list, dict } kind = Kind::none;
-  std::int64_t number = 0;  ///< of texts, lists and dictionaries: index of the content
+  std::int64_t number = 0;  ///< index of the content of texts, lists and dictionaries
   double real = 0;
 };
 

@@ -103,7 +103,7 @@ struct TraceData {
   };
   base::IdVector<ProcessId, Converted> converted_;
   base::IdVector<ThreadId, QueueKind> queues_;
-  base::IdVector<NameId, QueueKind> work_;  // what a queue does that runs work of this name
+  base::IdVector<NameId, QueueKind> work_;  // kind of a queue that runs work of this name
   std::set<NameId> annotations_;
   TimeSpread spread_;
   bool correlated_ = false, holdsAccelerators_ = false;

@@ -77,7 +77,7 @@ void joinSlices(std::vector<RecordedPass>& slices, bool sends) {
   sortInPlace(slices, [](const RecordedPass& a, const RecordedPass& b) {
     return std::tie(a.device, a.queue, a.start, b.end) < std::tie(b.device, b.queue, b.start, a.end);
   });
-  std::size_t count = 0;      // of messages so far: they stand where the first slices were
+  std::size_t count = 0;      // number of messages so far: they stand where the first slices were
   Ticks callsEnd(INT64_MIN);  // of the calls that the last one consists of
   bool transfers = false;     // the last one has a slice of a backend
   for (RecordedPass& slice : slices) {

@@ -19,11 +19,12 @@ namespace pipescope::importing {
 /// Numbers of recognised messages and collectives, and of those that found their counterparts.
 struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
-  std::int64_t leftOutMessages = 0;   ///< of these: all, if there are too many to relate them to passes
+  /// Messages that were left out: all, if there are too many to relate them to passes.
+  std::int64_t leftOutMessages = 0;
   std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
   std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
   std::int64_t unplacedPasses = 0;    ///< passes whose stage nobody knows, because traces are missing
-  std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
+  std::int64_t proposedPasses = 0;    ///< unplaced passes that no rule recognised
   std::int64_t inferredChunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t dividedPasses = 0;     ///< passes that share the time of one event with others
   std::int64_t inferredSteps = 0;     ///< training steps that no trace marks

@@ -251,7 +251,8 @@ class WaitWriter {
   std::map<DeviceId, std::vector<OwnSend>> sends_;
   std::map<std::size_t, Ticks> begins_;  // of the first pass of each group of clocks
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> lastOf_;  // the pass that ends an iteration
-  std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::size_t>> updates_;  // those of an iteration
+  // Updates of an iteration.
+  std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::size_t>> updates_;
   // Collectives and sends of the device whose waits are being written.
   std::span<const RecordedCollective* const> own_;
   std::span<const OwnSend> ownSends_;

@@ -28,8 +28,8 @@ struct SweepFile {
   std::string name;                   ///< of the model, or else of the file
   SectionTable table;                 ///< varied keys, figures that some row has, remarks
   std::size_t varied = 0;             ///< the number of varied keys, which are the first columns
-  std::vector<std::string> profiles;  ///< by row: the file of its profile; empty: none
-  std::vector<bool> fits;             ///< by row: it can run, and it fits as far as that is known
+  std::vector<std::string> profiles;  ///< file of each row's profile; empty: none
+  std::vector<bool> fits;             ///< true for a row that can run, and that fits as far as that is known
 };
 
 /// Reads a table, .csv or .json. Errors: the file cannot be read, or is no table of a sweep.

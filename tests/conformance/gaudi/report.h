@@ -10,7 +10,7 @@ namespace pipescope::conformance {
 struct PointResult {
   Point point;
   double ours = 0;    ///< in the unit of point.measured
-  std::string fault;  ///< why there is no figure; empty if there is one
+  std::string fault;  ///< reason why there is no figure; empty if there is one
   /// ln(emulated ÷ measured) of the time. Rates are inverted, so above 0 the emulated card is slower.
   double logarithm() const;
   /// True if the error exceeds the point's tolerance.

@@ -15,7 +15,7 @@ namespace pipescope::conformance {
 struct LayerResult {
   LayerRow row;
   bool modelled = true;
-  std::string fault;  ///< why there is no figure
+  std::string fault;  ///< reason why there is no figure
   LayerFigures ours;
 
   bool compared() const { return modelled && fault.empty(); }

@@ -8,7 +8,8 @@ enum class Verdict { passed, refused, wrong, crashed };
 
 struct Outcome {
   Verdict verdict = Verdict::passed;
-  std::string sentence;  ///< why it failed; for a case that passed: the element type of its first input
+  /// Reason why it failed; for a case that passed: the element type of its first input.
+  std::string sentence;
 };
 
 /// Ways to run a model: with the interpreter, or as a graph of fixed shapes from instantiate() with Program.

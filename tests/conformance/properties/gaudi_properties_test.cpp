@@ -118,7 +118,7 @@ TEST(GaudiProperties, MoreOfAnythingIsNeverSlower) {
       resources.insert(resources.end(), std::begin(kResourcesOfGaudi3), std::end(kResourcesOfGaudi3));
     }
     for (const std::string& resource : resources) {
-      const bool sustained = resource == "mme_clock" && card == "gaudi3";  // which lowers its clock
+      const bool sustained = resource == "mme_clock" && card == "gaudi3";  // Gaudi3 lowers its clock
       const std::string figure = sustained ? "mme_sustained_clock" : resource;
       for (const double factor : {2.0, 0.5}) {
         user.add("changed", card, figure, factor);

@@ -104,7 +104,7 @@ std::vector<std::string> changeAtRandom(ReplayDice& dice, FixedPipeline& p) {
   std::vector<std::string> changes;
   const std::size_t s = static_cast<std::size_t>(dice.pick(0, static_cast<int>(p.stages.size()) - 1));
   FixedStage& stage = p.stages[s];
-  const bool twice = p.schedule == "dualpipe";  // its second pipe has the stages again
+  const bool twice = p.schedule == "dualpipe";  // the second pipe has the stages again
   const auto add = [&](const char* pass, const std::string& value) {
     changes.push_back(fmt::format("stages.{}.{}={}", s, pass, value));
     if (twice) changes.push_back(fmt::format("stages.{}.{}={}", s + p.stages.size(), pass, value));

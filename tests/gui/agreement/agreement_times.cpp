@@ -181,8 +181,8 @@ void expectPathsAgree(const Figures& of) {
     sum += waits["critical_path_" + std::string(part) + "_cycles"].get<double>();
   EXPECT_EQ(sum, of.callTicks());
   analysis::PathSums all;
-  Ticks outside =
-      of.run().end - of.run().start;  // only recorded runs hold something outside their iterations
+  // Only recorded runs hold something outside their iterations.
+  Ticks outside = of.run().end - of.run().start;
   for (const analysis::PipelineGrid& grid : of.grids()) {
     ASSERT_TRUE(grid.criticalKnown);
     EXPECT_EQ(grid.path.total(), grid.span.length());

@@ -71,7 +71,7 @@ TEST(NumberText, DoesSoUnderALocaleWithACommaToo) {
   ASSERT_TRUE(german.holds()) << "install the package locales";
   char printed[16];
   std::snprintf(printed, sizeof printed, "%.1f", 1.5);
-  ASSERT_STREQ(printed, "1,5");  // what the functions above must not do
+  ASSERT_STREQ(printed, "1,5");  // the functions above must not do this
   checkNumbers();
 }
 

@@ -181,7 +181,7 @@ TEST(Insights, HostCopies) {
   EXPECT_EQ(found.lane, "host");
   ASSERT_EQ(found.alternatives.size(), 1U);
   EXPECT_EQ(found.alternatives[0][0], (InsightChange{"execution.overlap_io", "true"}));
-  input.executable.strategy = "pipelined";  // whose cycles have their copies at the begin and end
+  input.executable.strategy = "pipelined";  // cycles of this strategy have their copies at the begin and end
   EXPECT_TRUE(only(input).alternatives.empty());
   input.stages.stages[0].hostIn = 15;
   EXPECT_EQ(fired(input), Rules());
@@ -345,7 +345,7 @@ TEST(Insights, WideTypes) {
   input.bytesByType = {{"float32", 500}, {"int32", 500}};
   EXPECT_EQ(fired(input), Rules());
   input.bytesByType = {{"float32", 900}};
-  input.options["execution.precision"] = "float16";  // its optimizer's state is meant to be float32
+  input.options["execution.precision"] = "float16";  // the optimizer's state is meant to be float32
   EXPECT_EQ(fired(input), Rules());
 }
 

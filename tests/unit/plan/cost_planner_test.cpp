@@ -367,7 +367,7 @@ class FastUpdate {
           double ready = 0;
           if (isForward && s > 0) ready = forward[s - 1][m];
           if (!isForward && s + 1 < stages) ready = backward[s + 1][m];
-          if (ready < 0) break;  // its input is not there yet
+          if (ready < 0) break;  // the input is not there yet
           const double cost =
               isForward ? sums_[end].first - sums_[cuts[s]].first : sums_[end].second - sums_[cuts[s]].second;
           free[s] = std::max(free[s], ready) + cost;

@@ -156,7 +156,7 @@ class Trainer:
                 raise TypeError(f"{accelerator!r} is no accelerator.")
         return kind, device_count(kind, devices)
 
-    # --- what users ask ------------------------------------------------------------------------------------
+    # --- questions of users --------------------------------------------------------------------------------
     @property
     def logger(self):
         """The first logger, or None."""

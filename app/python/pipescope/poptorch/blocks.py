@@ -43,10 +43,10 @@ class Annotations:
         self.lines = {}  # block id -> line of the user's code
         self.begun = []  # the numbers of the blocks that begin without an end
         self.is_open = False  # within a Block
-        self.multi_convs = []  # of each MultiConv: line of the user's code, and how its convolutions run
+        self.multi_convs = []  # line of the user's code for each MultiConv, and how its convolutions run
         self.in_multi_conv = False
         self._automatic = 0
-        self._scopes = []  # by module that is running: how many scopes to close behind it
+        self._scopes = []  # number of scopes to close behind each module that is running
         self._hooks = []
 
     def __enter__(self):

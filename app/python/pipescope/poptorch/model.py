@@ -70,7 +70,7 @@ class PoplarExecutor(Figures):
         self._records, self._compilation_seconds = False, 0.0
         self._anchored = Anchors(self._options)
 
-    # --- what a torch module has ---------------------------------------------------------------------------
+    # --- parts of a torch module ---------------------------------------------------------------------------
     @property
     def model(self):
         """The module."""
@@ -243,7 +243,7 @@ class PoplarExecutor(Figures):
         return frozen + [n for n, b in self._module.named_buffers()
                          if id(b) not in statistics and n not in self._traced.buffers and b.is_floating_point()]
 
-    @torch.inference_mode(False)  # its tensors cannot be traced
+    @torch.inference_mode(False)  # tensors of inference mode cannot be traced
     def compile(self, *args, **kwargs):
         """Trace and compile the model with the tensors of a call, without running it."""
         if self.isCompiled():

@@ -87,7 +87,7 @@ class Optimizer:
     # --- state on the devices ------------------------------------------------------------------------------
     _executor = None  # weak reference to the model that trains with this optimizer
     _loaded = None  # state for the devices, until the model is compiled
-    _loaded_settings = {}  # what the state said of settings
+    _loaded_settings = {}  # settings that the state held
 
     def _runs_in(self, executor):
         self._executor = weakref.ref(executor)

@@ -117,7 +117,7 @@ class Options(OptionsGroup):
             "synthetic_data": False,
             "show_progress_bar": True,
             "updatable_buffers": [],
-            "anchor_modes": {},  # of anchored tensors with an output mode of their own: (mode, period)
+            "anchor_modes": {},  # (mode, period) of anchored tensors with an output mode of their own
         }
         if os.environ.get("POPDIST_OFFLINE_MODE") == "1":
             self.useOfflineIpuTarget()

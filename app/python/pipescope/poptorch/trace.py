@@ -32,10 +32,10 @@ class Traced:
         self.arguments = arguments  # a Structure without tensors
         self.inputs = []  # names
         self.results = None  # a Structure without tensors
-        self.places = []  # by result: the number of its output, which several results may share
+        self.places = []  # number of each result's output, which several results may share
         self.shapes, self.types = [], []  # of the outputs of a micro-batch; of their elements
         self.is_lifted = False  # each input is one row of a micro-batch of 1
-        self.printed = []  # (how, number of an output) of the tensors that the model prints
+        self.printed = []  # tensors that the model prints: (how, number of an output)
         self.kept = {}  # in inference: name of a buffer that the model changes: the number of the output with its value
         self.written = {}  # number of an input that the model changes: the number of its output
         self.loss = None  # the number of the output that is the loss

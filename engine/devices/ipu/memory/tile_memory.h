@@ -59,7 +59,7 @@ class TileMemory {
   struct Variable {
     LoweredVariable row;
     TileRuns runs;
-    std::int64_t start = 0;  ///< of a tensor: its first tile
+    std::int64_t start = 0;  ///< first tile of a tensor
   };
 
   void add(Variable variable);

@@ -37,18 +37,16 @@ struct ConvDim {
 enum class ProductPass : std::uint8_t { forward, inputGradient, weightGradient };
 
 struct ConvShape {
-  bool matmul =
-      false;  ///< whether it is a matrix product, for whose operands the planner assumes other layouts
+  bool matmul = false;  ///< true for a matrix product, for whose operands the planner assumes other layouts
   /// True for a matrix product of a trained layer, whose three passes share the layout of the forward pass.
   bool trained = false;
   ProductPass pass = ProductPass::forward;
   std::int64_t groups = 1, batch = 1, inputChannels = 1, outputChannels = 1;  ///< channels per group
   std::size_t dimCount = 0;
   std::array<ConvDim, kMaximumDims> dims{};
-  bool half =
-      false;  ///< whether the result and, unless `quarter`, the operands are float16; otherwise float32
-  bool quarter = false;       ///< whether the operands are float8; the result and the sums are float16
-  bool halfPartials = false;  ///< whether sums are kept in float16
+  bool half = false;  ///< true: the result and, unless `quarter`, the operands are float16; otherwise float32
+  bool quarter = false;       ///< true: the operands are float8; the result and the sums are float16
+  bool halfPartials = false;  ///< true: sums are kept in float16
 
   /// True if neighbouring tiles hold neighbouring output channels. They do not in a layout that was made for
   /// another pass (C: PopLibs planner, order of tiles).

@@ -24,7 +24,7 @@ struct ContractionPlan {
   ConvSplit split;
   ConvTile tile;  ///< the largest share
   ConvCosts costs;
-  std::int64_t searched = 0;  ///< how many splits, whole or partial, the search looked at
+  std::int64_t searched = 0;  ///< splits, whole or partial, that the search looked at
 
   /// "AMP 16x8, 1,440 tiles: …", for logs.
   std::string describe() const;

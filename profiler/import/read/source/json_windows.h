@@ -77,7 +77,7 @@ class JsonWindows {
   Place place_ = Place::start;
   std::string buffer_;    // bytes from `keep_` on are still needed
   std::size_t at_ = 0;    // the next byte in buffer_
-  std::size_t keep_ = 0;  // what is before may be dropped
+  std::size_t keep_ = 0;  // text before this may be dropped
   bool sourceEnded_ = false, inObject_ = false, foundEvents_ = false;
   std::int64_t oversizedEvents_ = 0, damagedEvents_ = 0;
   std::map<std::string, std::string> members_;

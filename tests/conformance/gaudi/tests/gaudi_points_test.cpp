@@ -103,7 +103,8 @@ TEST(GaudiPoints, EveryPointOfTheIssueIsJudged) {
 TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   const auto heldOut = readPoints(PIPESCOPE_GAUDI_HELD_OUT);
   ASSERT_TRUE(heldOut.ok()) << heldOut.error().message;
-  std::map<std::string, std::pair<int, int>> within;  // by workload: points within a fifth, and all points
+  // Points of each workload within a fifth, and all its points.
+  std::map<std::string, std::pair<int, int>> within;
   const std::vector<PointResult>& results = allResults();
   for (std::size_t i = results.size() - heldOut->size(); i < results.size(); ++i) {
     const PointResult& result = results[i];
