@@ -11,7 +11,7 @@ namespace pipescope::app {
 
 struct StartPlan {
   std::vector<compile::StageRequest> stages;
-  std::size_t devices = 0;  ///< that hold the stages; 0: the text does not say it
+  std::size_t devices = 0;  ///< number that holds the stages; 0: the text does not say it
 };
 
 /// Reads the stages of `text` for a model with these blocks, in their order. What `pipescope plan --write`

@@ -57,7 +57,7 @@ class StageBuilder {
   struct Home {
     PlanTensorId id;  ///< tensor that is kept
     bool remote = false, sharded = false;
-    graph::TensorType type;  ///< of what is kept, which is a share if it is sharded
+    graph::TensorType type;  ///< type of what is kept, which is a share if it is sharded
   };
   /// The summed gradient of a parameter, and where it is kept.
   struct Gradient {

@@ -85,7 +85,7 @@ struct ModelRequest {
   bool overlapIo = false;           ///< see ExecutableFacts
   emulate::HostModel host;          ///< see ExecutableFacts
   bool recordAllReplicas = false;   ///< see ExecutableFacts
-  int processes = 1;                ///< that share the replicas
+  int processes = 1;                ///< number of processes that share the replicas
   bool computesNumbers = true;      ///< numbers are computed too, which takes so many replicas only
 
   std::string system = "pod4";

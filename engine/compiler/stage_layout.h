@@ -34,7 +34,7 @@ struct LayoutRequest {
   Strategy strategy = Strategy::pipelined;
   std::string schedule = "popart";           ///< of a pipeline
   std::vector<StageRequest> stages;          ///< empty: each block is a stage
-  bool whole = false;                        ///< without stages: all blocks are one stage
+  bool whole = false;                        ///< true: all blocks are one stage if no stages are given
   int splitInto = 0;                         ///< instead of `stages`: their number (stage_split.h)
   std::vector<std::int64_t> layersPerStage;  ///< instead of `stages`
   /// Operators with which the stages after the first begin (stage_split.h). They stand instead of `stages`.

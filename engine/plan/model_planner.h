@@ -35,10 +35,10 @@ struct ModelPlan {
 
 /// Places at which stages may begin.
 enum class CutLevel {
-  anywhere,  ///< also within a block
-  blocks,    ///< only with a block of the model, as frameworks want it that divide models by layers
-  /// Only with a block whose name ends in a number, or with the one that follows the last of them: what
-  /// precedes the numbered blocks stays in the first stage, and what follows them in the last one.
+  anywhere,  ///< any unit may begin a stage
+  blocks,    ///< a block of the model begins each stage, as in frameworks that divide models by layers
+  /// A block whose name ends in a number, or the one that follows the last of them, begins each stage. Blocks
+  /// that precede the numbered ones stay in the first stage, and those that follow them in the last one.
   numberedBlocks,
 };
 

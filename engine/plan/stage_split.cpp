@@ -218,7 +218,7 @@ class StageSplitter : public StageSplits {
 
   /// A stage needs an operator that takes time and that every executable has.
   void findWorking(const SplitCosts& costs) {
-    std::map<std::string_view, std::size_t> executables;  // that have a node of this name
+    std::map<std::string_view, std::size_t> executables;  // number that has a node of this name
     for (const ExecutableRequest& executable : request_.executables) {
       for (const Node& node : executable.forward->nodes()) ++executables[node.name];
     }
@@ -412,7 +412,7 @@ class StageSplitter : public StageSplits {
   SplitProblem problem_;
   std::vector<bool> borders_;     ///< see splitBorders
   std::vector<TensorId> shared_;  ///< one parameter of each set of SplitProblem::together
-  StageSplit best_;               ///< of those that were compiled
+  StageSplit best_;               ///< best of the splits that were compiled
   std::vector<std::int64_t> forwardCost_;
   std::shared_ptr<const devices::System> system_;  ///< of the estimate
 };

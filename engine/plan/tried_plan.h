@@ -16,7 +16,7 @@ struct TriedStage {
   int place = 0;
   std::int64_t forward = 0, recompute = 0, backward = 0;
   std::int64_t host = 0;      ///< copies from and to the host
-  std::int64_t exchange = 0;  ///< in which transfers keep its device from computing
+  std::int64_t exchange = 0;  ///< time in which transfers keep its device from computing
   /// Ticks that keep its device busy: passes, host copies and exchange. The limiting stage is the one where
   /// this is longest.
   std::int64_t occupied = 0;

@@ -23,8 +23,9 @@ struct RecomputeCosts {
   // Costs if it keeps what it computes again now; by stage, estimated from the pace of the recorded copies:
   std::map<int, Ticks> stashed, restored;
   // Effect of that on an entry of the stage's stash, in bytes on the whole device; by stage:
-  std::map<int, Bytes> added;  ///< if the stage keeps what it computes again now
-  std::map<int, Bytes> saved;  ///< if it computes again what it keeps now; below 0: it then keeps more inputs
+  std::map<int, Bytes> added;  ///< memory that it takes more if the stage keeps what it computes again now
+  std::map<int, Bytes> saved;  ///< memory that it saves if it computes again what it keeps now; below 0: it
+                               ///< then keeps more inputs
   bool hasOperators = false;   ///< false if the recording has none, so that bytes are not known
 };
 base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const Recording& recording,

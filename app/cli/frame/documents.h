@@ -12,7 +12,7 @@ struct OptionDocument {
   std::vector<std::string> names;  ///< "--epochs", "-o"; of a positional argument its name without dashes
   std::string placeholder;         ///< placeholder of the value: "N"; empty: the option takes none
   std::string help, group;
-  std::vector<std::string> words;  ///< that the value may be; empty: any
+  std::vector<std::string> words;  ///< words that the value may be; empty: any
   ValueWords offered;              ///< by completions
   bool positional = false, repeats = false;
 };

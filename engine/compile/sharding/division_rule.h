@@ -43,7 +43,7 @@ struct NodeDivision {
   bool means = false;
   /// An input that is added once, after the sum, because it is no part of it; −1: none.
   int addedAfterSum = -1;
-  graph::Attributes attributes = {};  ///< that differ from those of the node
+  graph::Attributes attributes = {};  ///< attributes that differ from those of the node
   /// Inputs that are constants and differ: the extents of a part, for example.
   std::map<std::size_t, std::vector<std::int64_t>> numbers = {};
   /// Several nodes stand for the node, because ranks need each other's results within it (rank_nodes.h).

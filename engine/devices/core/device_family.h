@@ -204,7 +204,7 @@ struct Float8Support {
   /// The types with 4 and with 5 bits of exponent, as these devices define them.
   graph::ElementType e143 = graph::ElementType::float8_143fn, e152 = graph::ElementType::float8_152;
   graph::ElementType beside = graph::ElementType::bfloat16;  ///< the 16-bit type of everything else
-  graph::ElementType sums = graph::ElementType::float32;     ///< in which products are summed
+  graph::ElementType sums = graph::ElementType::float32;     ///< type in which products are summed
 };
 
 /// Words and properties with which reports and pages describe a system.

@@ -31,7 +31,7 @@ struct Card {
   std::int64_t leastSide = 1, mostRows = 1;
   std::int64_t rollUp = 0;    ///< cycles to read out the sums of a block
   double mmeHz = 1;           ///< the clock that the peak is stated for
-  double mmeSustainedHz = 1;  ///< to which the card lowers it while products run
+  double mmeSustainedHz = 1;  ///< clock to which the card lowers it while products run
   // Tensor processor cores (TPC).
   std::int64_t tpcs = 1, vectorBytes = 256, localBytes = 0;
   double tpcHz = 1, accessInterval = 1, tpcLatency = 1;

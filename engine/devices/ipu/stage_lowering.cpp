@@ -313,7 +313,7 @@ class StageLowering {
   ExchangeCode exchanges_;
   bool readsKept_ = false;               ///< the operator reads tensors that are always live
   bool keepsCode_ = true;                ///< false: another call holds the operator's code
-  std::vector<std::int32_t> callSteps_;  ///< at which the operators of the call began
+  std::vector<std::int32_t> callSteps_;  ///< steps at which the operators of the call began
   std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;
 };
 

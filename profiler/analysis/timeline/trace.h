@@ -124,7 +124,7 @@ struct DeviceTrace {
   double axisTicksPerTick = 1;
   std::vector<std::int32_t> stages;
   std::int32_t replica = -1;  ///< −1: the executable does not use the device
-  std::int32_t rank = 0;      ///< among those that share the work of the place; the first stands for all
+  std::int32_t rank = 0;      ///< number among the ranks of the place; the first stands for all
   /// False: the profile leaves out its replica, which does the same at the same time as a recorded one.
   bool recorded = true;
   std::int32_t alike = -1;         ///< index of an earlier device that does the same (see alikeDevices)

@@ -37,7 +37,7 @@ struct ChromeEvents::Parser {
 
   const std::vector<std::string> ownArguments;
   od::parser parser;
-  ParsedWindow* window = nullptr;             // that receives the events
+  ParsedWindow* window = nullptr;             // window that receives the events
   std::vector<Picoseconds>* times = nullptr;  // if set, only times are taken
 
   // The members of the event that is being parsed.

@@ -16,7 +16,7 @@ namespace pipescope::importing {
 /// Callback by which a reader reports its progress.
 struct ReadReport {
   std::string name;                  ///< of the file
-  std::function<double()> fraction;  ///< that was read
+  std::function<double()> fraction;  ///< share that was read
   base::Progress& progress;
 };
 

@@ -37,8 +37,8 @@ struct CollectivePhase {
   std::string name;                ///< "ReduceScatter"
   bool reduces = false;            ///< an arriving fragment is added to the device's own, else it is kept
   std::int64_t exchanges = 0;      ///< number that follow one another
-  std::int64_t fragmentBytes = 0;  ///< that a device sends in each direction in an exchange
-  int directions = 1;              ///< in which a device sends at the same time
+  std::int64_t fragmentBytes = 0;  ///< bytes that a device sends in each direction in an exchange
+  int directions = 1;              ///< directions in which a device sends at the same time
   double seconds = 0;  ///< time of one exchange: the start-up of the links and the bytes on the busiest
 
   std::int64_t bytesSent() const { return exchanges * directions * fragmentBytes; }

@@ -15,9 +15,9 @@ namespace pipescope::devices::ipu {
 struct TilePeaks {
   explicit TilePeaks(std::size_t tiles) : all(tiles), wide(tiles), own(tiles), another(tiles) {}
   std::vector<std::int64_t> all;      ///< of everything together
-  std::vector<std::int64_t> wide;     ///< of what must lie in interleaved memory
-  std::vector<std::int64_t> own;      ///< of what may lie anywhere but needs a memory element of its own
-  std::vector<std::int64_t> another;  ///< of what needs a memory element besides that
+  std::vector<std::int64_t> wide;     ///< bytes that must lie in interleaved memory
+  std::vector<std::int64_t> own;      ///< bytes that may lie anywhere but need a memory element of their own
+  std::vector<std::int64_t> another;  ///< bytes that need a memory element besides that
 };
 
 struct TileLayout {
