@@ -29,7 +29,7 @@ std::optional<std::int64_t> numberAtEnd(const std::string& name) {
   return base::wholeNumberOf(std::string_view(name).substr(first));
 }
 
-/// Refused: what comes before the numbered layers, or after them, in several stages or away from the ends.
+/// Refuses layers before the numbered ones, or after them, that lie in several stages or away from the ends.
 base::Status checkEnds(const std::string& framework, const std::vector<std::vector<TransformerPart>>& parts) {
   using Kind = TransformerPart::Kind;
   for (std::size_t s = 0; s < parts.size(); ++s) {

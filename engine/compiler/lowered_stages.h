@@ -20,7 +20,7 @@ namespace pipescope::compile {
 template <class Value>
 class ValuesByText {
  public:
-  /// Null: not known.
+  /// Returns the value of the key; null if it is not known.
   std::shared_ptr<const Value> find(const std::string& key) const {
     const auto at = values_.find(key);
     return at == values_.end() ? nullptr : at->second;

@@ -52,7 +52,7 @@ class GraphProgram {
   std::int64_t arenaBytes() const { return arenaBytes_; }
 
   Workspace makeWorkspace() const;
-  /// Error: an operator refuses a value, for example a label outside its classes.
+  /// Fails if an operator refuses a value, for example a label outside its classes.
   base::Status run(const Bindings& bindings, Workspace& workspace) const;
   /// True if replicas must run together because they exchange values within a micro-batch (ReplicaSum).
   bool exchanges() const { return exchanges_; }

@@ -35,7 +35,8 @@ struct CostProblem {
   std::size_t layers() const { return forward.size(); }
 };
 
-/// Refused: more stages than layers, and costs whose sum has no place in a clock.
+/// Makes whole numbers of measured costs. Refused: more stages than layers, and costs whose sum has no place
+/// in a clock.
 base::Result<CostProblem> costProblem(const LayerProfile& profile, const CostRequest& request);
 
 /// Costs of one stage of a split.

@@ -47,8 +47,8 @@ struct Found {
   std::int64_t tried = 0;                          ///< evaluations
 };
 
-/// None: no split is possible. Errors of `evaluate` end the search; so does a cancelled `progress`, with what
-/// was found so far.
+/// Searches the best split; nullopt if no split is possible. Errors of `evaluate` end the search; so does a
+/// cancelled `progress`, with what was found so far.
 base::Result<std::optional<Found>> searchSplits(const SearchSpace& space, const Evaluate& evaluate,
                                                 const Bound& bound, base::Progress& progress);
 

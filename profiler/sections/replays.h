@@ -9,7 +9,7 @@ namespace pipescope::sections {
 /// Gives the process the schedules of the engine. Programs call it once at their start; without it, only
 /// imported traces are replayed.
 void setSchedules(replay::Schedules schedules);
-/// Null: the process knows none.
+/// Returns the schedules that setSchedules() gave; null if there are none.
 const replay::Schedules* knownSchedules();
 
 /// Gives as a sentence the reason why changes of the last call cannot be tried; empty if they can. A call

@@ -18,10 +18,11 @@ class TypedFlags {
 
   /// Notes which keys the file sets: messages go on to call these by their keys.
   void noteFile(const config::Configuration& configuration);
-  /// Error: a flag and its opposite were typed, or a flag and a --set of the same key, or two flags that mean
-  /// the same.
+  /// Returns the error that a flag and its opposite were typed, or a flag and a --set of the same key, or two
+  /// flags that mean the same.
   const base::Status& contradiction() const { return contradiction_; }
-  /// Error: a flag was typed that has no effect on what runs, such as --epochs with --inference.
+  /// Fails with a sentence if a flag was typed that has no effect on what runs, such as --epochs with
+  /// --inference.
   base::Status checkEffect(const config::Configuration& configuration) const;
   /// The message with the flags that were typed, and the variables that are set, instead of their keys. What
   /// is advised beside a flag that was typed is called by its flag, too.

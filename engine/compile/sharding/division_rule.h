@@ -53,7 +53,7 @@ struct NodeDivision {
   bool shares() const;
 };
 
-/// Nothing: the operator cannot work on these parts.
+/// Returns the division of a node; nullopt if the operator cannot work on these parts.
 using DivisionRule = std::optional<NodeDivision> (*)(const DivisionCall&);
 
 class DivisionRules {
@@ -74,7 +74,7 @@ struct ProductAxes {
   DividedAxis sumLeft, sumRight;  ///< axes of inputs 0 and 1 that are summed over
   DividedAxis right;              ///< axis of input 1 that becomes the last one of the output
 };
-/// Nothing: the node is no product of two tensors, or one with groups.
+/// Returns the axes of a product; nullopt if the node is no product of two tensors, or one with groups.
 std::optional<ProductAxes> productAxes(const DivisionCall& call);
 
 }  // namespace pipescope::compile

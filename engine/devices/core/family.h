@@ -36,7 +36,7 @@ struct Family {
 class FamilyRegistry {
  public:
   void add(const std::string& name, Family family) { families_[name] = std::move(family); }
-  /// Null: no family has this name.
+  /// Returns the family of this name; null if there is none.
   const Family* find(const std::string& name) const {
     const auto found = families_.find(name);
     return found == families_.end() ? nullptr : &found->second;

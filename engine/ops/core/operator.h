@@ -140,7 +140,7 @@ class OperatorRegistry {
  public:
   /// Each type may be added once.
   void add(OperatorDefinition definition);
-  /// Null: there is no such operator.
+  /// Returns the operator of this type; null if there is none.
   const OperatorDefinition* find(const std::string& type) const;
   /// The node's definition; fails with a sentence that names similar operators.
   Result<const OperatorDefinition*> require(const Node& node) const;

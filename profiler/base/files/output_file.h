@@ -32,7 +32,7 @@ bool isStandardOutput(const std::filesystem::path& path);
 /// replaced; the kind cannot be written to standard output.
 Status checkOutput(const std::filesystem::path& path, FileKind kind, const OutputRules& rules);
 
-/// Error: the path names one of the inputs.
+/// Fails if the path names one of the inputs.
 Status refuseInputs(const std::filesystem::path& path, const OutputRules& rules);
 
 /// The path that a link leads to, through further links, whether or not a file stands there; other paths as
