@@ -26,6 +26,7 @@ struct FitProposal {
   std::string text(base::Bytes before) const;
 };
 
+/// Bytes that each memory of the compilation lacks, summed over its units; 0 where all fits.
 MissingBytes bytesMissing(const compile::Compilation& compilation);
 
 /// Compiles the model with each of the changes that could save most memory, and returns those that do,

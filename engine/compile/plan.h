@@ -30,6 +30,7 @@ enum class TensorUse : std::uint8_t {
   gatheredWeight,  ///< a weight that was gathered from replicas or loaded for a pass; as activation
 };
 std::string toString(TensorUse use);
+/// True for tensors that occupy their memory during the whole program.
 constexpr bool isAlwaysLive(TensorUse use) {
   return use <= TensorUse::stash;
 }

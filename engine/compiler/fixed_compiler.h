@@ -33,6 +33,8 @@ struct FixedRun {
   bool recordAllReplicas = false;
 };
 
+/// Compiles a run whose costs are given, for system `fixed`. Fails with a sentence for an unknown
+/// schedule, a shape that the schedule cannot have, and costs that no clock can hold.
 base::Result<Compilation> compileFixed(const FixedRun& run);
 /// Devices of one replica of such a run.
 base::Result<int> devicesOf(const FixedRun& run);

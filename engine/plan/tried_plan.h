@@ -48,6 +48,7 @@ struct FullestUnit {
   std::int64_t used = 0, room = 0;
   std::int64_t missing = 0;  ///< most bytes that a unit of any memory lacks; 0: all fit
 };
+/// Finds the unit that is filled most, in bytes used ÷ room, over all memories of a device.
 FullestUnit fullestUnit(const devices::LoweredDevice& device, const devices::DeviceInfo& info);
 
 }  // namespace pipescope::plan

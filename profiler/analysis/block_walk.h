@@ -23,6 +23,7 @@ std::size_t columnOf(std::string_view name) {
   return 0;
 }
 
+/// The error of a question that was cancelled; no error if it was not.
 inline base::Status stopped(base::Progress& progress) {
   if (progress.cancelled()) return base::cancelled("The question was stopped.");
   return {};

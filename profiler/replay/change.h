@@ -84,6 +84,7 @@ base::Result<int> stageNamed(const Recording& recording, const std::string& text
 double ticksPerUnit(const Recording& recording);
 /// Multiplies the ticks of pieces whose pass `takes`, rounded to ticks.
 void scale(Pieces& pieces, double factor, const std::function<bool(model::Pass)>& takes);
+/// Multiplies ticks, rounded to ticks.
 Ticks scaled(Ticks ticks, double factor);
 
 }  // namespace pipescope::replay

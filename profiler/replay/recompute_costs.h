@@ -11,6 +11,7 @@ namespace pipescope::replay {
 /// Time that the launch at the beginning of each segment takes. Only devices that launch a program for each
 /// pass have such launches.
 using Launches = SegmentTicks;
+/// Reads the launches of these stages from the recorded steps.
 base::Result<Launches> launchesOf(const ChangeContext& context, const Recording& recording,
                                   const std::set<int>& stages);
 
@@ -28,6 +29,7 @@ struct RecomputeCosts {
                                ///< then keeps more inputs
   bool hasOperators = false;   ///< false if the recording has none, so that bytes are not known
 };
+/// Reads the costs of these stages. Fails if the rows of the profile cannot be read.
 base::Result<RecomputeCosts> recomputeCosts(const ChangeContext& context, const Recording& recording,
                                             const std::set<int>& stages);
 

@@ -22,10 +22,12 @@ struct CommandDocument {
   std::vector<OptionDocument> options;
 };
 
+/// Describes all commands of the program with their options, for the manual page and the completions.
 std::vector<CommandDocument> documentCommands(const CLI::App& program);
 
 /// A page for `man`, in roff with the macros of man(7).
 std::string manualPage(const std::vector<CommandDocument>& commands);
+/// Scripts that complete command lines in bash, zsh and fish.
 std::string bashCompletion(const std::vector<CommandDocument>& commands);
 std::string zshCompletion(const std::vector<CommandDocument>& commands);
 std::string fishCompletion(const std::vector<CommandDocument>& commands);

@@ -50,6 +50,7 @@ struct ExecutableInfo {
   std::int64_t rowsPerCall() const { return microBatchSize * blocksPerIteration() * iterations; }
 };
 
+/// Describes the inputs, outputs and sizes of an executable on a system.
 ExecutableInfo describeExecutable(const compile::CompiledExecutable& executable,
                                   const devices::System& system);
 

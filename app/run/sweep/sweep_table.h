@@ -42,6 +42,7 @@ struct SweepFigure {
   sections::Cell (*cell)(const VariantFigures& figures);
   bool moreIsBetter;
 };
+/// The figures of a sweep's table, in the order of its columns.
 const std::vector<SweepFigure>& sweepFigures();
 /// The value of a figure; nothing: the row has none.
 std::optional<double> figureOf(const SweepRow& row, const SweepFigure& figure);
@@ -59,6 +60,7 @@ enum class TableFormat { csv, json };
 /// Chooses the format by the ending of the file's name: .csv or .json.
 base::Result<TableFormat> formatOfTable(const std::string& file);
 base::FileKind kindOf(TableFormat format);
+/// Writes the table in the format of the file's name. Errors name the file and say what to do.
 base::Status writeTable(const SweepTable& table, const std::string& file, const base::OutputRules& rules);
 
 /// Takes from an older table those rows whose configuration and version are unchanged. Returns their number.

@@ -64,6 +64,8 @@ struct Card {
   base::Timebase timebase() const { return {kTicksPerSecond}; }
 };
 
+/// Reads the figures of a card. Fails with a sentence that names the file and the key of a missing or
+/// absurd figure.
 base::Result<Card> readCard(const FigureFile& file);
 
 }  // namespace pipescope::devices::gaudi

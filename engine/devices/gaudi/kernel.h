@@ -15,6 +15,7 @@
 namespace pipescope::devices::gaudi {
 
 enum class Engine : std::uint8_t { mme, tpc, dma, nic, host };
+/// The lane on which an engine works.
 model::LaneRole laneOf(Engine engine);
 
 /// A kernel's own time covers what its engine does while all data is at hand. The time to read and write HBM

@@ -47,6 +47,8 @@ struct Chip {
 /// its 32-bit lanes.
 bool isHalf(ElementType type);
 
+/// Reads the figures of a chip. Fails with a sentence that names the file and the key of a missing or
+/// absurd figure.
 base::Result<Chip> readChip(const FigureFile& file);
 
 /// Seconds of a sync of so many devices. Each hop takes the chip's time there and back; there is one hop per

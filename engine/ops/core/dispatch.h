@@ -96,6 +96,7 @@ Result<Kernel> kernelForSizes(ElementType type, const Maker& maker) {
   }
 }
 
+/// True for floating-point types: float16, bfloat16, float32, float64, and the types of 8 bits.
 bool isFloat(ElementType type);
 bool isInteger(ElementType type);
 

@@ -29,6 +29,7 @@ struct ModelGraph {
   bool edgesKnown = false;  ///< false if the profile has operators, but no tensors between them
 };
 
+/// Reads the graph of an executable's model. Fails if the rows of the profile cannot be read.
 Result<ModelGraph> modelGraph(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable);
 

@@ -10,6 +10,7 @@
 
 namespace pipescope::importing {
 
+/// The group that rules give a collective, or else its process group.
 const std::string& groupOf(const RecordedPass& collective);
 
 /// Keeps some thousands of the collectives of each group, which suffice for aligning clocks, so that memory

@@ -19,6 +19,7 @@ struct Check {
   bool usesBaseline = false;
   std::string word = {};  ///< in small letters; empty: the bound is a number
 };
+/// Parses a check of a command line. Errors quote it and say what is wrong.
 base::Result<Check> parseCheck(const std::string& text);
 
 /// A section of a profile with the timebase of its ticks.

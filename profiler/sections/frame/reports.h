@@ -23,6 +23,8 @@ namespace pipescope::sections {
 template <class Report>
 using SharedReport = base::Result<std::shared_ptr<const Report>>;
 
+/// Reports of profiler/analysis on the executable's last run: times of devices, stages, memory, and
+/// waits.
 SharedReport<analysis::Execution> executionOf(const Context& context);
 SharedReport<analysis::StagesReport> stagesOf(const Context& context);
 SharedReport<analysis::Memory> memoryOf(const Context& context);
@@ -49,6 +51,7 @@ struct Recorded {
   bool placements = false;  ///< at least one placement of the last run
   bool steps = false;       ///< at least one step, of any executable
 };
+/// Looks for rows of the last run. Fails if the profile cannot be read.
 base::Result<Recorded> recordedOf(const Context& context);
 
 }  // namespace pipescope::sections

@@ -30,6 +30,7 @@ struct Words {
   /// Appends "sum over tiles" to `before` if a device consists of tiles.
   std::string overTiles(const std::string& before = "") const;
 };
+/// Chooses the words by the rows of the profile.
 Words wordsOf(const analysis::Catalog& catalog);
 /// Answer to what bounds devices whose engines mostly wait for the memory of the device, such as HBM.
 inline constexpr const char* kMemoryBandwidth = "memory bandwidth";

@@ -14,6 +14,7 @@ struct CodePart {
   TileRuns bytes;
   bool shared = false;  ///< repeated exchanges share this code (exchange_code.h)
 };
+/// Bytes of code that a program step takes on each tile, by category.
 std::vector<CodePart> codeOf(const ProgramStep& step);
 
 /// The share of an exchange's code on each tile, in whole instructions.

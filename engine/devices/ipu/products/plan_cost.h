@@ -69,6 +69,8 @@ struct ConvForm {
   bool arrangeInput = false, arrangeWeights = false, arrangeOutput = false, regroupOutput = false;
 };
 
+/// Makes a form: channels are padded to whole groups of the vertex, and `serial` and `combined` become
+/// those of the form.
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
                   const ConvVertex& vertex, std::int64_t serial, std::int64_t combined = 1);
 
