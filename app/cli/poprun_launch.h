@@ -16,7 +16,7 @@ inline constexpr const char *kSweep = "sweep", *kPlan = "plan";
 /// Request to launch a program: `pipescope poprun [flags] PROGRAM …`.
 struct PoprunRequest {
   int instances = 1;
-  int replicas = 1;        ///< of all instances together
+  int replicas = 1;        ///< replicas of all instances together
   int ipusPerReplica = 1;  ///< width of the model
   int linkDomains = 0;     ///< IPU-Link domains; 0: as many as the IPUs need
   std::vector<std::string> hosts;

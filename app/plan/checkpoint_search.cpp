@@ -14,7 +14,7 @@
 namespace pipescope::app {
 namespace {
 
-constexpr std::size_t kMostCandidates = 24;  ///< of a stage
+constexpr std::size_t kMostCandidates = 24;  ///< candidates of a stage
 constexpr std::int64_t kMostPlans = 60;
 
 /// Candidates of each stage, and for each of them true if its result is kept.
@@ -174,8 +174,8 @@ class CheckpointSearch {
 
   compile::ModelRequest request_;
   const TrialContext& context_;
-  std::vector<std::vector<std::string>> candidates_;  ///< by stage, names of operators
-  Kept kept_;                                         ///< of the best plan
+  std::vector<std::vector<std::string>> candidates_;  ///< names of operators, for each stage
+  Kept kept_;                                         ///< choice of the best plan
   std::vector<bool> lastFound_;  ///< choice for the stage before, in the order of the search
   std::vector<std::string> bestNames_;
   plan::TriedPlan best_;

@@ -57,7 +57,7 @@ struct PlanOperator {
   };
   std::vector<Chain> chains = {};
   bool again = false;      ///< computes a forward result again, within the backward pass
-  std::string group = {};  ///< of a convolution that may run beside others of this name (multi_conv.h)
+  std::string group = {};  ///< group of a convolution that may run beside others of this name (multi_conv.h)
 };
 
 /// Operators first … first + count − 1 of a pass are one call of a function. All calls of one function on a

@@ -60,7 +60,7 @@ struct PlanOptions {
   /// pipe after pipe, on `placeOfStage`; the stash and weight entries above count them all.
   int pipes = 1;
   std::vector<int> placeOfStage;
-  OptimizerCost optimizer;                        ///< of training
+  OptimizerCost optimizer;                        ///< optimizer of training
   std::optional<graph::ElementType> accumulator;  ///< type of gradients; none: their own type
   Mesh mesh;
   TensorLocations locations;

@@ -41,7 +41,7 @@ class ValuesByText {
  private:
   std::map<std::string, std::shared_ptr<const Value>> values_;
   std::deque<std::string> keys_;  ///< the oldest first
-  std::size_t bytes_ = 0;         ///< of the keys
+  std::size_t bytes_ = 0;         ///< bytes of the keys
 };
 
 /// The stages of a device after the passes over the plan, with the passes' reports.
@@ -73,7 +73,8 @@ class LoweredStages {
   using Device = base::Result<devices::LoweredDevice>;
 
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const devices::System>> systems_;  ///< by the text of their options
+  /// Keyed by the text of their options.
+  std::map<std::string, std::shared_ptr<const devices::System>> systems_;
   ValuesByText<Device> devices_;
   ValuesByText<PassedStages> passed_;
   std::int64_t lowered_ = 0, found_ = 0;

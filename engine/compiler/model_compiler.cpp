@@ -211,7 +211,7 @@ class ModelCompiler {
     std::vector<StagePlan> stages = std::exchange(plan.stages, {});
     ExecutablePlan empty = plan;  // says how to compile, but holds nothing
     empty.boundaries.clear();
-    std::map<int, ExecutablePlan> parts;  // by device
+    std::map<int, ExecutablePlan> parts;  // keyed by device
     for (StagePlan& stage : stages) {
       ExecutablePlan& part = parts.try_emplace(stage.place, empty).first->second;
       for (const BoundaryTensor& boundary : plan.boundaries) {

@@ -78,9 +78,9 @@ struct ModelRequest {
   std::optional<Float8Request> float8;        ///< products multiply float8 numbers
   std::optional<bool> fusedAttention;         ///< none: as the system's software usually does
   bool stochasticRounding = false;
-  UpdateRequest update;  ///< of the training executable
+  UpdateRequest update;  ///< update of the training executable
   RecomputeRequest recompute;
-  TensorLocations locations;        ///< of training; inference takes the weights' place off the chip
+  TensorLocations locations;  ///< locations of training; inference takes the weights' place off the chip
   std::set<std::string> passesOff;  ///< compiler passes that do not run
   bool overlapIo = false;           ///< see ExecutableFacts
   emulate::HostModel host;          ///< see ExecutableFacts

@@ -27,12 +27,12 @@ struct StageRequest {
   std::vector<std::string> blocks;  ///< names or patterns (block_pattern.h)
   int place = -1;                   ///< −1: as the schedule or the strategy lays stages out
   int phase = -1;                   ///< −1: each stage is a phase
-  std::vector<devices::FamilySetting> settings = {};  ///< of the device that holds the stage
+  std::vector<devices::FamilySetting> settings = {};  ///< settings of the device that holds the stage
 };
 
 struct LayoutRequest {
   Strategy strategy = Strategy::pipelined;
-  std::string schedule = "popart";           ///< of a pipeline
+  std::string schedule = "popart";           ///< schedule of a pipeline
   std::vector<StageRequest> stages;          ///< empty: each block is a stage
   bool whole = false;                        ///< true: all blocks are one stage if no stages are given
   int splitInto = 0;                         ///< instead of `stages`: their number (stage_split.h)

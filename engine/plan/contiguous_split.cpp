@@ -35,7 +35,7 @@ namespace {
 /// a later stage must join, because a set of `together` has units on both sides of the cut.
 struct Label {
   std::vector<int> placeOfSet;      ///< place of each set that is open at the cut
-  std::vector<std::int64_t> loads;  ///< of these places, if places are free
+  std::vector<std::int64_t> loads;  ///< loads of these places, if places are free
   double value = 0;                 ///< value that is minimised, over the stages so far
   std::size_t first = 0;            ///< the last stage's first unit
   std::size_t before = 0;           ///< index of the label at `first` that this one continues
@@ -177,8 +177,8 @@ class Splitter {
   /// Fills in the places that later stages must join.
   void open(std::size_t stage, std::size_t first, std::size_t end, const Label& from,
             const std::vector<bool>& joined, std::int64_t load, Label& to) const {
-    std::vector<int> number(from.loads.size(), -1);  ///< of an earlier place in the new label
-    int own = -1;                                    ///< of the stage's place
+    std::vector<int> number(from.loads.size(), -1);  ///< number of each earlier place in the new label
+    int own = -1;                                    ///< number of the stage's place
     for (const std::size_t set : open_[end]) {
       const auto at = std::lower_bound(open_[first].begin(), open_[first].end(), set);
       const bool earlier = at != open_[first].end() && *at == set;

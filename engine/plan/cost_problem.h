@@ -28,7 +28,7 @@ struct CostRequest {
 
 /// The layers as whole numbers, so that sums are exact: times in nanoseconds.
 struct CostProblem {
-  std::vector<std::int64_t> forward, backward;        ///< by layer
+  std::vector<std::int64_t> forward, backward;        ///< costs of each layer in ns
   std::vector<std::int64_t> activations, parameters;  ///< bytes of each layer
   std::vector<std::int64_t> crossing;                 ///< bytes that cross each cut; 0 before the first layer
   CostRequest request;
@@ -88,7 +88,7 @@ class CostModel {
   // Places and held micro-batches by stage, pipe by pipe if the schedule has several.
   std::vector<int> placeOfStage_;
   std::vector<std::int64_t> held_;
-  std::vector<std::vector<Moment>> heldTogether_;  ///< by device; empty for a device with one stage
+  std::vector<std::vector<Moment>> heldTogether_;  ///< one for each device; empty for a device with one stage
   int pipes_ = 1;
   bool splitsBackward_ = false;
   std::vector<std::int64_t> forward_, backward_, activations_, parameters_;  ///< sums over the layers before

@@ -20,7 +20,7 @@ struct StageOccupancy {
 
 struct EmulatedCall {
   base::Ticks ticks;
-  std::vector<StageOccupancy> stages;  ///< of the first replica
+  std::vector<StageOccupancy> stages;  ///< stages of the first replica
 };
 /// A call of an executable after the first, which may wait longer for the host. The figures of its stages are
 /// those that a profile of it shows.

@@ -124,7 +124,7 @@ class LayerGraph {
   ReadLayers read_;
   const std::string& file_;
   std::map<std::string, std::size_t> number_;
-  std::vector<std::set<std::size_t>> readers_;  ///< by layer
+  std::vector<std::set<std::size_t>> readers_;  ///< readers of each layer
 };
 
 }  // namespace

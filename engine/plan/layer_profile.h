@@ -16,7 +16,7 @@ struct Layer {
   std::string id;
   std::string description;
   double forwardMs = 0, backwardMs = 0;
-  double activationBytes = 0;  ///< of all outputs, for one micro-batch
+  double activationBytes = 0;  ///< bytes of all outputs, for one micro-batch
   double parameterBytes = 0;
   std::vector<std::size_t> inputs = {};  ///< layers whose outputs it reads, ascending, each once
 };

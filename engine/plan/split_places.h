@@ -8,7 +8,7 @@ namespace pipescope::plan {
 
 /// Facts about stages that the schedule decides before their content is known.
 struct SplitPlaces {
-  std::vector<int> placeOfStage;  ///< by stage
+  std::vector<int> placeOfStage;  ///< place of each stage
   bool free = false;              ///< a stage may join the place of an earlier one instead
   std::vector<bool> recomputes;   ///< true for a stage whose backward pass computes the forward pass again
 };

@@ -414,7 +414,7 @@ class StageSplitter : public StageSplits {
   std::vector<TensorId> shared_;  ///< one parameter of each set of SplitProblem::together
   StageSplit best_;               ///< best of the splits that were compiled
   std::vector<std::int64_t> forwardCost_;
-  std::shared_ptr<const devices::System> system_;  ///< of the estimate
+  std::shared_ptr<const devices::System> system_;  ///< system of the estimate
 };
 
 /// Refuses another way to say what the stages are.

@@ -11,7 +11,7 @@ namespace {
 
 /// Bytes of the fullest unit.
 std::int64_t usedIn(const devices::LoweredMemory& memory) {
-  std::map<std::int64_t, std::int64_t> change;  // of the bytes, at the unit of that number
+  std::map<std::int64_t, std::int64_t> change;  // change of the bytes, at the unit of that number
   for (const devices::UnitBytesRun& run : memory.units) {
     change[run.firstUnit] += run.bytes.count;
     change[run.firstUnit + run.unitCount] -= run.bytes.count;

@@ -12,7 +12,7 @@ namespace pipescope::plan {
 struct TriedStage {
   std::vector<std::string> blocks;
   std::string first, last;     ///< first and last forward operator
-  std::int64_t operators = 0;  ///< of the forward pass
+  std::int64_t operators = 0;  ///< operators of the forward pass
   int place = 0;
   std::int64_t forward = 0, recompute = 0, backward = 0;
   std::int64_t host = 0;      ///< copies from and to the host

@@ -58,7 +58,7 @@ class EventWork {
   };
   struct Longest {
     const model::Segment* segment = nullptr;
-    Sum rest;  // of operators without steps
+    Sum rest;  // sum of operators without steps
   };
   struct Place {
     int fitness = 0;
@@ -75,7 +75,7 @@ class EventWork {
   std::vector<std::string> texts_;
   std::unordered_map<std::string, std::size_t> known_;
   std::unordered_map<model::OperatorId, Fact> facts_;
-  std::map<std::tuple<model::DeviceId, std::int32_t, model::Pass>, Longest> passes_;  // by stage
+  std::map<std::tuple<model::DeviceId, std::int32_t, model::Pass>, Longest> passes_;  // keyed with the stage
   std::unordered_map<model::SegmentId, Sum> segments_;
   std::map<std::pair<model::DeviceId, model::OperatorId>, Place> longest_;
   std::unordered_map<model::ProgramId, Use> uses_;

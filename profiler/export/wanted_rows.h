@@ -122,7 +122,7 @@ class WantedRows {
  private:
   const ChromeRequest& request_;
   base::Progress& progress_;
-  std::map<model::RunId, std::int64_t> iterationsBefore_;  // of each call, if all are exported
+  std::map<model::RunId, std::int64_t> iterationsBefore_;  // iterations before each call, if all are exported
 };
 
 }  // namespace pipescope::exporting

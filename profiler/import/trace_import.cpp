@@ -90,7 +90,7 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
     return {};
   };
   std::vector<std::filesystem::path> files;
-  std::vector<double> sizes;  // of all files up to and with each one
+  std::vector<double> sizes;  // bytes of all files up to and with each one
   for (const auto& path : request.paths) {
     PIPESCOPE_ASSIGN(const std::vector<std::filesystem::path> own, traceFilesOf(path));
     for (const auto& file : own) {

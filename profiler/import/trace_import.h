@@ -18,7 +18,7 @@ enum class ClockChoice {
   automatic,   ///< absolute if all state times since 1970, else align, else firstEvent
   absolute,    ///< as the traces state them
   firstEvent,  ///< the first event of each trace is at 0
-  align,       ///< by the passes of neighbouring stages
+  align,       ///< the passes of neighbouring stages align the clocks
 };
 
 struct ImportRequest {

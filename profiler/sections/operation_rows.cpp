@@ -206,7 +206,7 @@ class OperationTable {
   double ticksPerSecond_;
   bool hasSeconds_, steps_;
   double peak_;
-  std::int64_t iterations_;  ///< of a call
+  std::int64_t iterations_;  ///< iterations of a call
   std::string basis_;
   std::map<std::int32_t, std::string> devices_;  ///< name, by stage
 };

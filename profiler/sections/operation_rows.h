@@ -36,8 +36,10 @@ struct OperationTables {
   std::vector<SectionTable> tables;
   /// Code of each table's rows, with the name of the row in the first column.
   std::vector<SectionTable> code;
-  std::vector<std::vector<model::DebugContextId>> contexts;  ///< by table and row; none for blocks and types
-  std::vector<std::vector<model::OperatorId>> operators;     ///< by table and row; of operators and programs
+  /// One for each table and row; none for blocks and types.
+  std::vector<std::vector<model::DebugContextId>> contexts;
+  /// One for each table and row, for tables of operators and programs.
+  std::vector<std::vector<model::OperatorId>> operators;
 };
 /// There can be half a million programs, so the table has the longest of them, and its basis says how many
 /// there are. `programs` = false: it has none.
@@ -50,7 +52,7 @@ base::Result<OperationTables> shortOperationTables(const Context& context);
 /// The longest programs.
 struct LongestPrograms {
   SectionTable table;     ///< with the columns of the table of programs
-  std::size_t count = 0;  ///< of all programs of these operators
+  std::size_t count = 0;  ///< number of all programs of these operators
 };
 /// The programs that state one of these operators; without operators, all programs. At most `most` rows.
 base::Result<LongestPrograms> longestPrograms(const Context& context,

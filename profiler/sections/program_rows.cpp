@@ -23,7 +23,7 @@ struct VertexUnits {
 struct VertexSum {
   std::int64_t count = 0, data = 0, units = 0, code = 0;
   std::set<std::int64_t> programs;
-  std::map<std::int64_t, std::vector<VertexUnits>> ranges;  ///< by memory space; they may overlap
+  std::map<std::int64_t, std::vector<VertexUnits>> ranges;  ///< keyed by memory space; they may overlap
 
   /// Finds how many units hold some. The code lies once on each of them.
   void countUnits() {
@@ -110,7 +110,7 @@ ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Contex
   }
   names = base::shortNames(names);  // programs and their names need the room
   std::vector<int> path;            // the last row of each depth
-  int functionDepth = -1;           // of the function around the present row
+  int functionDepth = -1;           // depth of the function around the present row
   for (const analysis::ProgramNode& node : nodes) {
     const auto depth = static_cast<std::size_t>(node.depth);
     path.resize(depth + 1, -1);

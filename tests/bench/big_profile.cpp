@@ -329,7 +329,7 @@ class Pipeline {
   std::vector<std::vector<model::LaneId>> lanes_;
   std::vector<model::MemorySpaceId> spaces_;
   std::vector<model::LinkId> down_, up_;
-  std::vector<model::DebugContextId> names_;  // of the stage that is being added
+  std::vector<model::DebugContextId> names_;  // names in the stage that is being added
   std::vector<std::vector<model::SegmentId>> segments_;
   std::vector<std::vector<Ticks>> lengths_;
   std::vector<model::CounterId> counters_;

@@ -26,7 +26,7 @@ class Job:
         self.schedule, self.slow_worker, self.slow_stage, self.early = schedule, slow_worker, slow_stage, early
         self.rng = random.Random(5)
         self.ops, self.groups, self.marks = [], {}, {}
-        self.program = defaultdict(list)  # of each rank, in the order of the host's calls
+        self.program = defaultdict(list)  # program of each rank, in the order of the host's calls
         self.build()
         self.run(transfer)
 

@@ -260,7 +260,7 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
     rows.of<model::Device>().push_back(device);
   }
   rows.of<model::DebugContext>() = {{model::DebugContextId(0), {}, "layer", ""}};
-  std::map<int, std::int64_t> ticks;  // by device
+  std::map<int, std::int64_t> ticks;  // keyed by device
   for (int p = 0; p < kPrograms; ++p) {
     rows.of<model::Program>().push_back({model::ProgramId(p),
                                          {},

@@ -13,7 +13,7 @@ struct OptionDocument {
   std::string placeholder;         ///< placeholder of the value: "N"; empty: the option takes none
   std::string help, group;
   std::vector<std::string> words;  ///< words that the value may be; empty: any
-  ValueWords offered;              ///< by completions
+  ValueWords offered;              ///< words that completions offer
   bool positional = false, repeats = false;
 };
 

@@ -38,8 +38,8 @@ class TypedFlags {
   bool replaceKey(std::string& message, const std::string& path, const std::string& name) const;
 
   const config::KeyTable& keys_;
-  std::map<std::string, Flag> flags_;             ///< by path
-  std::map<std::string, std::string> variables_;  ///< by path; without those that a flag overrides
+  std::map<std::string, Flag> flags_;             ///< keyed by path
+  std::map<std::string, std::string> variables_;  ///< keyed by path; without those that a flag overrides
   std::set<std::string> ofFile_;                  ///< paths of the keys that the file sets
   bool fileIsKnown_ = false;
   base::Status contradiction_;

@@ -29,8 +29,8 @@ constexpr double kHighValue = 1000, kLowValue = 0.1, kOutlineThreshold = 1;
 struct OutlinePlace {
   StagePlan* stage = nullptr;
   PassPlan* pass = nullptr;
-  std::size_t op = 0;         ///< of the pass
-  std::int64_t position = 0;  ///< of the stage, as TensorUses counts
+  std::size_t op = 0;         ///< index in the pass
+  std::int64_t position = 0;  ///< position in the stage, as TensorUses counts
 
   const PlanOperator& get() const { return pass->operators[op]; }
 };
@@ -246,7 +246,7 @@ class Outliner {
 
   std::vector<OutlinePlace> places_;
   std::vector<std::int64_t> numbers_;  ///< number of each operator at places_; negative: taken, or a border
-  std::vector<double> sums_;           ///< of the operators' values, before each place
+  std::vector<double> sums_;           ///< sums of the operators' values, before each place
   std::map<const StagePlan*, TensorUses> uses_;
   /// First operand of each place, and behind the last place the number of operands.
   std::vector<std::size_t> firstOperand_;

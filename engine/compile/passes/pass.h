@@ -15,7 +15,7 @@ namespace pipescope::compile {
 
 struct PassContext {
   const ops::OperatorRegistry& registry;
-  std::map<std::string, int> stageOf;  ///< by block
+  std::map<std::string, int> stageOf;  ///< keyed by block
   /// Half-precision results are rounded with random words keyed by the node's name, so equal nodes cannot
   /// stand in for each other.
   bool stochasticRounding = false;
@@ -47,7 +47,7 @@ struct PassDefinition {
 class PassRegistry {
  public:
   void add(PassDefinition definition);
-  const std::vector<PassDefinition>& all() const { return definitions_; }  ///< by order
+  const std::vector<PassDefinition>& all() const { return definitions_; }  ///< sorted by `order`
 
  private:
   std::vector<PassDefinition> definitions_;

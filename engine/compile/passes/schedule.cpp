@@ -263,7 +263,7 @@ class PassOrder {
 
   std::size_t count_;
   std::vector<std::size_t> order_, place_;         ///< operators by place, and places by operator
-  std::vector<std::int64_t> weight_;               ///< by operator
+  std::vector<std::int64_t> weight_;               ///< one for each operator
   std::vector<std::int64_t> start_;                ///< weight of all operators before each place
   std::vector<std::vector<std::size_t>> next_;     ///< operators that wait for each operator
   std::vector<std::vector<std::size_t>> touched_;  ///< tensors_ that each operator uses

@@ -25,7 +25,7 @@ struct DivisionOptions {
 struct GraphDivision {
   DivisionOptions options;
   std::vector<DividedAxis> tensors;  ///< division of each tensor of the undivided graph, by id
-  std::vector<NodeDivision> nodes;   ///< by id
+  std::vector<NodeDivision> nodes;   ///< divisions of the nodes, by id
   /// Nodes whose inputs are put together first, because no rule can work on parts of them.
   std::vector<graph::NodeId> gathering;
   DividedAxis of(graph::TensorId id) const { return tensors[static_cast<std::size_t>(id.value)]; }

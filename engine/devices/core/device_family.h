@@ -34,7 +34,7 @@ struct LoweredStep {
   int op = -1;          ///< index into LoweredPass::operators; −1: none
   Ticks offset, ticks;  ///< `offset` counts from the segment's start
   std::int64_t activeUnits = 0;
-  Ticks minTicks, maxTicks;  ///< of the fastest active unit and of the slowest unit
+  Ticks minTicks, maxTicks;  ///< ticks of the fastest active unit and of the slowest unit
   double meanTicks = 0;      ///< mean over all units; idle ones count as 0
   Bytes bytesIn, bytesOut;
   /// The work of single units, ascending. A unit that is not named is idle. Empty: the family does not know

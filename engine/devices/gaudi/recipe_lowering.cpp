@@ -77,7 +77,7 @@ class StageLowering {
     explicit StageState(const StagePlan& stage) : uses(stage), lives(stage) {}
     StageUses uses;
     TensorLives lives;
-    std::vector<std::size_t> variables;  ///< by plan tensor
+    std::vector<std::size_t> variables;  ///< variable of each plan tensor
     std::set<std::size_t> inSram;        ///< tensors that never lie in HBM
     /// Program step from which on a gradient is a view of its bucket, keyed by the gradient's tensor.
     std::map<std::size_t, std::int32_t> inBucketFrom;

@@ -28,7 +28,7 @@ struct ProgramStep {
   model::StepKind kind = model::StepKind::compute;
   std::string program;    ///< "OnTileExecute" …
   std::string name;       ///< part of the name path: "Convolve"
-  TileRuns cycles;        ///< of each tile, without the sync before the step
+  TileRuns cycles;        ///< cycles of each tile, without the sync before the step
   std::int64_t sync = 0;  ///< cycles of the sync before the step
   bool once = false;      ///< in Work that is repeated, this step runs once, before or after all repetitions
   /// Bytes that all tiles receive, and bytes that they send. A broadcast counts once as sent, and once for
@@ -96,7 +96,7 @@ struct IpuLoweringContext {
   // Collectives need these three.
   const Ladder* ladder = nullptr;  ///< null: a single chip
   compile::Mesh mesh = {};
-  int device = 0;  ///< of the stages that are lowered
+  int device = 0;  ///< device of the stages that are lowered
   // Streaming memory of a chip; 0: the system has none. In an update, fewer chips may share it than
   // otherwise.
   double streamingBytesPerSecond = 0;

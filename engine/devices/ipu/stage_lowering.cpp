@@ -49,7 +49,7 @@ class StageLowering {
 
  private:
   struct StageTensors {
-    std::vector<std::size_t> variables;  ///< by plan tensor
+    std::vector<std::size_t> variables;  ///< variable of each plan tensor
     TensorLives lives;
   };
 

@@ -62,7 +62,7 @@ class DirectConv {
   std::int64_t images_ = 1;                            ///< images that are staged at a time
   std::int64_t rowParts_ = 1, imageParts_ = 1;         ///< parts of the sums for the weight gradient
   std::vector<std::int64_t> segments_;                 ///< offsets of source rows for the weight gradient
-  std::vector<std::vector<std::int64_t>> tapOffsets_;  ///< by phase
+  std::vector<std::vector<std::int64_t>> tapOffsets_;  ///< offsets of each phase
 };
 
 }  // namespace pipescope::ops

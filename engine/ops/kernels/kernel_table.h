@@ -68,9 +68,9 @@ struct WinogradFilters {
 /// where they are read. Rows of x have as many, and those that the taps reach.
 struct RowConvolution {
   std::int64_t channels = 0, filters = 0;  ///< both of one group
-  std::int64_t height = 0, width = 0;      ///< of the output
+  std::int64_t height = 0, width = 0;      ///< height and width of the output
   std::int64_t kernelY = 1, kernelX = 1, dilationY = 1, dilationX = 1;
-  std::int64_t inputImage = 0, inputPlane = 0, inputRow = 0;  ///< of x with its padding
+  std::int64_t inputImage = 0, inputPlane = 0, inputRow = 0;  ///< distances in x with its padding
   std::int64_t outputImage = 0, outputPlane = 0, outputRow = 0;
 };
 

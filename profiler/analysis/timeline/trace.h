@@ -149,7 +149,7 @@ struct Trace {
   std::vector<std::string> names;
   std::int64_t damagedRows = 0;                ///< rows that were left out because they contradict others
   std::int64_t crowdedTransfers = 0;           ///< transfers that were left out because too many overlap
-  std::int64_t replicas = 1;                   ///< of the executable
+  std::int64_t replicas = 1;                   ///< replicas of the executable
   std::int64_t ranks = 1;                      ///< chips that share the work of a place
   std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
   /// The times whose rows were read one by one: the whole runs, or the window of the request.

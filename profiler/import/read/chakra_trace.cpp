@@ -226,7 +226,7 @@ class ChakraReader {
       if (open[i] == 0) ready.emplace(0, i);
     }
     std::sort(followers.begin(), followers.end());
-    std::unordered_map<std::int64_t, std::int64_t> busyUntil;  // of queues
+    std::unordered_map<std::int64_t, std::int64_t> busyUntil;  // end of the work of each queue
     auto left = static_cast<std::int64_t>(nodes_.size());
     for (; !ready.empty(); --left) {
       const std::size_t node = ready.top().second;
@@ -250,7 +250,7 @@ class ChakraReader {
 
   TraceData& data_;
   std::string process_ = "0";
-  std::unordered_map<std::string, std::string> names_;  // of the ranks, by "rank 0"
+  std::unordered_map<std::string, std::string> names_;  // names of the ranks, keyed by "rank 0"
   std::vector<Held> nodes_;
   std::vector<std::uint64_t> dependencies_;
   std::vector<ArgumentValue> arguments_;

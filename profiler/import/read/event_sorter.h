@@ -17,8 +17,8 @@ namespace pipescope::importing {
 class EventSorter {
  public:
   struct Limits {
-    std::size_t memoryBytes = 48 << 20;  ///< of events that are held before they are written
-    std::size_t asideBytes = 4 << 20;    ///< of events that setAside() takes at least
+    std::size_t memoryBytes = 48 << 20;  ///< bytes of events that are held before they are written
+    std::size_t asideBytes = 4 << 20;    ///< bytes of events that setAside() takes at least
     std::size_t readBytes = 128 << 10;   ///< buffer of each run when runs are merged
   };
   /// Temporary files stand in `folder`, without a name, so that nothing is left behind.

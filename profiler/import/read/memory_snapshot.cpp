@@ -416,7 +416,7 @@ class SnapshotReader {
 
   const Unpickler& pickle_;
   TraceData& data_;
-  std::map<std::int64_t, Held> atEnd_;  // by device
+  std::map<std::int64_t, Held> atEnd_;  // keyed by device
   TraceEvent row_;
   std::int64_t first_ = 0;  // µs
 };

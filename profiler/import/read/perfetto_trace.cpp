@@ -34,7 +34,7 @@ struct PacketSequence {
     bool incremental = false;
   };
   std::map<std::uint32_t, Clock> clocks;
-  std::map<std::uint64_t, std::int64_t> counters;  // of tracks that state differences
+  std::map<std::uint64_t, std::int64_t> counters;  // values of tracks that state differences
 
   void clear() {
     names.clear();
@@ -318,7 +318,7 @@ class PerfettoReader {
   TraceData& data_;
   std::map<std::uint32_t, PacketSequence> sequences_;
   std::map<std::uint64_t, PerfettoTrack> tracks_;
-  std::map<std::uint64_t, ProcessId> processes_;  // of each described track
+  std::map<std::uint64_t, ProcessId> processes_;  // process of each described track
   std::set<std::uint64_t> openFlows_;
 };
 

@@ -194,7 +194,7 @@ class RankEventsOfDump {
 
 /// Places the iterations one after the other: each begins when the longest rank has ended the one before.
 base::Status joinDump(std::span<TraceData* const> traces) {
-  std::map<std::int64_t, double> lengths;  // by iteration
+  std::map<std::int64_t, double> lengths;  // keyed by iteration
   std::int64_t ranks = 0, chunks = 0;
   const auto fileOf = [](const TraceData* trace) {
     return static_cast<const DumpFile*>(trace->pending.get());

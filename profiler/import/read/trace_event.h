@@ -71,7 +71,7 @@ enum class Argument : std::uint8_t {
   elementType,
   source,       ///< rank that a message comes from
   destination,  ///< rank that a message goes to
-  memoryBytes,  ///< of a counter or allocation
+  memoryBytes,  ///< bytes of a counter or allocation
   stage,        ///< pipeline stage
   replica,      ///< data-parallel replica
   bytesIn,      ///< bytes that come in during a step …
@@ -104,8 +104,8 @@ struct TraceEvent {
   NameId name, category;
   /// Picoseconds after the origin of the file (see TraceReceiver::origin), and length in picoseconds.
   std::int64_t time = 0, duration = 0;
-  std::int64_t id = 0;  ///< of flows and asynchronous events
-  double value = 0;     ///< of counters
+  std::int64_t id = 0;  ///< id of flows and asynchronous events
+  double value = 0;     ///< value of a counter
   std::uint8_t argumentCount = 0;
   std::array<ArgumentValue, kArguments> arguments{};
 

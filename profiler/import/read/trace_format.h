@@ -15,7 +15,7 @@ namespace pipescope::importing {
 
 /// Callback by which a reader reports its progress.
 struct ReadReport {
-  std::string name;                  ///< of the file
+  std::string name;                  ///< name of the file
   std::function<double()> fraction;  ///< share that was read
   base::Progress& progress;
 };
@@ -47,7 +47,7 @@ class FormatRegistry {
   const std::vector<TraceFormat>& all() const { return formats_; }
 
  private:
-  std::vector<TraceFormat> formats_;  // by generality
+  std::vector<TraceFormat> formats_;  // sorted by generality
 };
 
 /// Registers every format. The build generates this function.

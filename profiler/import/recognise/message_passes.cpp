@@ -78,7 +78,7 @@ void joinSlices(std::vector<RecordedPass>& slices, bool sends) {
     return std::tie(a.device, a.queue, a.start, b.end) < std::tie(b.device, b.queue, b.start, a.end);
   });
   std::size_t count = 0;      // number of messages so far: they stand where the first slices were
-  Ticks callsEnd(INT64_MIN);  // of the calls that the last one consists of
+  Ticks callsEnd(INT64_MIN);  // end of the calls that the last one consists of
   bool transfers = false;     // the last one has a slice of a backend
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice);
@@ -309,7 +309,7 @@ class DirectionsByPeer {
     return std::pair(missing.front(), before ? stage + 1 : stage - 1);
   }
 
-  std::map<std::int64_t, std::set<std::int32_t>> stagesOf_;  // by rank
+  std::map<std::int64_t, std::set<std::int32_t>> stagesOf_;  // keyed by rank
   Counts passesOf_;                                          // forward and backward passes of each rank
   std::int32_t stages_ = 0;
 };

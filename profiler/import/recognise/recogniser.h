@@ -77,7 +77,7 @@ class PassFilter {
   const std::map<std::string, std::vector<std::int64_t>> groups_;  // ranks of process groups, by name
   bool accelerated_ = false;
   std::int64_t launchesOnly_ = 0;
-  std::map<ThreadId, std::int64_t> passEnd_;  // of the last pass of each thread
+  std::map<ThreadId, std::int64_t> passEnd_;  // end of the last pass of each thread
 };
 
 /// Recognises what the events of one trace are: training steps, passes, messages and collectives. All that

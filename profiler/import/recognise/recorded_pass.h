@@ -39,7 +39,7 @@ struct RecordedPass {
   std::int64_t queue = -1;  ///< thread of the trace with an accelerator's work; −1: a thread of the host
   std::int64_t rank = -1;   ///< rank of the process; −1: not stated
   std::int64_t peer = -1;   ///< rank of the other side of a message; −1: not stated
-  base::Bytes bytes;        ///< of a message
+  base::Bytes bytes;        ///< bytes of a message
 };
 
 /// A training step of a process.

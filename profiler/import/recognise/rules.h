@@ -68,7 +68,7 @@ class Rules {
   enum class Subject : std::uint8_t { name, category, thread, process, annotation, argument };
   struct Pattern {
     Subject subject{};
-    Argument argument{};  ///< of the subject `argument`
+    Argument argument{};  ///< argument that the subject `argument` means
     /// Matches in a time that grows with the text alone.
     std::shared_ptr<const re2::RE2> regex;
   };

@@ -119,7 +119,7 @@ std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses:
 /// Collectives run beside the passes, and so do passes that overlap others: they keep the lane of their
 /// thread.
 void RecordedPasses::assignLanes() {
-  std::map<model::DeviceId, base::Ticks> ends;  // of the last pass on the lane of passes
+  std::map<model::DeviceId, base::Ticks> ends;  // end of the last pass on the lane of passes
   for (RecordedPass& pass : passes_) {
     const auto lane = lanes_.find(pass.device);
     if (lane == lanes_.end() || pass.pass == Pass::collective) continue;

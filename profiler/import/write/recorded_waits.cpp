@@ -249,7 +249,7 @@ class WaitWriter {
   std::map<DeviceId, std::vector<std::size_t>> byDevice_;  // passes, in the order of their starts
   std::map<DeviceId, std::vector<const RecordedCollective*>> collectives_;
   std::map<DeviceId, std::vector<OwnSend>> sends_;
-  std::map<std::size_t, Ticks> begins_;  // of the first pass of each group of clocks
+  std::map<std::size_t, Ticks> begins_;  // start of the first pass of each group of clocks
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> lastOf_;  // the pass that ends an iteration
   // Updates of an iteration.
   std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::size_t>> updates_;

@@ -26,10 +26,10 @@ struct RecordedCollective {
 /// Facts of a recorded run. Passes are ordered by start, and so are collectives.
 struct RecordedRun {
   const std::vector<RecordedPass>&passes, &sends, &receives;
-  const std::vector<std::int32_t>& iterations;  ///< of each pass
+  const std::vector<std::int32_t>& iterations;  ///< iterations of each pass
   std::int64_t firstPlacement = 0;              ///< id of the placement of passes[0]
   std::vector<RecordedCollective> collectives;
-  std::vector<PassInput> inputs;  ///< of each pass
+  std::vector<PassInput> inputs;  ///< inputs of each pass
   /// Devices whose times can be compared have the same group; 0 if none is stated.
   std::map<model::DeviceId, std::size_t> clockGroups;
 };

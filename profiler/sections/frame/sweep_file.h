@@ -25,7 +25,7 @@ inline constexpr const char* kSweepTableProperty = "sweep_table";
 void showCostUnits(SectionTable& table);
 
 struct SweepFile {
-  std::string name;                   ///< of the model, or else of the file
+  std::string name;                   ///< name of the model, or else of the file
   SectionTable table;                 ///< varied keys, figures that some row has, remarks
   std::size_t varied = 0;             ///< the number of varied keys, which are the first columns
   std::vector<std::string> profiles;  ///< file of each row's profile; empty: none

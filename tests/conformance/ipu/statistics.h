@@ -10,7 +10,7 @@ namespace pipescope::conformance {
 
 struct ErrorFigures {
   std::int64_t points = 0;
-  double median = 0, p90 = 0, worst = 0;  ///< of |ln(ours ÷ theirs)|
+  double median = 0, p90 = 0, worst = 0;  ///< percentiles of |ln(ours ÷ theirs)|
   double bias = 0;                        ///< median of ln(ours ÷ theirs)
 };
 

@@ -45,7 +45,7 @@ struct Measured {
   record::MemoryProfile* profile = nullptr;
   double seconds = 0;
   std::int64_t memory = 0;  ///< bytes of the fullest device
-  std::int64_t sent = 0;    ///< by the boundaries between stages, over all calls
+  std::int64_t sent = 0;    ///< bytes over the boundaries between stages, in all calls
   std::int64_t calls = 0;
   std::vector<std::string> abovePeak;
 };

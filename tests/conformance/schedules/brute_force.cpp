@@ -11,7 +11,7 @@ namespace {
 using Case = BruteForceCase;
 /// Tasks that start together, when the inputs of all of them are there.
 using Block = std::vector<TaskName>;
-using Program = std::vector<std::vector<Block>>;  // by device
+using Program = std::vector<std::vector<Block>>;  // one for each device
 
 int stagesOf(const Case& c) {
   return static_cast<int>(c.placeOfStage.size());

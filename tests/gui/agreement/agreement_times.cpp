@@ -38,7 +38,7 @@ void expectStepTimesAgree(const Figures& of) {
 }
 
 void expectBusyAgrees(const Figures& of) {
-  std::map<int, double> ofStages, ofGrid;  // by device, per iteration
+  std::map<int, double> ofStages, ofGrid;  // ticks per iteration, keyed by device
   for (const analysis::StageReport& stage : of.stages().stages)
     ofStages[stage.device] += stage.busy * static_cast<double>(of.stages().microBatches);
   double idle = 0, flush = 0;

@@ -162,7 +162,7 @@ namespace {
 
 /// The time of the passes of a stage in which none of its steps but launches runs, per micro-batch.
 double launchesOf(const Figures& of, int stage) {
-  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;  // by segment
+  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;  // keyed by segment
   const auto steps = of.context().source.rows<model::Step>().value();
   for (const model::Step& step : *steps) {
     if (step.kind != StepKind::control)

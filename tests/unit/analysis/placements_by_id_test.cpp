@@ -177,7 +177,7 @@ TEST(PassMedians, EqualThoseOfAMapOfPasses) {
     ASSERT_TRUE(medians.ok());
     for (int stage = 0; stage < 3; ++stage) {
       for (const model::Pass pass : {model::Pass::forward, model::Pass::backward}) {
-        std::map<int, double> lengths;  // by micro-batch
+        std::map<int, double> lengths;  // keyed by micro-batch
         for (const model::Placement& row : run.rows.of<model::Placement>())
           if (row.stage == stage && row.pass == pass)
             lengths[row.microBatch] += static_cast<double>((row.end - row.start).count);

@@ -214,7 +214,7 @@ TEST(Insights, Exchange) {
 
 TEST(Insights, Stash) {
   InsightInput input = quiet();
-  input.stages.stages[1].memory->stash = Bytes(1200);  // of 2000 + 1000
+  input.stages.stages[1].memory->stash = Bytes(1200);  // the device holds 2000 + 1000
   const Insight found = only(input);
   EXPECT_EQ(found.rule, "stash");
   EXPECT_EQ(found.figure, 0.4);
@@ -273,7 +273,7 @@ TEST(Insights, SmallMicroBatch) {
 TEST(Insights, RecomputeThatIsNotNeeded) {
   InsightInput input = quiet();
   input.executable.recompute = "pipeline";
-  input.stages.stages[0].recompute = 27;  // of 180 that both compute
+  input.stages.stages[0].recompute = 27;  // both compute 180
   // Data of a micro-batch take 1000 ÷ 10 on a unit; four of them fit into the 600 that are free.
   const Insight found = only(input);
   EXPECT_EQ(found.rule, "recompute_unneeded");

@@ -147,7 +147,7 @@ TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
       }
       ASSERT_FALSE(counted.empty());
       int live = 0;
-      for (const model::Placement& p : **placements) {  // of one device, by start time
+      for (const model::Placement& p : **placements) {  // placements of one device, by start time
         if (p.device != counter.device || !model::isComputePass(p.pass)) continue;
         if (p.pass == model::Pass::forward) ++live;
         const std::int64_t expected =

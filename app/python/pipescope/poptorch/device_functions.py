@@ -136,7 +136,7 @@ def set_available_memory(tensor, available_memory_proportion):
 class PrintedTensors:
     """The tensors that a model prints: (how, tensor). `how` prints the values of one micro-batch."""
 
-    current = None  # while a model is traced
+    current = None  # set while a model is traced
 
 
 class _Layout:

@@ -199,7 +199,7 @@ def _shape(value):
 class _Pass:
     def __init__(self, graph):
         self._graph = graph
-        self._views = {}  # by number of a traced value
+        self._views = {}  # keyed by number of a traced value
 
     def run(self):
         for node in list(self._graph.nodes()):

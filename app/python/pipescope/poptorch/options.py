@@ -110,7 +110,7 @@ class Options(OptionsGroup):
             "strategy": PipelinedExecution(),
             "model_name": None,
             "cache_path": None,
-            "cards": 0,  # of Gaudis in place of IPUs
+            "cards": 0,  # number of Gaudis in place of IPUs
             "card_precision": 32,
             "ipu_model": os.environ.get("POPTORCH_IPU_MODEL", "0") == "1",
             "log_cycle_count": False,

@@ -29,7 +29,7 @@ struct OutlinedCall {
   std::string function, name;
   std::size_t first = 0, count = 0;  ///< operators of the pass
   bool keepsCode = false;            ///< true for the first call of its function in program order
-  std::vector<Copies> copies;        ///< by operator of the call
+  std::vector<Copies> copies;        ///< one for each operator of the call
   std::vector<Held> held;
 };
 

@@ -14,7 +14,7 @@ namespace pipescope::devices::ipu {
 /// The most bytes that are live at once on each tile, of what is not always live.
 struct TilePeaks {
   explicit TilePeaks(std::size_t tiles) : all(tiles), wide(tiles), own(tiles), another(tiles) {}
-  std::vector<std::int64_t> all;      ///< of everything together
+  std::vector<std::int64_t> all;      ///< bytes of everything together
   std::vector<std::int64_t> wide;     ///< bytes that must lie in interleaved memory
   std::vector<std::int64_t> own;      ///< bytes that may lie anywhere but need a memory element of their own
   std::vector<std::int64_t> another;  ///< bytes that need a memory element besides that

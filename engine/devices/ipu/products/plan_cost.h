@@ -58,7 +58,7 @@ struct ConvForm {
   std::int64_t serial = 1;  ///< parts of the output channels that are done one after another
   /// True if serial parts arrange their operands anew, which is slower but keeps nothing meanwhile.
   bool arrangeEach = false;
-  std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< of one serial part
+  std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< grains of one serial part
   /// True for one of the three products of a joint plan (joint_plan.h), whose weights lie where they are
   /// used.
   bool joint = false;
