@@ -70,7 +70,7 @@ class CostModel {
   /// The objective: missing bytes, then nanoseconds of the longest stage, or of a weight update as the
   /// emulator runs it.
   Value value(const Cuts& cuts) const;
-  /// No plan with these cuts has a smaller value. Quick.
+  /// A value that no plan with these cuts is below. It is quick to compute.
   Value bound(const Cuts& cuts) const;
   /// The run on system `fixed` whose time is the value; one unit is a millisecond.
   compile::FixedRun run(const Cuts& cuts) const;

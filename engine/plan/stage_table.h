@@ -20,7 +20,7 @@ class StageTable {
   /// is known if it was compiled in this place; otherwise it is estimated from the stage that was compiled in
   /// this place, or near it, with the most similar work. None if a stage has nothing to compute.
   std::optional<Value> estimate(const Cuts& cuts) const;
-  /// A value that estimate() is not below. Quick.
+  /// A value that estimate() is not below. It is quick to compute.
   Value bound(const Cuts& cuts) const;
   /// Ticks of a call if all stages took as long as their mean.
   std::int64_t balanced(const Cuts& cuts) const;

@@ -57,7 +57,7 @@ WinogradConv::WinogradConv(const ConvPlan& plan, ConvPass pass)
   }
   tileRows_ = ceilDiv(outHeight_, 2);
   tilesPerRow_ = ceilDiv(outWidth_, 2);
-  // Ranges hold at least half as much as the filters, because these are read once for every range.
+  // Ranges may hold at least half as much as the filters, because these are read once for every range.
   const std::int64_t most = std::max(kWinogradRangeElements, filterElements() / 2);
   const std::int64_t row =
       kFrequencies * (roundUp(inChannels_, kPanel) + roundUp(outChannels_, kPanel)) * tilesPerRow_;
