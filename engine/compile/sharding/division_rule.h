@@ -46,7 +46,7 @@ struct NodeDivision {
   graph::Attributes attributes = {};  ///< attributes that differ from those of the node
   /// Inputs that are constants and differ: the extents of a part, for example.
   std::map<std::size_t, std::vector<std::int64_t>> numbers = {};
-  /// Several nodes stand for the node, because ranks need each other's results within it (rank_nodes.h).
+  /// Several nodes stand for the node, because ranks need each other's results within it (rank_graph.cpp).
   enum class Special : std::uint8_t { none, embedding, crossEntropy } special = Special::none;
 
   /// True if the ranks share the work, instead of doing all of it each.

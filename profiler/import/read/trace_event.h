@@ -102,7 +102,7 @@ struct TraceEvent {
   ProcessId process;
   ThreadId thread;
   NameId name, category;
-  /// Picoseconds after the origin of the file (see TraceReceiver::origin), and length in picoseconds.
+  /// Picoseconds after the origin of the file (see TraceTables::origin), and length in picoseconds.
   std::int64_t time = 0, duration = 0;
   std::int64_t id = 0;  ///< id of flows and asynchronous events
   double value = 0;     ///< value of a counter
