@@ -29,7 +29,8 @@ struct PlannedVariant {
   std::vector<PlanSetting> settings;  ///< differences from the configuration
   int stages = 1;
   plan::ModelPlan plan;
-  config::Configuration configuration;  ///< with the settings, but the stages are those of the original
+  /// Configuration with the settings, but the stages are those of the original.
+  config::Configuration configuration;
   /// Proportion of available memory of each stage's device. Empty: all devices have the same one.
   std::vector<std::string> proportions = {};
   bool choosesCheckpoints = false;  ///< the plan may choose which results it keeps

@@ -18,7 +18,7 @@ namespace pipescope::builders {
 using Setting = std::variant<bool, std::int64_t, double, std::string>;
 
 struct BuilderKey {
-  std::string name;  ///< as it is written in [model]
+  std::string name;  ///< name as it is written in [model]
   Setting fallback;
   double least = 0, most = 1e9;      ///< range of a number
   std::vector<std::string> choices;  ///< allowed texts; empty: any

@@ -21,7 +21,7 @@ using graph::TensorId;
 
 /// One attention: its nodes and what they read besides queries, keys and values.
 struct FoundAttention {
-  std::vector<NodeId> nodes;  ///< from the product that makes scores to the one that uses them
+  std::vector<NodeId> nodes;  ///< nodes from the product that makes scores to the one that uses them
   std::vector<TensorId> others;
   std::vector<std::int64_t> functions;
   graph::ElementType inner{};

@@ -26,7 +26,7 @@ enum class TensorUse : std::uint8_t {
   stash,           ///< ring of `copies` entries; always live
   input,           ///< host stream or inter-stage buffer; live from its first to its last use
   activation,      ///< live from its producer to its last use
-  gradient,        ///< as activation
+  gradient,        ///< live as an activation is
   gatheredWeight,  ///< a weight that was gathered from replicas or loaded for a pass; as activation
 };
 std::string toString(TensorUse use);
@@ -70,7 +70,7 @@ struct PlanCall {
 
 struct PassPlan {
   model::Pass pass = model::Pass::forward;
-  std::vector<PlanOperator> operators;  ///< in program order
+  std::vector<PlanOperator> operators;  ///< operators in program order
   std::vector<PlanCall> calls = {};     ///< ascending, disjoint
 };
 

@@ -31,7 +31,7 @@ struct OptimizerCost {
 
 /// Memory in which tensors of one kind lie.
 struct TensorLocation {
-  bool offChip = false;              ///< in streaming memory, from which it is loaded for each use
+  bool offChip = false;              ///< true: kept in streaming memory, from which it is loaded for each use
   bool sharded = false;              ///< each replica keeps only its share (replicated tensor sharding)
   std::int64_t leastOffChip = 2;     ///< elements; smaller tensors stay on the chip
   std::int64_t leastSharded = 8192;  ///< elements; smaller tensors are not sharded
@@ -67,7 +67,7 @@ struct PlanOptions {
   /// Number of last stages whose backward pass follows their forward pass at once, so that activations stay
   /// on the chip.
   int lastStagesKeep = 0;
-  std::vector<std::string> checkpoints;  ///< with recompute: see recompute.h
+  std::vector<std::string> checkpoints;  ///< checkpoints if `recompute` is set: see recompute.h
   /// Bytes of gradients in each all-reduce, in the order in which the backward pass computes them. The last
   /// number holds for all further ones. Empty: one all-reduce for each type of number.
   std::vector<base::Bytes> gradientBuckets;

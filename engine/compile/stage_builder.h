@@ -121,7 +121,7 @@ class StageBuilder {
   int stage_;
   StagePlan plan_;
   std::map<graph::TensorId, PlanTensorId> known_;
-  std::vector<Gradient> gradients_;  ///< in the order in which they are made
+  std::vector<Gradient> gradients_;  ///< gradients in the order in which they are made
   /// Gradients of one type that wait for their common reduce-scatter, and what uses their shares.
   struct PendingScatter {
     graph::ElementType element{};
@@ -132,7 +132,7 @@ class StageBuilder {
   PendingScatter pending_;
   int scatters_ = 0;                                 ///< bundles so far
   std::set<std::pair<Pass, std::string>> gathered_;  ///< blocks whose weights are there
-  std::map<graph::TensorId, Home> weightHomes_;      ///< for weights that may lie off the chip or in shares
+  std::map<graph::TensorId, Home> weightHomes_;  ///< homes of weights that may lie off the chip or in shares
   /// Weights of which a replica has updated only its share.
   std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
   std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values

@@ -26,7 +26,7 @@ struct SystemIds {
   std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< lanes of each device
   std::map<std::pair<int, int>, model::LinkId> links;
   std::vector<std::vector<model::MemorySpaceId>> memory;  ///< spaces of each device
-  model::MemorySpaceId host;                              ///< not valid if the system has no links to a host
+  model::MemorySpaceId host;  ///< memory of the host; not valid if the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages);

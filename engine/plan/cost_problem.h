@@ -20,7 +20,7 @@ struct CostRequest {
   int stages = 2;
   /// Micro-batches of a weight update. 0: an endless stream, of which only the slowest stage counts.
   int microBatches = 0;
-  std::string schedule = "1f1b";  ///< with microBatches
+  std::string schedule = "1f1b";  ///< schedule of the micro-batches
   int chunks = 0;                 ///< stages on each device; 0: as the schedule wants it
   double bandwidth = 0;           ///< bytes per second between neighbouring stages; 0: copies take no time
   std::int64_t memory = 0;        ///< bytes of a device; 0: no limit

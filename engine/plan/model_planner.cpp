@@ -230,7 +230,7 @@ class ModelPlanner {
 
   struct Candidate {
     Cuts cuts;
-    Value value;  ///< as estimated
+    Value value;  ///< estimated value
   };
 
   /// Estimates err by some tenths of a percent, so that a split which seems that much worse may be better.

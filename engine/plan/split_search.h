@@ -17,7 +17,7 @@ using Cuts = std::vector<std::size_t>;
 /// Value by which plans are compared: memory first, then time. Smaller is better.
 struct Value {
   std::int64_t missing = 0;  ///< bytes that do not fit
-  std::int64_t time = 0;     ///< in a unit of the caller's
+  std::int64_t time = 0;     ///< time in a unit of the caller's
   friend auto operator<=>(const Value&, const Value&) = default;
 };
 

@@ -14,7 +14,8 @@
 namespace pipescope::plan {
 
 struct SplitRequest {
-  compile::ModelRequest request;  ///< with LayoutRequest::stages, and with blocks that the stages name
+  /// Request with LayoutRequest::stages, and with blocks that the stages name.
+  compile::ModelRequest request;
   FoundSplit found;
 };
 

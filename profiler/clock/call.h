@@ -72,7 +72,7 @@ struct Flow {
   int fromStage = 0, toStage = 0;
   model::TransferKind kind = model::TransferKind::activation;
   Bytes bytes;
-  model::LinkId link;  ///< not valid if the way leads over several links, or nothing was recorded
+  model::LinkId link;  ///< link; not valid if the way leads over several links, or nothing was recorded
   model::LaneId fromLane, toLane;
   /// Time of the copies. Behind a barrier they run with all flows of the replica at the same time. Otherwise
   /// they run alone if transfers contend for links, and in a recording this is the mean of the recorded ones.

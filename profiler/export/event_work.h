@@ -51,7 +51,7 @@ class EventWork {
     void add(const Sum& other, int sign = 1);
   };
   struct Fact {
-    std::size_t kind = 0, block = 0;  // among texts_
+    std::size_t kind = 0, block = 0;  // index in texts_
     std::int32_t stage = -1;
     model::Pass pass = model::Pass::other;
     Sum work;

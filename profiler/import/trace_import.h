@@ -16,14 +16,14 @@ namespace pipescope::importing {
 /// Ways to put times of several traces on one clock.
 enum class ClockChoice {
   automatic,   ///< absolute if all state times since 1970, else align, else firstEvent
-  absolute,    ///< as the traces state them
+  absolute,    ///< times count as the traces state them
   firstEvent,  ///< the first event of each trace is at 0
   align,       ///< the passes of neighbouring stages align the clocks
 };
 
 struct ImportRequest {
   std::vector<std::filesystem::path> paths;  ///< files, archives and folders
-  std::filesystem::path temporaryFolder;     ///< for events that do not fit into memory
+  std::filesystem::path temporaryFolder;     ///< folder for events that do not fit into memory
   const Rules* rules = &Rules::builtIn();    ///< meaning of events; outlives the import
   ClockChoice clock = ClockChoice::automatic;
   std::set<std::int64_t> ranks;        ///< only traces of these ranks; empty: all

@@ -51,7 +51,7 @@ base::Result<OperationTables> shortOperationTables(const Context& context);
 
 /// The longest programs.
 struct LongestPrograms {
-  SectionTable table;     ///< with the columns of the table of programs
+  SectionTable table;     ///< rows with the columns of the table of programs
   std::size_t count = 0;  ///< number of all programs of these operators
 };
 /// The programs that state one of these operators; without operators, all programs. At most `most` rows.

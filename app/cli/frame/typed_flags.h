@@ -30,7 +30,7 @@ class TypedFlags {
 
  private:
   struct Flag {
-    std::string name;   ///< as typed: "--batch-size"
+    std::string name;   ///< flag as it was typed: "--batch-size"
     std::string value;  ///< value of a flag without one, as messages write it: "off", "inference"
   };
   void add(const std::string& path, Flag flag);

@@ -126,8 +126,8 @@ struct LoweredVertices {
   std::int32_t step = 0;  ///< index into LoweredMemory::steps
   std::string type;
   std::int64_t firstUnit = 0, unitCount = 1;  ///< units that hold them
-  std::int64_t count = 1;                     ///< on each of these units
-  Bytes code, state, fields;                  ///< on each of these units; the code is that of the type
+  std::int64_t count = 1;                     ///< number on each of these units
+  Bytes code, state, fields;                  ///< bytes on each of these units; the code is that of the type
 };
 
 struct LoweredStepMemory {
@@ -142,7 +142,7 @@ struct UnitBytesRun {
   std::string category, region;
   bool alwaysLive = false;
   std::int64_t firstUnit = 0, unitCount = 1;
-  Bytes bytes;  ///< in each unit
+  Bytes bytes;  ///< bytes in each unit
 };
 
 /// Content of one memory space of a device for one executable.

@@ -17,7 +17,7 @@ namespace pipescope::devices {
 
 /// Request of the user: a system of chips, or one chip alone.
 struct SystemRequest {
-  std::string name;  ///< as the user wrote it, "pod4:2"
+  std::string name;  ///< name as the user wrote it, "pod4:2"
   FigureFile chip;
   std::optional<FigureFile> system;  ///< none: one chip alone
   std::int64_t devices = 0;          ///< number that the user asked for; 0: all of the system

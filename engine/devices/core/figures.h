@@ -26,7 +26,7 @@ struct FigureValue {
 /// One TOML of resources/devices or resources/systems with the figures of its base.
 struct FigureFile {
   std::string name;         ///< the file's name without .toml
-  std::string file;         ///< for error sentences
+  std::string file;         ///< name for error sentences
   std::string family;       ///< "ipu", "gaudi" …
   std::string description;  ///< one line for people
   std::string chip;         ///< systems only: name of the chip

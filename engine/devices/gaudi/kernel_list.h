@@ -30,7 +30,7 @@ struct ListedKernel {
 
 struct KernelList {
   std::vector<ListedKernel> kernels;
-  std::vector<std::int32_t> first, end;  ///< for each operator, its kernels [first, end)
+  std::vector<std::int32_t> first, end;  ///< kernels [first, end) of each operator
   std::int64_t chains = 0;               ///< elementwise chains of operators that became a single kernel
 };
 

@@ -31,7 +31,7 @@ class TrafficCounter {
     std::size_t maker = SIZE_MAX;
     bool readFromHbm = false;
     bool readSince = false;  ///< since it was made
-    bool handed = false;     ///< in slices, within its bundle
+    bool handed = false;     ///< true: handed over in slices, within its bundle
   };
 
   std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors.items()[tensor].type.bytes().count; }

@@ -177,7 +177,7 @@ class IpuSystem final : public System {
   double hostBytesPerSecond_;
   Streaming streaming_;
   Machine machine_;
-  Chip computing_;  ///< without the I/O tiles
+  Chip computing_;  ///< chip without the I/O tiles
   mutable Planner planner_;
   std::vector<LinkInfo> links_;
   std::vector<DeviceInfo> devices_;

@@ -19,7 +19,7 @@ namespace pipescope::devices::ipu {
 /// The vertices of one type in a compute set.
 struct LoweredVertex {
   std::string type;             ///< PopLibs' name, "popops::BinaryOp1D<add,float>"
-  std::int64_t codeBytes = 0;   ///< once per tile and type
+  std::int64_t codeBytes = 0;   ///< bytes of code, once per tile and type
   std::int64_t stateBytes = 0;  ///< per tile: the vertices' fields and edge pointers
   std::int64_t fieldBytes = 0;  ///< per tile: the lists that the vertices point to
 };
@@ -30,7 +30,7 @@ struct ProgramStep {
   std::string name;       ///< part of the name path: "Convolve"
   TileRuns cycles;        ///< cycles of each tile, without the sync before the step
   std::int64_t sync = 0;  ///< cycles of the sync before the step
-  bool once = false;      ///< in Work that is repeated, this step runs once, before or after all repetitions
+  bool once = false;      ///< true: this step of repeated Work runs once, before or after all repetitions
   /// Bytes that all tiles receive, and bytes that they send. A broadcast counts once as sent, and once for
   /// each tile that hears it as received.
   std::int64_t bytesIn = 0, bytesOut = 0;

@@ -304,7 +304,7 @@ class StageLowering {
 
   const std::vector<const StagePlan*>& stages_;
   const IpuLoweringContext& context_;
-  static constexpr std::size_t kNowhere = SIZE_MAX;  ///< not on tiles
+  static constexpr std::size_t kNowhere = SIZE_MAX;  ///< variables that do not lie on tiles
   TileMemory memory_;
   StreamingTensors streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;

@@ -48,7 +48,7 @@ struct OperatorCall {
 struct RunIdentity {
   std::uint64_t seed = 0;
   std::int64_t iteration = 0;
-  std::int64_t microBatch = 0;  ///< within the iteration
+  std::int64_t microBatch = 0;  ///< number within the iteration
   std::int64_t replica = 0;
   /// Kernels in float16 and bfloat16 round up with a probability equal to the distance from the number below,
   /// divided by the gap. The random numbers are keyed by the fields above. If false, they round to nearest

@@ -102,7 +102,7 @@ struct Collective {
 struct HostCopy {
   bool toDevice = true;
   base::Bytes bytes;
-  bool remote = false;  ///< from or to the streaming memory of the device instead of the host
+  bool remote = false;  ///< true: copies from or to the streaming memory of the device instead of the host
 };
 
 using WorkItem = std::variant<Contraction, Map, Reduce, Pool, Gather, Scatter, Rearrange, Sort, Random,

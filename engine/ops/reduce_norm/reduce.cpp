@@ -242,7 +242,7 @@ void reduceInto(const ReduceLoops& loops, void* result, const KernelArguments& a
   loops.start(y, plan.outputs);
   const std::vector<ReducePlan::Run>& runs = plan.runs;
   const std::int64_t all = plan.outputs * plan.depth;
-  if (all == 0) return;  // with nothing to reduce, every output is the start value
+  if (all == 0) return;  // every output is the start value if there is nothing to reduce
   if (runs.size() > 1 && !runs[0].reduced) {
     const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
     forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {

@@ -8,7 +8,7 @@
 namespace pipescope::ops {
 
 struct ReducePlan {
-  Shape result;  ///< with or without the reduced axes
+  Shape result;  ///< shape with or without the reduced axes
   Shape kept;    ///< the input's shape with extents of 1 for reduced axes
   /// Runs of neighbouring axes that are all kept or all reduced, with their extents, outermost first.
   struct Run {

@@ -20,7 +20,7 @@ struct ModelEdge {
   std::size_t from = 0, to = 0;  ///< indices of nodes
   std::string tensor, shape;
   Bytes bytes;
-  Ticks ticks;  ///< between stages: ticks of the copy alone on the link
+  Ticks ticks;  ///< ticks of the copy alone on the link between stages
 };
 
 struct ModelGraph {

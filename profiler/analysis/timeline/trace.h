@@ -128,7 +128,7 @@ struct DeviceTrace {
   /// False: the profile leaves out its replica, which does the same at the same time as a recorded one.
   bool recorded = true;
   std::int32_t alike = -1;         ///< index of an earlier device that does the same (see alikeDevices)
-  std::vector<TraceTrack> tracks;  ///< at least one
+  std::vector<TraceTrack> tracks;  ///< tracks, at least one
   std::vector<TransferLane> transferLanes;
 };
 

@@ -151,7 +151,7 @@ class ChakraReader {
     NameId name, category;
     std::size_t firstDependency = 0, endData = 0, endDependency = 0, firstArgument = 0;
     std::uint8_t argumentCount = 0;
-    bool inTurn = false;  ///< on a queue of an accelerator, which runs one thing at a time
+    bool inTurn = false;  ///< true: on a queue of an accelerator, which runs one thing at a time
   };
 
   TraceEvent eventOf(const Held& held) const {

@@ -38,7 +38,7 @@ struct ChromeEvents::Parser {
   const std::vector<std::string> ownArguments;
   od::parser parser;
   ParsedWindow* window = nullptr;             // window that receives the events
-  std::vector<Picoseconds>* times = nullptr;  // if set, only times are taken
+  std::vector<Picoseconds>* times = nullptr;  // null: events are parsed; otherwise only their times
 
   // The members of the event that is being parsed.
   struct Members {

@@ -81,7 +81,7 @@ constexpr std::size_t kBatch = 512;
 struct EventSorter::Key {
   std::int64_t time, rank;
   std::int32_t thread;
-  std::uint32_t offset;  // in Held::bytes; also the order of adding
+  std::uint32_t offset;  // place in Held::bytes, which is the order of adding, too
 
   /// Orders the events of one thread.
   bool operator<(const Key& other) const {

@@ -68,7 +68,7 @@ class EventSorter {
   std::vector<std::unique_ptr<Run>> runs_;
   std::int64_t count_ = 0;
   // State of the visit that goes on.
-  std::size_t at_ = 0;              // in held_.keys
+  std::size_t at_ = 0;              // place in held_.keys
   std::vector<std::size_t> later_;  // a heap of runs that follow current_
   std::size_t current_ = 0;         // the run with the next event; the number of runs at the end
 };

@@ -35,7 +35,7 @@ struct DumpedIteration {
 
 /// One file of a dump: the configuration, or the iterations of a rank.
 struct DumpFile {
-  std::optional<std::int64_t> rank;  ///< in the pipeline
+  std::optional<std::int64_t> rank;  ///< rank in the pipeline
   std::int64_t ranks = 0, chunks = 0;
   std::vector<DumpedIteration> iterations;
 };

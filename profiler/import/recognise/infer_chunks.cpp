@@ -16,7 +16,7 @@ using base::Ticks;
 using model::DeviceId;
 using model::Pass;
 
-using Repeated = std::vector<RecordedPass*>;  // in the order of their starts
+using Repeated = std::vector<RecordedPass*>;  // passes in the order of their starts
 
 bool isForward(const RecordedPass& pass) {
   return pass.pass == Pass::forward || pass.pass == Pass::recompute;

@@ -111,7 +111,7 @@ bool isComplete(const RecordedPass& side) {
 /// The messages of one device in one direction, with the passes that they may belong to.
 struct Direction {
   bool sends = false;
-  std::vector<RecordedPass*> sides;  // in the order of their starts
+  std::vector<RecordedPass*> sides;  // sides in the order of their starts
   std::vector<RecordedPass*> all;    // computations of the device, in the order of their starts
   std::vector<std::size_t> passes;   // indices of those that have such a message
 
@@ -125,7 +125,8 @@ struct Direction {
   /// Messages that state their micro-batch belong to the nearest pass of it: the last one before a send, the
   /// first one behind a receive.
   std::int64_t assignStated() {
-    std::map<std::pair<std::int32_t, Pass>, std::vector<std::size_t>> byMicroBatch;  // in the order of time
+    // Indices in the order of time.
+    std::map<std::pair<std::int32_t, Pass>, std::vector<std::size_t>> byMicroBatch;
     for (const std::size_t pass : passes)
       byMicroBatch[{all[pass]->microBatch, all[pass]->pass}].push_back(pass);
     std::set<std::size_t> taken;

@@ -23,7 +23,7 @@ class SomeCollectives {
 
  private:
   struct Alike {
-    std::vector<std::pair<std::uint64_t, RecordedPass>> kept;  // with their numbers
+    std::vector<std::pair<std::uint64_t, RecordedPass>> kept;  // collectives with their numbers
     std::uint64_t count = 0;
     int halvings = 0;     // exponent: one of 2 to this power is kept
     bool ordered = true;  // all are of one thread

@@ -266,7 +266,8 @@ void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
 }
 
 std::map<model::DeviceId, std::vector<std::size_t>> RecordedPasses::occupyingPasses() const {
-  std::map<model::DeviceId, std::vector<std::size_t>> byDevice;  // in the order of starts, as all passes are
+  // Passes in the order of starts, as all passes are.
+  std::map<model::DeviceId, std::vector<std::size_t>> byDevice;
   for (std::size_t i = 0; i < passes_.size(); ++i)
     if (occupies(passes_[i])) byDevice[passes_[i].device].push_back(i);
   return byDevice;

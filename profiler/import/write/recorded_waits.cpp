@@ -69,7 +69,7 @@ class WaitWriter {
  private:
   struct OwnSend {
     std::size_t send;
-    std::optional<std::size_t> receive;  // on the other device
+    std::optional<std::size_t> receive;  // index of the receive on the other device
   };
   using Producer = std::optional<std::size_t>;
 

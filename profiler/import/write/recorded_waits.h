@@ -12,7 +12,7 @@ namespace pipescope::importing {
 
 /// Origin of the input of a pass. Indices of passes, sends and receives; none: not known, or none.
 struct PassInput {
-  std::optional<std::size_t> producer;  ///< on another device
+  std::optional<std::size_t> producer;  ///< pass on another device that made it
   std::optional<std::size_t> send, receive;
 };
 

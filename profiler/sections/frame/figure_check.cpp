@@ -255,7 +255,8 @@ base::Status checkOfNone(const Check& check, const Section& section) {
   const std::string table = short_ ? section.name : snakeCase(check.path.front());
   const std::size_t at = short_ ? 1 : 2;
   const auto found = std::ranges::find(section.tables, table, &SectionTable::key);
-  if (std::ranges::find(section.facts, table, &Fact::key) != section.facts.end()) return {};  // without parts
+  // A fact has no parts.
+  if (std::ranges::find(section.facts, table, &Fact::key) != section.facts.end()) return {};
   if (found == section.tables.end() || at >= check.path.size())
     return base::badInput(fmt::format("--fail-if '{}': the elements of {}.{} are no numbers.", check.text,
                                       check.section, table));

@@ -48,8 +48,8 @@ const replay::PlannedOrder* planOf(const Context& context);
 /// Kinds of rows that a profile holds of the last run, which --record decides. Figures that need missing rows
 /// are empty.
 struct Recorded {
-  bool placements = false;  ///< at least one placement of the last run
-  bool steps = false;       ///< at least one step, of any executable
+  bool placements = false;  ///< true: at least one placement of the last run
+  bool steps = false;       ///< true: at least one step, of any executable
 };
 /// Looks for rows of the last run. Fails if the profile cannot be read.
 base::Result<Recorded> recordedOf(const Context& context);

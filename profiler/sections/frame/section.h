@@ -39,7 +39,7 @@ enum class Format {
   list,      ///< words, shortened by shortList()
   stage,     ///< stage 3
   term,      ///< a word of the profile's own: text shows tile_memory as "tile memory" and hbm as "HBM"
-  ofRow,     ///< as Table::rowFormats says
+  ofRow,     ///< the row decides: see SectionTable::rowFormats
 };
 
 /// The names of a Breakdown's parts, which are the same in every profile. Empty: the value is no Breakdown.

@@ -58,7 +58,7 @@ class Structure:
     """The nesting of tensors. Values that are no tensors are constants of the traced model."""
 
     def __init__(self, values):
-        self.tensors = []  # in order; they are given back to the caller, and released by release()
+        self.tensors = []  # tensors in order; they are given back to the caller, and released by release()
         self._tree = self._take(values)
 
     def _take(self, value):

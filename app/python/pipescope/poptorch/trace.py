@@ -36,7 +36,7 @@ class Traced:
         self.shapes, self.types = [], []  # shapes of the outputs of a micro-batch; types of their elements
         self.is_lifted = False  # each input is one row of a micro-batch of 1
         self.printed = []  # tensors that the model prints: (how, number of an output)
-        self.kept = {}  # in inference: name of a buffer that the model changes: the number of the output with its value
+        self.kept = {}  # name of a buffer that the model changes in inference: the number of the output with its value
         self.written = {}  # number of an input that the model changes: the number of its output
         self.loss = None  # the number of the output that is the loss
         self.trainable = None  # numbers of outputs that depend on parameters, if they had to be found out

@@ -84,7 +84,7 @@ class TileMemory {
   std::vector<LoweredStepMemory> steps_;
   std::vector<Variable> variables_;
   std::map<std::string, Code> code_;
-  std::vector<LoweredVertices> vertices_;  ///< without the bytes of their code
+  std::vector<LoweredVertices> vertices_;  ///< vertices without the bytes of their code
   std::int64_t nextTile_ = 0;
 };
 

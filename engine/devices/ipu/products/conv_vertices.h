@@ -28,7 +28,7 @@ struct ConvVertex {
 
 /// The share of one tile: output positions, kernel elements and groups of channels.
 struct ConvTile {
-  std::int64_t groups = 1;  ///< in units of ConvVertex::groupGroup convolution groups
+  std::int64_t groups = 1;  ///< number of units of ConvVertex::groupGroup convolution groups
   std::int64_t batch = 1;
   std::array<std::int64_t, kMaximumDims> output{1, 1, 1}, kernel{1, 1, 1};
   std::int64_t inGroups = 1, outGroups = 1;

@@ -22,7 +22,7 @@ struct WorkSum {
 struct MarkedStep {
   std::int64_t number = 0;
   Ticks start, end;
-  Ticks busy, compute, communication, exposedCommunication;  ///< as those of AcceleratorTimes
+  Ticks busy, compute, communication, exposedCommunication;  ///< see AcceleratorTimes
 };
 
 struct AcceleratorTimes {

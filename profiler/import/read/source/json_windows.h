@@ -23,7 +23,7 @@ class JsonWindows {
     std::size_t mostMemberBytes = 64 << 10;  ///< longer values beside "traceEvents" are left out
   };
   struct Event {
-    std::size_t offset = 0, size = 0;  ///< in the window's text
+    std::size_t offset = 0, size = 0;  ///< place in the window's text
   };
   struct Window {
     /// A JSON array of objects, which need not be valid themselves.
