@@ -89,7 +89,7 @@ struct StagePlan {
   base::IdVector<PlanTensorId, PlanTensor> tensors;
   /// The passes in the order in which a micro-batch goes through them: hostIn, forward, backward,
   /// weightGradient, hostOut. Then follow those that run once per iteration: collective (the sum of gradients
-  /// over replicas) and update. A pass without work is left out. What is recomputed stands in the backward
+  /// over replicas) and update. A pass without work is left out. Recomputed operators stand in the backward
   /// pass, right before its use (PlanOperator::again).
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;

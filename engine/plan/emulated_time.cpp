@@ -75,8 +75,8 @@ bool waitsForSamples(const emulate::ExecutableFacts& facts) {
   return facts.host.samplesPerSecond(facts.replicas) > 0;
 }
 
-/// Emulates calls of an executable up to the settled one, and returns its length. What happens in that one is
-/// told to `makeSink(call)`, which may be null.
+/// Emulates calls of an executable up to the settled one, and returns its length. The sink that
+/// `makeSink(call)` returns, which may be null, gets the rows of that one.
 template <class MakeSink>
 base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t executable, MakeSink makeSink) {
   record::MemoryProfile nowhere;

@@ -29,10 +29,10 @@ struct LayerProfile {
 /// Reads a layer profile. `file` names it in errors.
 ///
 /// PipeDream's text (github.com/msr-fiddle/pipedream, graph.txt) has a line for each layer, "ID --
-/// description
-/// -- forward_compute_time=ms, backward_compute_time=ms, activation_size=bytes, parameter_size=bytes", where
-/// the size of several outputs is a list "[1.0; 2.0]", and an indented line "ID -- ID" for each edge. A part
-/// "-- stage_id=N" at the end of a line, which PipeDream's own planner adds, has no effect.
+/// description -- forward_compute_time=ms, backward_compute_time=ms, activation_size=bytes,
+/// parameter_size=bytes", where the size of several outputs is a list "[1.0; 2.0]", and an indented line "ID
+/// -- ID" for each edge. A part "-- stage_id=N" at the end of a line, which PipeDream's own planner adds, has
+/// no effect.
 ///
 /// CSV has a line of headings: id (or node, layer), forward_ms, backward_ms, activation_bytes and
 /// parameter_bytes (or PipeDream's names of them), and if wanted name (or description) and inputs (or
@@ -40,8 +40,8 @@ struct LayerProfile {
 /// capital letters, blanks and brackets; semicolons or tabs may separate the columns. Without the column of
 /// inputs each layer reads the one before it.
 ///
-/// The order of the layers is topological. Of several layers that could come next, the one with the smallest
-/// id does; numbers in ids are compared by value.
+/// The order of the layers is topological. If several layers could come next, the one with the smallest id
+/// does; numbers in ids are compared by value.
 ///
 /// Errors name the line: missing or doubled ids, edges to unknown layers, cycles, costs that are not finite
 /// numbers of at least 0, and lines that end early.

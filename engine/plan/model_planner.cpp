@@ -270,7 +270,7 @@ class ModelPlanner {
     return depth;
   }
 
-  /// The plans that can be, best first. Of two that are equal, the one with the outer cuts comes first.
+  /// The plans that can be, best first. The one with the outer cuts comes first of two that are equal.
   std::vector<const TriedPlan*> ranked() const {
     std::vector<const TriedPlan*> all;
     for (const auto& [cuts, tried] : tried_) {

@@ -35,10 +35,9 @@ std::size_t commonParts(std::string_view a, std::string_view b) {
   return common;
 }
 
-/// The request for an estimate of what a micro-batch takes, with the first executable only. How many
-/// micro-batches there are does not change these times. Similar numbers become one, which keeps its
-/// remainders for schedules that need them, so that compilations which share LoweredStages find most stages
-/// again.
+/// The request for an estimate of what a micro-batch takes, with the first executable only. The number of
+/// micro-batches does not change these times. Similar numbers become one, which keeps its remainders for
+/// schedules that need them, so that compilations which share LoweredStages find most stages again.
 ModelRequest estimateOf(const ModelRequest& request, std::size_t stages) {
   ModelRequest estimate = request;
   estimate.executables.resize(1);

@@ -64,8 +64,8 @@ Cell integerOf(std::int64_t value) {
   return Cell(value);
 }
 
-/// Decides whether a sum over all operations is known. Devices of tiles have it even if it is 0. Of other
-/// devices 0 means that nothing is known, because their model has no such figure.
+/// Decides whether a sum over all operations is known. Devices of tiles have it even if it is 0. Other
+/// devices' model has no such figure, so 0 means there that nothing is known.
 bool isKnownSum(const Words& words, std::int64_t sum) {
   return words.tiles || sum != 0;
 }

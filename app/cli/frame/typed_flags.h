@@ -24,8 +24,8 @@ class TypedFlags {
   /// Fails with a sentence if a flag was typed that has no effect on what runs, such as --epochs with
   /// --inference.
   base::Status checkEffect(const config::Configuration& configuration) const;
-  /// The message with the flags that were typed, and the variables that are set, instead of their keys. What
-  /// is advised beside a flag that was typed is called by its flag, too.
+  /// The message with the flags that were typed, and the variables that are set, instead of their keys. Keys
+  /// that are advised beside a typed flag are called by their flags, too.
   std::string named(std::string message) const;
 
  private:

@@ -83,7 +83,7 @@ class Outliner {
     std::vector<std::size_t> starts;  ///< places_
   };
 
-  /// Takes the functions that gain most first. What a function has cut is looked at anew.
+  /// Takes the functions that gain most first. Candidates that a function has cut are looked at anew.
   std::vector<Function> find() {
     sums_.assign(places_.size() + 1, 0);
     for (std::size_t i = 0; i < places_.size(); ++i)

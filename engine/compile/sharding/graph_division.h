@@ -36,10 +36,10 @@ struct GraphDivision {
 
 /// Divides the weights of products in pairs: the first by columns, so that each rank makes a part of the
 /// result, and the one at which this part ends by rows, so that each rank has a summand of its result
-/// (Megatron-LM, arXiv 1909.08053). What lies between must be able to work on parts; a weight that has no
+/// (Megatron-LM, arXiv 1909.08053). The nodes between must be able to work on parts; a weight that has no
 /// such partner stays whole. The last product of a model may end at the loss or at an output instead. Tables
-/// of embeddings are divided by rows.
-/// Errors: a tensor that is too large to be put together for a node that cannot work on parts.
+/// of embeddings are divided by rows. Errors: a tensor that is too large to be put together for a node that
+/// cannot work on parts.
 base::Result<GraphDivision> divideGraph(const graph::Graph& forward, const DivisionOptions& options);
 
 }  // namespace pipescope::compile

@@ -11,8 +11,8 @@ using ops::ceilDiv;
 using ops::roundUp;
 namespace {
 
-/// The depths that remain after each stage but the last, and the messages that a tile receives. Of the two
-/// whole numbers around the even cut, takes the one with fewer messages.
+/// The depths that remain after each stage but the last, and the messages that a tile receives. Takes that
+/// one of the two whole numbers around the even cut which needs fewer messages.
 struct ReduceCostCut {
   std::array<std::int64_t, 2> after{};
   std::size_t count = 0;

@@ -168,8 +168,8 @@ class StageLowering {
     if (keepsCode_) addCode(path + "/" + step.name, step, stage);
   }
 
-  /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way. Of the
-  /// bytes, `both` live at their old and new place while the copy runs.
+  /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way. `both`
+  /// of the bytes live at their old and new place while the copy runs.
   base::Status copyForCall(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
                            const char* name, std::int64_t bytes, Temporary both, LoweredSegment& segment) {
     if (bytes == 0) return {};

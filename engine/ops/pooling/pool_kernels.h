@@ -1,5 +1,5 @@
 #pragma once
-// The maximum over windows. A window that holds a NaN gives NaN. Of equal elements the first one in row-major
+// The maximum over windows. A window that holds a NaN gives NaN. The first of equal elements in row-major
 // order counts.
 #include "engine/ops/core/window.h"
 

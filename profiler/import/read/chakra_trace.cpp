@@ -205,8 +205,8 @@ class ChakraReader {
     return event;
   }
 
-  /// Nodes may depend on nodes that stand later in the file. What an accelerator's queue holds runs in the
-  /// order in which its inputs are ready. Returns how many nodes wait for each other in a circle.
+  /// Nodes may depend on nodes that stand later in the file. Work of an accelerator's queue runs in the order
+  /// in which its inputs are ready. Returns how many nodes wait for each other in a circle.
   std::int64_t placeByDependencies(bool control) {
     for (Held& held : nodes_) held.time = 0;
     std::unordered_map<std::uint64_t, std::size_t> byId;

@@ -12,8 +12,8 @@
 
 namespace pipescope::importing {
 
-/// Sorts the events of a trace by thread and time within a bounded amount of memory. What does not fit is
-/// written to temporary files as sorted runs.
+/// Sorts the events of a trace by thread and time within a bounded amount of memory. Events that do not fit
+/// are written to temporary files as sorted runs.
 class EventSorter {
  public:
   struct Limits {
@@ -38,10 +38,9 @@ class EventSorter {
   void setAside();
   base::Status writeAside();
 
-  /// Calls `visit` for all events, ordered by thread, then start. Of events with the same start, begins and
-  /// ends come first, then the longer one, because it encloses the other, and else the one that was added
-  /// first. No event may be
-  /// added after the first call.
+  /// Calls `visit` for all events, ordered by thread, then start. Among events with the same start, begins
+  /// and ends come first, then the longer one, because it encloses the other, and else the one that was added
+  /// first. No event may be added after the first call.
   base::Status visit(const std::function<base::Status(const TraceEvent&)>& visit);
   /// The same as batches: rewind(), then next() fills the front of `batch` and returns how many events it
   /// holds, 0 at the end.

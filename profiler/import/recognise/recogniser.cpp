@@ -217,8 +217,8 @@ bool Recogniser::take(const TraceEvent& event, const Slice& slice, const Meaning
     events_.addBackwardOperator({shown.device, shown.start, shown.end});
   }
   const bool pass = filter_.takes(meaning, event, slice.end), message = filter_.takesMessage(meaning, event);
-  // Only a collective that several ranks take part in relates their clocks. What a host does beside an
-  // accelerator launches it.
+  // Only a collective that several ranks take part in relates their clocks. Work of a host beside an
+  // accelerator launches the accelerator's.
   const bool collective =
       collectives_ != nullptr && !pass && !message &&
       kindOf(meaning, event) == model::StepKind::globalExchange && !meaning.sends &&

@@ -17,7 +17,8 @@
 namespace pipescope::devices::ipu {
 
 struct OutlinedCall {
-  /// Bytes copied before and after an operator. Of the bytes copied in, `moved` leave their old place.
+  /// Bytes copied before and after an operator. `moved` of the bytes that are copied in leave their old
+  /// place.
   struct Copies {
     std::int64_t in = 0, moved = 0, out = 0;
   };

@@ -4,7 +4,7 @@
 //
 // Always live are weights, optimizer state, constants, stashes, code, vertices, descriptors and the stack.
 // Everything else shares addresses, so a tile needs its peak over the program's steps. A tile has
-// non-interleaved memory from address 0 and interleaved memory from Chip::interleavedStart on. What needs
+// non-interleaved memory from address 0 and interleaved memory from Chip::interleavedStart on. Data that need
 // 128-bit loads must lie in interleaved memory. If the rest is smaller than the memory below, a gap remains
 // there; if it is larger, it spills over.
 #include <cstdint>

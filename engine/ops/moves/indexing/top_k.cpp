@@ -1,5 +1,5 @@
-// TopK: the k largest or smallest elements along an axis in order, and their positions. Of equal elements the
-// first comes first. NaN counts as larger than every number.
+// TopK: the k largest or smallest elements along an axis in order, and their positions. The first of equal
+// elements comes first. NaN counts as larger than every number.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
