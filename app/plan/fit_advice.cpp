@@ -327,7 +327,7 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
     tried += compiles;
     first += count;
   }
-  std::map<std::size_t, FitProposal> helping;  // by Change::order
+  std::map<std::size_t, FitProposal> helping;  // keyed by Change::order
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (after[i] && sumOf(*after[i]) < before)
       helping[changes[i].order] = {{{changes[i].key, changes[i].value}}, *after[i]};

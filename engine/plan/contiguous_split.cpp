@@ -8,7 +8,7 @@ namespace pipescope::plan {
 // Stages that share a set lie at one place. Places are numbered in the order of their first stages.
 std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first) {
   if (!problem.placeOfStage.empty()) return problem.placeOfStage;
-  std::vector<std::size_t> joined(first.size());  ///< by stage: an earlier stage on its place, or itself
+  std::vector<std::size_t> joined(first.size());  ///< earlier stage on the same place, or the stage itself
   std::iota(joined.begin(), joined.end(), std::size_t{0});
   const auto root = [&](std::size_t stage) {
     while (joined[stage] != stage) stage = joined[stage];
@@ -31,12 +31,12 @@ std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<st
 
 namespace {
 
-/// What is known about the first stages once they are chosen. Only what later stages depend on is kept: the
-/// places that a later stage must join, because a set of `together` has units on both sides of the cut.
+/// State of a split whose first stages are chosen. It keeps only what later stages depend on: the places that
+/// a later stage must join, because a set of `together` has units on both sides of the cut.
 struct Label {
-  std::vector<int> placeOfSet;      ///< by set that is open at the cut: its place
-  std::vector<std::int64_t> loads;  ///< of these places, if places are free
-  double value = 0;                 ///< what is minimised, over the stages so far
+  std::vector<int> placeOfSet;      ///< place of each set that is open at the cut
+  std::vector<std::int64_t> loads;  ///< loads of these places, if places are free
+  double value = 0;                 ///< value that is minimised, over the stages so far
   std::size_t first = 0;            ///< the last stage's first unit
   std::size_t before = 0;           ///< index of the label at `first` that this one continues
 };
@@ -177,8 +177,8 @@ class Splitter {
   /// Fills in the places that later stages must join.
   void open(std::size_t stage, std::size_t first, std::size_t end, const Label& from,
             const std::vector<bool>& joined, std::int64_t load, Label& to) const {
-    std::vector<int> number(from.loads.size(), -1);  ///< of an earlier place in the new label
-    int own = -1;                                    ///< of the stage's place
+    std::vector<int> number(from.loads.size(), -1);  ///< number of each earlier place in the new label
+    int own = -1;                                    ///< number of the stage's place
     for (const std::size_t set : open_[end]) {
       const auto at = std::lower_bound(open_[first].begin(), open_[first].end(), set);
       const bool earlier = at != open_[first].end() && *at == set;
@@ -238,9 +238,9 @@ class Splitter {
   const SplitProblem& p_;
   bool fixed_;
   std::vector<std::int64_t> cost_, again_, works_;  ///< sums over the units before
-  std::vector<std::int64_t> fixedAfter_;            ///< by stage: sum over it and those that follow
-  std::vector<std::size_t> cuts_;                   ///< where stages may end, ascending
-  std::vector<std::vector<std::size_t>> open_;      ///< by cut: sets with units on both sides, ascending
+  std::vector<std::int64_t> fixedAfter_;            ///< sum over each stage and those that follow
+  std::vector<std::size_t> cuts_;                   ///< cuts at which stages may end, ascending
+  std::vector<std::vector<std::size_t>> open_;      ///< sets with units on both sides of each cut, ascending
   std::int64_t bound_ = 0;
   bool squares_ = false;
   std::vector<std::vector<std::vector<Label>>> labels_;  ///< [stages so far][cut]

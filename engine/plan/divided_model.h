@@ -12,7 +12,7 @@ namespace pipescope::plan {
 /// Any thread may call it.
 class SharedStages : public compile::LoweredStages {
  public:
-  /// Null: the split of this key has not been found yet.
+  /// Returns the split that was found for this key; null if none was found yet.
   std::shared_ptr<const FoundSplit> split(const std::string& key);
   void addSplit(const std::string& key, FoundSplit split);
   /// Splits that were found again.

@@ -39,7 +39,7 @@ using Traces = std::vector<std::unique_ptr<TraceData>>;
 struct ReadTraces {
   Traces traces;
   std::vector<std::string> others;   ///< names of files that are no traces
-  std::string advice;                ///< what to do with the first of them; empty: not known
+  std::string advice;                ///< remedy for the first of them; empty: not known
   std::vector<std::string> damages;  ///< sentences on archives of which a part is missing
 };
 
@@ -90,7 +90,7 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
     return {};
   };
   std::vector<std::filesystem::path> files;
-  std::vector<double> sizes;  // of all files up to and with each one
+  std::vector<double> sizes;  // bytes of all files up to and with each one
   for (const auto& path : request.paths) {
     PIPESCOPE_ASSIGN(const std::vector<std::filesystem::path> own, traceFilesOf(path));
     for (const auto& file : own) {

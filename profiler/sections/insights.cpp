@@ -93,7 +93,8 @@ class GainReplay {
   }
 
  private:
-  /// What a schedule refuses in a replay, it also refuses in a run. Other errors say what a recording lacks.
+  /// True if a schedule judges one of the changes. A change that a schedule refuses in a replay is also
+  /// refused in a run; other errors of a replay say what the recording lacks.
   static bool isAskedOfSchedule(const std::vector<replay::Change>& changes) {
     return std::ranges::any_of(changes, [](const replay::Change& change) {
       return change.key == replay::kAccumulationKey || change.key == replay::kScheduleKey;
@@ -113,7 +114,7 @@ class GainReplay {
   base::Result<replay::ReplayedCall> before_ = base::badInput("Nothing was replayed.");
 };
 
-/// "What is the matter. What to do. Setting a=b would make it 12 % faster."
+/// Writes "What is the matter. What to do. Setting a=b would make it 12 % faster."
 std::string insightSentence(const RankedInsight& ranked) {
   std::string text = ranked.insight.what + " " + ranked.insight.advice;
   if (ranked.changes.empty()) return text;

@@ -1,5 +1,5 @@
 #pragma once
-// What reports say about a model that does not fit in memory.
+// Texts and tables of reports about a model that does not fit in memory.
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/section.h"
 
@@ -15,7 +15,8 @@ inline constexpr const char* kHypothetical =
 
 /// A row for each memory that is too small: what it needs, what it has, which tiles, and what they hold.
 base::Result<SectionTable> overflowTable(const Context& context, const analysis::Memory& memory);
-/// What would help, in short lines. A line that several devices have in common stands there once.
+/// Lists changes that would help, in short lines. A line that several devices have in common stands there
+/// once.
 SectionTable adviceTable(const Context& context);
 
 }  // namespace pipescope::sections

@@ -19,8 +19,8 @@ std::string stageNames(const std::vector<int>& stages, std::size_t all);
 /// together: "stages 0 and 3", "stages 1–11", or "all stages". Empty if nothing has run.
 std::string limitingStages(const analysis::StagesReport& report);
 
-/// Which stages of a recorded run are missing in its trace, and what cannot be said without them. Empty:
-/// none.
+/// Names the stages of a recorded run that are missing in its trace, and the figures that cannot be given
+/// without them. Empty if no stage is missing.
 std::string missingStagesText(const analysis::StagesReport& report);
 
 /// Says which stage of another replica is slower than that of the first one.

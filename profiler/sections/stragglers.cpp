@@ -44,7 +44,7 @@ const char* causeKey(Stragglers::Cause cause) {
   return "several";
 }
 
-/// How the slowness of workers moves over the iterations, in words; empty if no worker is slow.
+/// Says how the slowness of workers moves over the iterations; empty if no worker is slow.
 std::string slownessText(const Stragglers& found, const std::vector<std::string>& names) {
   const analysis::Slowness slowness = analysis::slownessOf(found.pace);
   const std::size_t all = found.iterations.size();

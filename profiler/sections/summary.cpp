@@ -40,7 +40,7 @@ Cell largest(const Breakdown& shares) {
   return none ? Cell() : Cell(most->first);
 }
 
-/// What holds the devices up most. Engines that compute may wait for their memory.
+/// Names the activity that takes most of the devices' time. Engines that compute may wait for their memory.
 Cell boundBy(const Breakdown& shares, const analysis::MemoryUse& memory) {
   Cell most = largest(shares);
   return memory.holdsUp && most == Cell("compute") ? Cell(kMemoryBandwidth) : most;
@@ -70,8 +70,8 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
   return found;
 }
 
-/// How long the devices wait for the host in an iteration, and the step time. None if the configuration
-/// states no time of the host.
+/// Time that the devices wait for the host in an iteration, and the step time. hostWait() returns nullopt if
+/// the configuration states no time of the host.
 struct HostWait {
   double waited = 0, step = 0;  ///< seconds
 };

@@ -44,7 +44,7 @@ std::vector<Fact> stepFacts(const WhatIf& answer) {
   return facts;
 }
 
-/// From the recorded step time to the new one. The rows add up.
+/// Lists the steps from the recorded step time to the new one. The rows add up.
 SectionTable waterfall(const WhatIf& answer, const Words& words) {
   SectionTable table{"waterfall",
                      "From the recorded step time to the new one",

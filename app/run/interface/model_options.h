@@ -34,7 +34,7 @@ class ModelOptions {
   /// If `pipescope poprun` started this process, joins the other instances of the program: all replicas are
   /// emulated, and this process computes its share of them. Otherwise does nothing.
   base::Status joinInstances();
-  /// Null: this process runs alone.
+  /// Instances that joinInstances() has joined; null if this process runs alone.
   const std::shared_ptr<const numerics::Instances>& instances() const { return instances_; }
 
   const config::Configuration& configuration() const { return configuration_; }

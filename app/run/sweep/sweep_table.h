@@ -19,8 +19,8 @@ struct SweepRow {
   /// Reason why the machine or this program gave no answer about the combination. It is then not done, no
   /// table holds it, and the next sweep tries it again.
   std::string trouble = {};
-  std::string profile =
-      {};                 ///< file of its profile, as seen from the table's folder; empty: none was written
+  /// File of its profile, as seen from the table's folder; empty: none was written.
+  std::string profile = {};
   std::string hash = {};  ///< hash of the whole configuration and the program's version
   bool done = false;      ///< false if not yet emulated
 
@@ -49,6 +49,7 @@ enum class TableFormat { csv, json };
 /// Chooses the format by the ending of the file's name: .csv or .json.
 base::Result<TableFormat> formatOfTable(const std::string& file);
 base::FileKind kindOf(TableFormat format);
+/// Writes the table in the format of the file's name. Errors name the file and say what to do.
 base::Status writeTable(const SweepTable& table, const std::string& file, const base::OutputRules& rules);
 
 /// Takes from an older table those rows whose configuration and version are unchanged. Returns their number.

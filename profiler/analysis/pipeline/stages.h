@@ -103,7 +103,7 @@ struct StagesReport {
   std::vector<StageReport> stages;
   std::vector<BoundaryReport> boundaries;
 
-  /// Null: nothing has run, or the figure needs stages that are missing.
+  /// Stage that computes longest; null if nothing has run, or if the figure needs stages that are missing.
   const StageReport* slowest() const { return slowestStage < 0 ? nullptr : &stages[at(slowestStage)]; }
   const StageReport* limiting() const { return limitingStage < 0 ? nullptr : &stages[at(limitingStage)]; }
 

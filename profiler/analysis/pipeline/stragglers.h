@@ -1,5 +1,6 @@
 #pragma once
-// Who makes a recorded training run slower than it would be if all operations took their usual time.
+// Finds the workers that make a recorded training run slower than it would be if all operations took their
+// usual time.
 #include <optional>
 #include <string>
 #include <vector>

@@ -41,7 +41,7 @@ struct ClockAlignment {
 enum class ClockFacts {
   messages,  ///< passes and messages
   all,       ///< collectives, too
-  guessed,   ///< also collectives on hosts whose members the trace does not state
+  guessed,   ///< collectives on hosts whose members the trace does not state count, too
 };
 
 /// Aligns the clocks of traces by what one of them makes and another one uses:

@@ -35,8 +35,8 @@ void LaunchedPasses::add(const TraceEvent& event, bool communicates, const Recor
   launches_ = {};
 }
 
-/// For each held pass the kernels that were launched within it: by its own thread, or by another thread of
-/// its process, such as that of PyTorch's backward passes, while no other pass of the process was under way.
+/// Finds the kernels that were launched within each held pass: by its own thread, or by another thread of its
+/// process, such as that of PyTorch's backward passes, while no other pass of the process was under way.
 std::vector<std::vector<const LaunchedPasses::Kernel*>> LaunchedPasses::kernelsOfPasses() {
   std::sort(kernels_.begin(), kernels_.end(),
             [](const Kernel& a, const Kernel& b) { return a.correlation < b.correlation; });

@@ -24,7 +24,7 @@ struct RankMessage {
 struct RankEvents {
   DeviceId device;
   std::int64_t rank = -1;
-  std::vector<RankMessage> messages;              // in the order of their starts
+  std::vector<RankMessage> messages;              // messages in the order of their starts
   std::vector<std::pair<Ticks, Ticks>> backward;  // operators, in the order of their starts
   std::vector<Ticks> steps;                       // starts of training steps, in order
   std::int64_t sends = 0, receives = 0;

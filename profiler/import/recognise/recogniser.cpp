@@ -181,7 +181,7 @@ bool PassFilter::launches(const TraceEvent& event) {
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
   if (!isPass(meaning) || launches(event)) return false;
   if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
-  // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
+  // Events within a pass may match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
   if (!isNew && end <= last->second) return false;
   last->second = end;
@@ -217,8 +217,8 @@ bool Recogniser::take(const TraceEvent& event, const Slice& slice, const Meaning
     events_.addBackwardOperator({shown.device, shown.start, shown.end});
   }
   const bool pass = filter_.takes(meaning, event, slice.end), message = filter_.takesMessage(meaning, event);
-  // Only a collective that several ranks take part in relates their clocks. What a host does beside an
-  // accelerator launches it.
+  // Only a collective that several ranks take part in relates their clocks. Work of a host beside an
+  // accelerator launches the accelerator's.
   const bool collective =
       collectives_ != nullptr && !pass && !message &&
       kindOf(meaning, event) == model::StepKind::globalExchange && !meaning.sends &&

@@ -73,11 +73,11 @@ class PassFilter {
   std::int64_t peerOf(const TraceEvent& event, Argument side) const;
 
   const TraceData& trace_;
-  const std::int64_t rank_;                                        // of the file; −1: not stated
+  const std::int64_t rank_;                                        // rank of the file; −1: not stated
   const std::map<std::string, std::vector<std::int64_t>> groups_;  // ranks of process groups, by name
   bool accelerated_ = false;
   std::int64_t launchesOnly_ = 0;
-  std::map<ThreadId, std::int64_t> passEnd_;  // of the last pass of each thread
+  std::map<ThreadId, std::int64_t> passEnd_;  // end of the last pass of each thread
 };
 
 /// Recognises what the events of one trace are: training steps, passes, messages and collectives. All that

@@ -381,8 +381,9 @@ std::size_t RuleMatcher::Hash::operator()(const Key& key) const {
 
 /// Texts that a rule's patterns found in an event.
 struct RuleMatcher::Match {
-  std::string texts[5];  // by Subject; of annotations the one that a pattern matches, else the innermost one
-  std::vector<std::vector<std::string>> groups;  // by pattern
+  std::string texts[5];  // one for each Subject; among annotations it is the one that a pattern matches, else
+                         // the innermost one
+  std::vector<std::vector<std::string>> groups;  // one for each pattern
 };
 
 std::string RuleMatcher::textOf(const ArgumentValue& value) const {

@@ -119,7 +119,7 @@ std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses:
 /// Collectives run beside the passes, and so do passes that overlap others: they keep the lane of their
 /// thread.
 void RecordedPasses::assignLanes() {
-  std::map<model::DeviceId, base::Ticks> ends;  // of the last pass on the lane of passes
+  std::map<model::DeviceId, base::Ticks> ends;  // end of the last pass on the lane of passes
   for (RecordedPass& pass : passes_) {
     const auto lane = lanes_.find(pass.device);
     if (lane == lanes_.end() || pass.pass == Pass::collective) continue;
@@ -214,7 +214,7 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.bytes = std::max(send.bytes, receive.bytes);
     transfers.push_back(transfer);
   }
-  // Other messages have only a receive, such as those from ranks whose traces are missing.
+  // Messages may have only a receive, such as those from ranks whose traces are missing.
   for (std::size_t i = 0; i < receives.size(); ++i)
     if (const RecordedPass& side = receives[i];
         !paired[i] && side.statesPass && side.microBatch >= 0 && side.statesPosting && counts(side, false))
@@ -266,7 +266,8 @@ void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
 }
 
 std::map<model::DeviceId, std::vector<std::size_t>> RecordedPasses::occupyingPasses() const {
-  std::map<model::DeviceId, std::vector<std::size_t>> byDevice;  // in the order of starts, as all passes are
+  // Passes in the order of starts, as all passes are.
+  std::map<model::DeviceId, std::vector<std::size_t>> byDevice;
   for (std::size_t i = 0; i < passes_.size(); ++i)
     if (occupies(passes_[i])) byDevice[passes_[i].device].push_back(i);
   return byDevice;

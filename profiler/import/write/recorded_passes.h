@@ -19,11 +19,12 @@ namespace pipescope::importing {
 /// Numbers of recognised messages and collectives, and of those that found their counterparts.
 struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
-  std::int64_t leftOutMessages = 0;   ///< of these: all, if there are too many to relate them to passes
+  /// Messages that were left out: all, if there are too many to relate them to passes.
+  std::int64_t leftOutMessages = 0;
   std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
   std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
   std::int64_t unplacedPasses = 0;    ///< passes whose stage nobody knows, because traces are missing
-  std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
+  std::int64_t proposedPasses = 0;    ///< unplaced passes that no rule recognised
   std::int64_t inferredChunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t dividedPasses = 0;     ///< passes that share the time of one event with others
   std::int64_t inferredSteps = 0;     ///< training steps that no trace marks
@@ -100,14 +101,14 @@ class RecordedPasses {
   NamedPlaces places_;
   KernelCollectives kernelCollectives_;
   PassCoverage coverage_;
-  std::map<std::int64_t, std::int32_t> iterationNumbers_;  // by step
+  std::map<std::int64_t, std::int32_t> iterationNumbers_;  // keyed by step
   std::map<std::string, std::int32_t> replicaNumbers_;
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
   /// The message that brings the input of a pass: indices of its send, if that is known, and its receive.
   std::map<Key, std::pair<std::optional<std::size_t>, std::size_t>> inputs_;
   /// Pass that ended last before a collective, over all its ranks, by the index of the collective.
   std::map<std::ptrdiff_t, std::size_t> lastBefore_;
-  std::vector<std::int32_t> iterations_, replicas_;  // of each pass
+  std::vector<std::int32_t> iterations_, replicas_;  // iterations and replicas of each pass
   std::int32_t stages_ = 0, replicaCount_ = 0;
   std::int64_t firstPlacement_ = 0;  // id of the placement of passes_[0]
 };

@@ -12,7 +12,7 @@ namespace pipescope::importing {
 
 /// Origin of the input of a pass. Indices of passes, sends and receives; none: not known, or none.
 struct PassInput {
-  std::optional<std::size_t> producer;  ///< on another device
+  std::optional<std::size_t> producer;  ///< pass on another device that made it
   std::optional<std::size_t> send, receive;
 };
 
@@ -26,10 +26,10 @@ struct RecordedCollective {
 /// Facts of a recorded run. Passes are ordered by start, and so are collectives.
 struct RecordedRun {
   const std::vector<RecordedPass>&passes, &sends, &receives;
-  const std::vector<std::int32_t>& iterations;  ///< of each pass
+  const std::vector<std::int32_t>& iterations;  ///< iterations of each pass
   std::int64_t firstPlacement = 0;              ///< id of the placement of passes[0]
   std::vector<RecordedCollective> collectives;
-  std::vector<PassInput> inputs;  ///< of each pass
+  std::vector<PassInput> inputs;  ///< inputs of each pass
   /// Devices whose times can be compared have the same group; 0 if none is stated.
   std::map<model::DeviceId, std::size_t> clockGroups;
 };

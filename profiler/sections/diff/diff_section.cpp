@@ -57,7 +57,7 @@ std::vector<Fact> diffFacts(const analysis::Diff& diff) {
 
 /// The reports of one profile, which live as long as this object.
 struct SideReports {
-  analysis::Execution call;  ///< without devices
+  analysis::Execution call;  ///< times of the call, without devices
   std::shared_ptr<const analysis::StagesReport> stages;
   std::shared_ptr<const analysis::Memory> memory;
   const analysis::Catalog* catalog = nullptr;

@@ -17,9 +17,10 @@ using figures::significantDecimals;
 /// size or are of several kinds.
 inline constexpr int kAsNeeded = -1;
 
-/// How many decimals the numbers of a column need. Of ticks that are shown in a unit such as µs the largest
-/// gets five significant digits, and trailing zeros that all of them would have are left out. Plain numbers
-/// that need few decimals get equally many. 0 for other columns, and where ticks are shown as they are.
+/// Number of decimals for the numbers of a column. If ticks are shown in a unit such as µs, the largest
+/// number gets five significant digits, and trailing zeros that all numbers would have are left out. Plain
+/// numbers that need few decimals get equally many. Returns 0 for other columns, and for ticks that are shown
+/// as ticks.
 int columnDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit);
 
 /// Writes a cell of the column with so many decimals. Other formats than ticks and plain numbers are written

@@ -20,6 +20,7 @@ struct ComparedSide {
 
 using Wanted = std::optional<double>;  ///< nothing: the profile has no such figure
 
+/// The figure as a cell; empty without a value.
 inline Cell comparedCell(const Wanted& value) {
   return value ? Cell(*value) : Cell();
 }

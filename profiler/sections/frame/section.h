@@ -95,6 +95,7 @@ inline void lack(Section& section, const std::string& sentence) {
 
 /// The reports that a Context has already computed (reports.h).
 struct ReportCache;
+/// Makes an empty cache.
 std::shared_ptr<ReportCache> makeReportCache();
 
 /// The input of all sections. Use one Context for all sections of an executable, so that shared reports are

@@ -84,7 +84,7 @@ std::string lastPartOf(const std::string& key) {
   return key.substr(key.rfind('.') + 1);
 }
 
-/// Whether the second of two values is better; nothing: they are equal.
+/// True if the second of two values is better; nullopt if they are equal.
 std::optional<bool> isBetter(double value, double than, bool more) {
   if (value == than) return std::nullopt;
   return (value > than) == more;

@@ -25,11 +25,11 @@ inline constexpr const char* kSweepTableProperty = "sweep_table";
 void showCostUnits(SectionTable& table);
 
 struct SweepFile {
-  std::string name;                   ///< of the model, or else of the file
+  std::string name;                   ///< name of the model, or else of the file
   SectionTable table;                 ///< varied keys, figures that some row has, remarks
   std::size_t varied = 0;             ///< the number of varied keys, which are the first columns
-  std::vector<std::string> profiles;  ///< by row: the file of its profile; empty: none
-  std::vector<bool> fits;             ///< by row: it can run, and it fits as far as that is known
+  std::vector<std::string> profiles;  ///< file of each row's profile; empty: none
+  std::vector<bool> fits;             ///< true for a row that can run, and that fits as far as that is known
 };
 
 /// Reads a table, .csv or .json. Errors: the file cannot be read, or is no table of a sweep.
@@ -37,9 +37,10 @@ base::Result<SweepFile> readSweepFile(const std::string& path);
 /// True if the file seems to be such a table. It reads the beginning of the file.
 bool isSweepFile(const std::string& path);
 
-/// For each row: true if it is on the Pareto front. Such a row fits, and no other row that fits is better in
-/// one of the figures and at least as good in the others. Rows that lack one of the figures are not on the
-/// front. `columns` are columns of the table. If a column is a varied key, smaller values are better.
+/// Marks the rows that are on the Pareto front: one element for each row. Such a row fits, and no other row
+/// that fits is better in one of the figures and at least as good in the others. Rows that lack one of the
+/// figures are not on the front. `columns` are columns of the table. If a column is a varied key, smaller
+/// values are better.
 std::vector<bool> paretoRows(const SweepFile& file, const std::vector<std::size_t>& columns);
 
 }  // namespace pipescope::sections

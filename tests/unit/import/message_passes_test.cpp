@@ -79,8 +79,8 @@ TEST(MessagePasses, FollowFromTheirNeighbours) {
             (Texts{"forward 0 205-210", "forward 1 405-410", "backward 0 605-610", "backward 1 805-810"}));
 }
 
-/// Of times in whole microseconds, the start of the backend's slice may lie behind the rounded end of its
-/// call.
+/// The start of the backend's slice may lie behind the rounded end of its call if times are in whole
+/// microseconds.
 TEST(MessagePasses, BeginWithinTheirCallsUpToRounding) {
   std::vector<RecordedPass> slices = {message(1, 10, 17, "c10d::recv_"), message(1, 18, 40, "gloo:recv"),
                                       message(1, 41, 42, "gloo:recv"), message(1, 50, 52, "c10d::recv_"),
@@ -125,7 +125,7 @@ TEST(MessagePasses, PairByPassOrByRanks) {
   EXPECT_EQ(pairMessages({send}, {receive}).size(), 1U);
   receive.microBatch = 4;
   EXPECT_TRUE(pairMessages({send}, {receive}).empty());
-  // Of two messages from rank 5 to rank 6 the first is sent and received first.
+  // The first of two messages from rank 5 to rank 6 is sent and received first.
   std::vector<RecordedPass> sends(2), receives(2);
   for (int i = 0; i < 2; ++i) {
     sends[i] = message(5, 100 - 10 * i, 110, "nccl:send");
@@ -331,7 +331,7 @@ TEST(CompletePasses, CountsStepsAndMicroBatches) {
     }
   completePasses(stated);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(stated.passes[i].step, i / 3) << i;
-  // Neither is stated: weight updates end the steps.
+  // Weight updates end the steps if neither is stated.
   RecordedEvents counted;
   for (int i = 0; i < 5; ++i) {
     RecordedPass own = pass(0, i == 2 ? Pass::update : Pass::forward, -1, 100 * i, 100 * i + 50);

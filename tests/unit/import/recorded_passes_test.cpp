@@ -82,7 +82,7 @@ TEST(RecordedPasses, WaitForTheSenderUntilItSends) {
       << "the message lay ready for 2";
 }
 
-/// Of a message only the receive was recorded, from 25 to 45: its sender may have been late, or the transfer
+/// Only the receive of a message was recorded, from 25 to 45: its sender may have been late, or the transfer
 /// long.
 TEST(RecordedPasses, WaitForMessagesOfRanksThatWereNotRecorded) {
   RecordedPasses passes;
@@ -140,11 +140,11 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
       passes.events().steps.push_back({model::DeviceId(device), Ticks(t), Ticks(t + 100), 40 + step});
     passes.events().addPass(pass(0, t + 0, t + 10, Pass::forward, 0));
     passes.events().addPass(pass(0, t + 10, t + 20, Pass::forward, 1));
-    passes.events().addPass(pass(1, t + 12, t + 22, Pass::forward, 0));  // its input left stage 0 at 10
+    passes.events().addPass(pass(1, t + 12, t + 22, Pass::forward, 0));  // input left stage 0 at 10
     passes.events().addPass(pass(1, t + 22, t + 42, Pass::backward, 0));
-    passes.events().addPass(pass(1, t + 45, t + 55, Pass::forward, 1));  // its input left stage 0 at 20
+    passes.events().addPass(pass(1, t + 45, t + 55, Pass::forward, 1));  // input left stage 0 at 20
     passes.events().addPass(pass(1, t + 55, t + 75, Pass::backward, 1));
-    passes.events().addPass(pass(0, t + 44, t + 54, Pass::backward, 0));  // its input left stage 1 at 42
+    passes.events().addPass(pass(0, t + 44, t + 54, Pass::backward, 0));  // input left stage 1 at 42
     passes.events().addPass(pass(0, t + 77, t + 87, Pass::backward, 1));
     passes.events().addPass(pass(0, t + 90, t + 95, Pass::update, -1));
     RecordedPass sum = pass(0, t + 85, t + 89, Pass::collective, -1);  // runs beside the backward pass first

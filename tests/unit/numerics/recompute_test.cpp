@@ -1,4 +1,4 @@
-// What is recomputed is computed twice and gives the same bits, including masks and stochastic rounding.
+// Recomputed nodes are computed twice and give the same bits, including masks and stochastic rounding.
 #include <gtest/gtest.h>
 
 #include <set>

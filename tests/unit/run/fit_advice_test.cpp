@@ -172,7 +172,7 @@ name = "pod4"
   EXPECT_LT(found->all().count, pastTheEnds(*compiled));
 }
 
-/// What is said can be copied into the configuration, also for a model of many blocks.
+/// Advice can be copied into the configuration, also for a model of many blocks.
 TEST(FitAdvice, WritesTheEndsOfRepeatedBlocksAsPatterns) {
   auto parsed = parseConfiguration(R"(
 [model]

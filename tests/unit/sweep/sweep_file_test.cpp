@@ -49,7 +49,7 @@ TEST_F(SweepFileTest, ReadsWhatASweepHasWritten) {
     EXPECT_EQ(read->table.columns.front().heading, "gradient_accumulation");
     EXPECT_THAT(read->fits, ElementsAre(true, true));
     ASSERT_EQ(read->profiles.size(), 2U);
-    // With gpipe and four equal stages of 3 units, a step takes 3 · (G + 3) units.
+    // A step of gpipe with four equal stages of 3 units takes 3 · (G + 3) units.
     const auto step = std::ranges::find(read->table.columns, "step_time_us", &sections::SectionColumn::key);
     ASSERT_NE(step, read->table.columns.end());
     const auto column = static_cast<std::size_t>(step - read->table.columns.begin());
