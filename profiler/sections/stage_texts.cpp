@@ -57,9 +57,10 @@ std::string missingStagesText(const StagesReport& report) {
 
 std::string slowReplicaText(const analysis::SlowReplica& slow) {
   return fmt::format(
-      "These figures are of replica 0. In replica {} stage {} ({}) takes {:.2f} times as long: the section "
+      "These figures are of replica 0. In replica {}{} stage {} ({}) takes {:.2f} times as long: the section "
       "stragglers says what that costs.",
-      slow.replica, slow.stage, slow.deviceName, slow.ratio);
+      slow.replica, slow.rank > 0 ? fmt::format(" on rank {} of its place", slow.rank) : "", slow.stage,
+      slow.deviceName, slow.ratio);
 }
 
 std::vector<std::string> limitingRemarks(const StagesReport& report, const ShownTime& time) {

@@ -36,6 +36,8 @@ const char* causeKey(Stragglers::Cause cause) {
       return "slow_worker";
     case Stragglers::Cause::replica:
       return "slow_data_parallel_rank";
+    case Stragglers::Cause::rank:
+      return "slow_rank_of_place";
     case Stragglers::Cause::type:
       return "operation";
     case Stragglers::Cause::several:
@@ -93,6 +95,10 @@ std::string verdictOf(const Stragglers& found) {
     case Stragglers::Cause::replica:
       return fmt::format("Data-parallel rank {} is slow on several of its workers; {}.", found.culprit,
                          disappears);
+    case Stragglers::Cause::rank:
+      return fmt::format(
+          "Rank {} of the places, which share the work of their stages, is slow on several of them; {}.",
+          found.culprit, disappears);
     case Stragglers::Cause::type:
       return fmt::format("Operations of the type {} vary between workers or iterations; {}.", found.culprit,
                          disappears);
@@ -158,12 +164,15 @@ base::Result<Section> makeStragglers(const Context& context) {
   Section section{"stragglers", "Stragglers", {}, {}, {}};
   section.facts = {
       {"cause", "Cause", found == nullptr ? Cell() : Cell(std::string(causeKey(found->cause))), Format::plain,
-       "none, stage_imbalance, slow_worker, slow_data_parallel_rank, operation or several: what makes up "
+       "none, stage_imbalance, slow_worker, slow_data_parallel_rank, slow_rank_of_place, operation or "
+       "several: what makes up "
        "most of "
        "the slowdown.",
        false},
       {"culprit", "Culprit", found == nullptr || found->culprit.empty() ? Cell() : Cell(found->culprit),
-       Format::plain, "Name of the stage, worker, data-parallel rank or type of operation that is the cause.",
+       Format::plain,
+       "Name of the stage, worker, data-parallel rank, rank of the places or type of operation that is the "
+       "cause.",
        false},
       {"slowness", "Slowness",
        found == nullptr ? Cell() : Cell(std::string(nameOf(analysis::slownessOf(found->pace).pattern))),
@@ -183,6 +192,8 @@ base::Result<Section> makeStragglers(const Context& context) {
       {"by_worker", "By worker", parts(&Stragglers::workers), Format::ratio, alone, false, kAnyParts},
       {"by_data_parallel_rank", "By data-parallel rank", parts(&Stragglers::replicas), Format::ratio, alone,
        false, kAnyParts},
+      {"by_rank_of_place", "By rank of the places", parts(&Stragglers::ranks), Format::ratio, alone, false,
+       kAnyParts},
       {"by_operation", "By type of operation", parts(&Stragglers::types), Format::ratio, alone, false,
        kAnyParts},
       {"by_iteration", "By iteration", found == nullptr ? Cell(Breakdown()) : slowdownsByIteration(*found),
@@ -194,6 +205,8 @@ base::Result<Section> makeStragglers(const Context& context) {
       culpritTable("workers", "Workers", "Worker", found == nullptr ? nullptr : &found->workers),
       culpritTable("data_parallel_ranks", "Data-parallel ranks", "Rank",
                    found == nullptr ? nullptr : &found->replicas),
+      culpritTable("ranks_of_places", "Ranks of the places", "Rank",
+                   found == nullptr || found->ranks.size() < 2 ? nullptr : &found->ranks),
       culpritTable("operations", "Types of operations", "Type", found == nullptr ? nullptr : &found->types),
       iterationTable(found,
                      static_cast<double>(context.catalog.timebase(model::DeviceId(0)).ticksPerSecond))};

@@ -212,11 +212,12 @@ base::Result<Section> makeSummary(const Context& context) {
     const model::Executable* row = catalog.executable(context.executable);
     section.facts.push_back(
         {"division", "Divided",
-         fmt::format("dp {} × pp {} × tp {}", row == nullptr ? 1 : row->replicas,
-                     placesOf(catalog, context.executable), width),
+         fmt::format("dp {} × pp {} × {}", row == nullptr ? 1 : row->replicas,
+                     placesOf(catalog, context.executable), catalog.axesOf(context.executable)),
          Format::plain,
          "Replicas, which take different samples (dp), places, which hold different stages "
-         "(pp), and ranks of a place, which share the tensors of a layer (tp)."});
+         "(pp), and ranks of a place, which share the tensors of a layer (tp), a sequence (cp) or experts "
+         "(ep)."});
   }
   if (!ran) lack(section, kNothingRan);
   if (ran && !analyses.placed) lack(section, nothingPlaced(context.catalog));

@@ -75,6 +75,7 @@ struct BoundaryReport {
 /// report shows.
 struct SlowReplica {
   int stage = 0, replica = 0;
+  int rank = 0;  ///< within its place
   std::string deviceName;
   double ratio = 0;  ///< busy ticks ÷ those of the first replica
 };

@@ -20,7 +20,7 @@ struct Straggler {
 };
 
 struct Stragglers {
-  enum class Cause { none, stage, worker, replica, type, several };
+  enum class Cause { none, stage, worker, replica, rank, type, several };
 
   /// Ticks of each iteration, from the first start to the last end (RecordedGraph::iterations).
   std::vector<double> recorded;
@@ -32,6 +32,7 @@ struct Stragglers {
   double slowdown = 1;        ///< mean of `replayed` ÷ mean of `usual`
   double launchSlowdown = 1;  ///< mean of `recorded` ÷ mean of `replayed`
   std::vector<Straggler> stages, workers, replicas, types;
+  std::vector<Straggler> ranks;    ///< ranks of a place, over all places; one: each place is one device
   std::vector<double> iterations;  ///< slowdown of each iteration: replayed ÷ usual
   /// Time of the computations of each worker in each iteration ÷ the usual time of the same computations.
   std::vector<std::vector<double>> pace;

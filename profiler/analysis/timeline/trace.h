@@ -147,10 +147,12 @@ struct Trace {
   std::vector<model::Transfer> transfers;  ///< sorted by start, in axis ticks
   std::vector<TraceSegment> segments;
   std::vector<std::string> names;
-  std::int64_t damagedRows = 0;                ///< rows that were left out because they contradict others
-  std::int64_t crowdedTransfers = 0;           ///< transfers that were left out because too many overlap
-  std::int64_t replicas = 1;                   ///< replicas of the executable
-  std::int64_t ranks = 1;                      ///< chips that share the work of a place
+  std::int64_t damagedRows = 0;       ///< rows that were left out because they contradict others
+  std::int64_t crowdedTransfers = 0;  ///< transfers that were left out because too many overlap
+  std::int64_t replicas = 1;          ///< replicas of the executable
+  std::int64_t ranks = 1;             ///< chips that share the work of a place
+  /// Recorded ranks of a place. The replica of a device is that of its data × these + its rank.
+  std::int64_t recordedRanks = 1;
   std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
   /// The times whose rows were read one by one: the whole runs, or the window of the request.
   Ticks loadedFrom, loadedTo;

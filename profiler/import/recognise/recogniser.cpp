@@ -146,6 +146,7 @@ void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.countsMicroBatch = meaning.countsMicroBatch && !meaning.sends;
   pass.step = meaning.step;
   pass.replica = meaning.replica;
+  pass.rankOfPlace = meaning.rankOfPlace;
   pass.group = meaning.group;
   pass.statesPosting = !meaning.marksTransfer;
 }

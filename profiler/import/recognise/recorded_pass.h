@@ -10,6 +10,14 @@ namespace pipescope::importing {
 /// Traces state times in microseconds, so an end and the start behind it may be a microsecond apart.
 inline constexpr base::Ticks kTimeResolution(1'000'000);
 
+/// The rank of a device within its place, by axis: any text, one for each rank. Empty: nothing states it.
+struct PlaceRank {
+  std::string tensor, context, expert;
+
+  bool isStated() const { return !tensor.empty() || !context.empty() || !expert.empty(); }
+  auto operator<=>(const PlaceRank&) const = default;
+};
+
 /// A pass of a stage, or one side of a message, as a trace recorded it.
 struct RecordedPass {
   model::DeviceId device;
@@ -22,6 +30,7 @@ struct RecordedPass {
   std::int32_t chunk = -1;
   std::optional<std::int64_t> step;
   std::string replica, name;
+  PlaceRank rankOfPlace = {};
   std::string group = {};         ///< group of a collective: the same for all its members
   std::string processGroup = {};  ///< process group, as a collective states it that no rule gives a group
   /// Number of collectives of this group and name in the trace, if not all of them are kept.

@@ -12,6 +12,7 @@
 
 #include "profiler/base/result.h"
 #include "profiler/import/read/trace_tables.h"
+#include "profiler/import/recognise/recorded_pass.h"
 #include "profiler/model/enums.h"
 
 namespace re2 {
@@ -23,6 +24,7 @@ namespace pipescope::importing {
 /// Meaning of an event. Facts that no rule states are left out.
 struct Meaning {
   std::string device, lane, replica, block;
+  PlaceRank rankOfPlace = {};
   /// Members of a collective state the same group.
   std::string group;
   std::optional<std::int32_t> stage, microBatch;

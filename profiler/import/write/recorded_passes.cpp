@@ -6,6 +6,7 @@
 
 #include "profiler/import/recognise/complete_passes.h"
 #include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/place_ranks.h"
 #include "profiler/import/write/recorded_waits.h"
 
 namespace pipescope::importing {
@@ -22,6 +23,21 @@ bool isOfMicroBatch(const RecordedPass& pass) {
 /// Passes that keep a device from computing something else. Collectives may run beside them.
 bool occupies(const RecordedPass& pass) {
   return pass.stage >= 0 && (model::isComputePass(pass.pass) || pass.pass == Pass::update);
+}
+
+/// Writes how many ranks share a place, and along which axes.
+void writeAxes(const std::map<PlaceRank, std::int32_t>& ranks, std::int32_t width,
+               record::Recorder& recorder) {
+  recorder.add(model::Property{"width.0", std::to_string(width)});
+  std::string axes;
+  for (const auto& [name, axis] : {std::pair("ep", &PlaceRank::expert), std::pair("cp", &PlaceRank::context),
+                                   std::pair("tp", &PlaceRank::tensor)}) {
+    std::set<std::string> own;
+    for (const auto& [rank, number] : ranks) own.insert(rank.*axis);
+    if (own.size() > 1)
+      axes += (axes.empty() ? "" : " × ") + std::string(name) + " " + std::to_string(own.size());
+  }
+  recorder.add(model::Property{"axes.0", axes});
 }
 
 }  // namespace
@@ -44,9 +60,7 @@ std::int32_t RecordedPasses::iterationOf(const RecordedPass& pass) const {
 }
 
 RecordedPasses::Key RecordedPasses::keyOf(const RecordedPass& pass) const {
-  const auto replica = replicaNumbers_.find(pass.replica);
-  return {replica == replicaNumbers_.end() ? -1 : replica->second, iterationOf(pass), pass.microBatch,
-          pass.stage, pass.pass};
+  return {copyOf(pass), iterationOf(pass), pass.microBatch, pass.stage, pass.pass};
 }
 
 void RecordedPasses::indexPasses() {
@@ -75,7 +89,31 @@ void RecordedPasses::numberReplicas() {
   std::set<std::pair<std::size_t, std::string>> names;
   for (const RecordedPass& pass : passes_) names.insert({pass.replica.size(), pass.replica});
   for (const auto& [size, name] : names) replicaNumbers_[name] = replicaCount_++;
-  for (const RecordedPass& pass : passes_) replicas_.push_back(replicaNumbers_[pass.replica]);
+  numberRanks();
+  for (const RecordedPass& pass : passes_) replicas_.push_back(copyOf(pass));
+}
+
+/// Numbers the ranks of a place. A pass that states none is of the rank that its device computes for.
+void RecordedPasses::numberRanks() {
+  std::set<std::tuple<std::size_t, std::size_t, std::size_t, PlaceRank>> ranks;
+  for (const RecordedPass& pass : passes_) {
+    if (!model::isComputePass(pass.pass) && pass.pass != Pass::update) continue;
+    const PlaceRank& own = rankOfDevice_.try_emplace(pass.device, pass.rankOfPlace).first->second;
+    ranks.insert({own.expert.size(), own.context.size(), own.tensor.size(), own});
+  }
+  for (const auto& entry : ranks) {
+    const auto next = static_cast<std::int32_t>(rankNumbers_.size());
+    rankNumbers_.emplace(std::get<PlaceRank>(entry), next);
+  }
+  width_ = std::max(static_cast<std::int32_t>(rankNumbers_.size()), 1);
+}
+
+/// The number of the copy of the pipeline: replica × ranks of a place + rank. −1: nobody knows the replica.
+std::int32_t RecordedPasses::copyOf(const RecordedPass& pass) const {
+  const auto replica = replicaNumbers_.find(pass.replica);
+  if (replica == replicaNumbers_.end()) return -1;
+  const auto device = rankOfDevice_.find(pass.device);
+  return replica->second * width_ + (device == rankOfDevice_.end() ? 0 : rankNumbers_.at(device->second));
 }
 
 void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
@@ -84,6 +122,7 @@ void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
   executable.kind = model::ExecutableKind::inference;
   executable.stages = stages_;
   executable.replicas = std::max(replicaCount_, 1);
+  if (width_ > 1) writeAxes(rankNumbers_, width_, recorder);
   std::int32_t iterations = 0;
   std::map<std::int32_t, model::DeviceId> deviceOf;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
@@ -382,6 +421,7 @@ void RecordedPasses::completeProposed(record::Recorder& recorder) {
 
 base::Status RecordedPasses::write(record::Recorder& recorder) {
   const Inferred inferred = completePasses(events_, &clockGroups_);
+  inferPlaceRanks(events_, kernelCollectives_);
   coverage_.inferredStages = inferred.stages;
   coverage_.unplacedPasses = inferred.unplaced;
   coverage_.inferredMessages = inferred.messages;

@@ -76,6 +76,8 @@ class RecordedPasses {
   void indexPasses();
   void assignStages();
   void numberReplicas();
+  void numberRanks();
+  std::int32_t copyOf(const RecordedPass& pass) const;
   void writeExecutable(record::Recorder& recorder) const;
   base::Status writePlacements(record::Recorder& recorder);
   static void writeStep(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder);
@@ -103,13 +105,15 @@ class RecordedPasses {
   PassCoverage coverage_;
   std::map<std::int64_t, std::int32_t> iterationNumbers_;  // keyed by step
   std::map<std::string, std::int32_t> replicaNumbers_;
+  std::map<PlaceRank, std::int32_t> rankNumbers_;
+  std::map<model::DeviceId, PlaceRank> rankOfDevice_;
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
   /// The message that brings the input of a pass: indices of its send, if that is known, and its receive.
   std::map<Key, std::pair<std::optional<std::size_t>, std::size_t>> inputs_;
   /// Pass that ended last before a collective, over all its ranks, by the index of the collective.
   std::map<std::ptrdiff_t, std::size_t> lastBefore_;
   std::vector<std::int32_t> iterations_, replicas_;  // iterations and replicas of each pass
-  std::int32_t stages_ = 0, replicaCount_ = 0;
+  std::int32_t stages_ = 0, replicaCount_ = 0, width_ = 1;
   std::int64_t firstPlacement_ = 0;  // id of the placement of passes_[0]
 };
 
