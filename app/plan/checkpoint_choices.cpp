@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/config/configuration.h"
 #include "engine/graph/graph.h"
 

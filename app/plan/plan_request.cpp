@@ -17,7 +17,7 @@
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/devices/core/bands.h"
 #include "engine/devices/system_registry.h"
 #include "engine/schedules/schedule.h"

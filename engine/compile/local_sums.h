@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 
 namespace pipescope::compile {
 

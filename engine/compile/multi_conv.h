@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::compile {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
 #include "engine/compile/plan.h"
+#include "engine/compile/stage_division.h"
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::compile {

@@ -12,7 +12,7 @@
 #include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/source/trace_files.h"
 #include "profiler/import/read/trace_reader.h"
-#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/infer_events.h"
 #include "profiler/import/recognise/progress_part.h"
 #include "profiler/import/recognise/recogniser.h"
 #include "profiler/import/write/profile_rows.h"
@@ -204,7 +204,7 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
       move(sends ? events.sends : events.receives, trace, first,
            [&](RecordedPass side) { all.addMessage(std::move(side), sends); });
   }
-  completePasses(all);
+  inferEvents(all);
   std::vector<RecordedEvents> divided(traces.size());
   const auto divide = [&](std::vector<RecordedPass>& from, auto list) {
     for (RecordedPass& pass : from)

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 namespace pipescope::importing {
 namespace {

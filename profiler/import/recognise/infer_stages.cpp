@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 namespace pipescope::importing {
 namespace {

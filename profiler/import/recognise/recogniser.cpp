@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "profiler/import/recognise/backward_kernels.h"
-#include "profiler/import/recognise/complete_passes.h"
-#include "profiler/import/recognise/launched_passes.h"
+#include "profiler/import/recognise/infer_events.h"
+#include "profiler/import/recognise/launched_work.h"
 #include "profiler/import/recognise/progress_part.h"
 #include "profiler/import/recognise/slice_lanes.h"
 
@@ -172,7 +172,7 @@ PassFilter::PassFilter(const TraceData& trace)
 bool PassFilter::launches(const TraceEvent& event) {
   if (!accelerated_ || trace_.isOnAccelerator(event)) return false;
   // The accelerator's own slice of the same name tells when the work ran. Without one, the kernels that were
-  // launched within the event tell it (LaunchedPasses), if the trace relates them.
+  // launched within the event tell it (LaunchedWork), if the trace relates them.
   if (trace_.runsOnAccelerator(event.name)) return true;
   if (trace_.statesCorrelations()) return false;
   ++launchesOnly_;

@@ -9,7 +9,7 @@
 #include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/trace_data.h"
 #include "profiler/import/recognise/backward_kernels.h"
-#include "profiler/import/recognise/launched_passes.h"
+#include "profiler/import/recognise/launched_work.h"
 #include "profiler/import/recognise/recorded_pass.h"
 #include "profiler/import/recognise/rules.h"
 #include "profiler/import/recognise/slice_lanes.h"
@@ -129,7 +129,7 @@ class Recogniser {
   PassFilter filter_;
   EngineWork engines_;
   BackwardKernels backward_;
-  LaunchedPasses launched_;
+  LaunchedWork launched_;
   std::vector<RecordedStep> steps_;
   std::int64_t launchesOnly_ = 0;
 };

@@ -26,7 +26,7 @@ struct RecordedPass {
   model::Pass pass = model::Pass::forward;
   std::int32_t stage = -1, microBatch = -1;
   /// Index of the model's chunk on its rank; −1: not stated. The stage is the rank's place in the pipeline
-  /// then, until completePasses() numbers the stages of all chunks.
+  /// then, until inferEvents() numbers the stages of all chunks.
   std::int32_t chunk = -1;
   std::optional<std::int64_t> step;
   std::string replica, name;
@@ -43,7 +43,7 @@ struct RecordedPass {
   bool statesPosting = true;
   bool several = false;  ///< true: several slices describe the message
   /// An event can be several passes, one after the other, such as a forward and a backward pass that a
-  /// runtime starts together. Each has the whole time until completePasses() divides it.
+  /// runtime starts together. Each has the whole time until inferEvents() divides it.
   std::int32_t part = 0, parts = 1;
   std::int64_t queue = -1;  ///< thread of the trace with an accelerator's work; −1: a thread of the host
   std::int64_t rank = -1;   ///< rank of the process; −1: not stated

@@ -1,4 +1,4 @@
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 #include <algorithm>
 #include <map>

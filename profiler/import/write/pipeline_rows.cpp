@@ -1,11 +1,11 @@
-#include "profiler/import/write/recorded_passes.h"
+#include "profiler/import/write/pipeline_rows.h"
 
 #include <algorithm>
 #include <set>
 #include <tuple>
 
-#include "profiler/import/recognise/complete_passes.h"
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_events.h"
+#include "profiler/import/recognise/infer_messages.h"
 #include "profiler/import/recognise/place_ranks.h"
 #include "profiler/import/write/recorded_waits.h"
 
@@ -42,7 +42,7 @@ void writeAxes(const std::map<PlaceRank, std::int32_t>& ranks, std::int32_t widt
 
 }  // namespace
 
-void RecordedPasses::numberIterations() {
+void PipelineRows::numberIterations() {
   std::set<std::int64_t> numbers;
   for (const RecordedPass& pass : passes_)
     if (pass.step) numbers.insert(*pass.step);
@@ -53,22 +53,22 @@ void RecordedPasses::numberIterations() {
   for (const RecordedPass& pass : passes_) iterations_.push_back(iterationOf(pass));
 }
 
-std::int32_t RecordedPasses::iterationOf(const RecordedPass& pass) const {
+std::int32_t PipelineRows::iterationOf(const RecordedPass& pass) const {
   if (!pass.step) return iterationNumbers_.empty() && !coverage_.stepsUnknown ? 0 : -1;
   const auto found = iterationNumbers_.find(*pass.step);
   return found == iterationNumbers_.end() ? -1 : found->second;
 }
 
-RecordedPasses::Key RecordedPasses::keyOf(const RecordedPass& pass) const {
+PipelineRows::Key PipelineRows::keyOf(const RecordedPass& pass) const {
   return {copyOf(pass), iterationOf(pass), pass.microBatch, pass.stage, pass.pass};
 }
 
-void RecordedPasses::indexPasses() {
+void PipelineRows::indexPasses() {
   for (std::size_t i = 0; i < passes_.size(); ++i)
     if (occupies(passes_[i]) && isOfMicroBatch(passes_[i])) made_[keyOf(passes_[i])] = i;
 }
 
-void RecordedPasses::assignStages() {
+void PipelineRows::assignStages() {
   // A weight update rarely names its stage; it is the one that its device computes.
   std::map<model::DeviceId, std::set<std::int32_t>> stagesOf;
   for (const RecordedPass& pass : passes_) {
@@ -84,7 +84,7 @@ void RecordedPasses::assignStages() {
   }
 }
 
-void RecordedPasses::numberReplicas() {
+void PipelineRows::numberReplicas() {
   // Shorter names come first, so that "10" comes after "9".
   std::set<std::pair<std::size_t, std::string>> names;
   for (const RecordedPass& pass : passes_) names.insert({pass.replica.size(), pass.replica});
@@ -94,7 +94,7 @@ void RecordedPasses::numberReplicas() {
 }
 
 /// Numbers the ranks of a place. A pass that states none is of the rank that its device computes for.
-void RecordedPasses::numberRanks() {
+void PipelineRows::numberRanks() {
   std::set<std::tuple<std::size_t, std::size_t, std::size_t, PlaceRank>> ranks;
   for (const RecordedPass& pass : passes_) {
     if (!model::isComputePass(pass.pass) && pass.pass != Pass::update) continue;
@@ -109,14 +109,14 @@ void RecordedPasses::numberRanks() {
 }
 
 /// The number of the copy of the pipeline: replica × ranks of a place + rank. −1: nobody knows the replica.
-std::int32_t RecordedPasses::copyOf(const RecordedPass& pass) const {
+std::int32_t PipelineRows::copyOf(const RecordedPass& pass) const {
   const auto replica = replicaNumbers_.find(pass.replica);
   if (replica == replicaNumbers_.end()) return -1;
   const auto device = rankOfDevice_.find(pass.device);
   return replica->second * width_ + (device == rankOfDevice_.end() ? 0 : rankNumbers_.at(device->second));
 }
 
-void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
+void PipelineRows::writeExecutable(record::Recorder& recorder) const {
   model::Executable executable;
   executable.name = "trace";
   executable.kind = model::ExecutableKind::inference;
@@ -141,7 +141,7 @@ void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
 }
 
 /// A device that computes several stages has a chunk of the model for each, in the order of the stages.
-std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses::chunksOfStages() const {
+std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> PipelineRows::chunksOfStages() const {
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunks;
   for (const RecordedPass& pass : passes_)
     if (pass.stage >= 0) chunks[{pass.device, pass.stage}] = 0;
@@ -157,7 +157,7 @@ std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses:
 
 /// Collectives run beside the passes, and so do passes that overlap others: they keep the lane of their
 /// thread.
-void RecordedPasses::assignLanes() {
+void PipelineRows::assignLanes() {
   std::map<model::DeviceId, base::Ticks> ends;  // end of the last pass on the lane of passes
   for (RecordedPass& pass : passes_) {
     const auto lane = lanes_.find(pass.device);
@@ -171,8 +171,7 @@ void RecordedPasses::assignLanes() {
 }
 
 /// Writes a pass as one step.
-void RecordedPasses::writeStep(const RecordedPass& pass, model::SegmentId segment,
-                               record::Recorder& recorder) {
+void PipelineRows::writeStep(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder) {
   if (!pass.program.valid()) return;
   model::Step step;
   step.segment = segment;
@@ -185,7 +184,7 @@ void RecordedPasses::writeStep(const RecordedPass& pass, model::SegmentId segmen
   recorder.add(step);
 }
 
-base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
+base::Status PipelineRows::writePlacements(record::Recorder& recorder) {
   const auto chunks = chunksOfStages();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
@@ -218,7 +217,7 @@ base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
   return {};
 }
 
-void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
+void PipelineRows::addMessages(std::vector<model::Transfer>& transfers) {
   const std::vector<RecordedPass>&sends = events_.sends, &receives = events_.receives;
   const auto counts = [&](const RecordedPass& side, bool sending) {
     // Traces hold receives of the first stage and sends of the last one that carry nothing.
@@ -260,7 +259,7 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
       inputs_.insert({keyOf(side), {std::nullopt, i}});
 }
 
-void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
+void PipelineRows::addCollectives(std::vector<model::Transfer>& transfers) {
   // Members of a collective: the same group, name and iteration, and the same number among those of their
   // device.
   using Group = std::tuple<std::string, std::string, std::int32_t>;
@@ -304,7 +303,7 @@ void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
   }
 }
 
-std::map<model::DeviceId, std::vector<std::size_t>> RecordedPasses::occupyingPasses() const {
+std::map<model::DeviceId, std::vector<std::size_t>> PipelineRows::occupyingPasses() const {
   // Passes in the order of starts, as all passes are.
   std::map<model::DeviceId, std::vector<std::size_t>> byDevice;
   for (std::size_t i = 0; i < passes_.size(); ++i)
@@ -313,8 +312,8 @@ std::map<model::DeviceId, std::vector<std::size_t>> RecordedPasses::occupyingPas
 }
 
 /// The pass that ended last before a collective, over all its ranks, of those of the latest iteration.
-std::optional<std::size_t> RecordedPasses::lastBefore(const std::vector<CollectiveMember>& members,
-                                                      const PassesByDevice& byDevice) const {
+std::optional<std::size_t> PipelineRows::lastBefore(const std::vector<CollectiveMember>& members,
+                                                    const PassesByDevice& byDevice) const {
   std::optional<std::size_t> latest;
   for (const CollectiveMember& member : members) {
     const auto own = byDevice.find(member.device);
@@ -330,7 +329,7 @@ std::optional<std::size_t> RecordedPasses::lastBefore(const std::vector<Collecti
 }
 
 /// True if the collective runs within one pass of its device, such as those of tensor-parallel layers.
-bool RecordedPasses::isPartOfPass(const CollectiveMember& member, const PassesByDevice& byDevice) const {
+bool PipelineRows::isPartOfPass(const CollectiveMember& member, const PassesByDevice& byDevice) const {
   const auto own = byDevice.find(member.device);
   if (own == byDevice.end()) return false;
   const auto after = std::partition_point(own->second.begin(), own->second.end(),
@@ -339,7 +338,7 @@ bool RecordedPasses::isPartOfPass(const CollectiveMember& member, const PassesBy
 }
 
 /// The collectives that devices may wait for.
-std::vector<RecordedCollective> RecordedPasses::takeCollectives() {
+std::vector<RecordedCollective> PipelineRows::takeCollectives() {
   std::vector<RecordedCollective> collectives;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
@@ -361,7 +360,7 @@ std::vector<RecordedCollective> RecordedPasses::takeCollectives() {
   return collectives;
 }
 
-std::vector<PassInput> RecordedPasses::passesOfInputs() const {
+std::vector<PassInput> PipelineRows::passesOfInputs() const {
   std::vector<PassInput> inputs(passes_.size());
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
@@ -380,14 +379,14 @@ std::vector<PassInput> RecordedPasses::passesOfInputs() const {
   return inputs;
 }
 
-std::int64_t RecordedPasses::devicesWithStage() const {
+std::int64_t PipelineRows::devicesWithStage() const {
   std::set<model::DeviceId> devices;
   for (const RecordedPass& pass : passes_)
     if (pass.stage >= 0) devices.insert(pass.device);
   return static_cast<std::int64_t>(devices.size());
 }
 
-base::Status RecordedPasses::writeTransfers(record::Recorder& recorder) {
+base::Status PipelineRows::writeTransfers(record::Recorder& recorder) {
   std::vector<model::Transfer> transfers;
   addMessages(transfers);
   addCollectives(transfers);
@@ -401,7 +400,7 @@ base::Status RecordedPasses::writeTransfers(record::Recorder& recorder) {
 }
 
 /// Gives proposed passes their lanes and what they are called.
-void RecordedPasses::completeProposed(record::Recorder& recorder) {
+void PipelineRows::completeProposed(record::Recorder& recorder) {
   std::map<std::pair<model::DeviceId, Pass>, model::ProgramId> programs;
   for (RecordedPass& pass : passes_) {
     if (!model::isComputePass(pass.pass)) continue;
@@ -419,8 +418,8 @@ void RecordedPasses::completeProposed(record::Recorder& recorder) {
   }
 }
 
-base::Status RecordedPasses::write(record::Recorder& recorder) {
-  const Inferred inferred = completePasses(events_, &clockGroups_);
+base::Status PipelineRows::write(record::Recorder& recorder) {
+  const Inferred inferred = inferEvents(events_, &clockGroups_);
   inferPlaceRanks(events_, kernelCollectives_);
   coverage_.inferredStages = inferred.stages;
   coverage_.unplacedPasses = inferred.unplaced;

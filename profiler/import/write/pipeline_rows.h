@@ -34,7 +34,7 @@ struct PassCoverage {
 
 /// Collects the passes of all traces and writes what they say of the pipeline: executable, stages,
 /// placements, and the gaps of each device with their causes.
-class RecordedPasses {
+class PipelineRows {
  public:
   /// Events that were recognised in all traces.
   RecordedEvents& events() { return events_; }

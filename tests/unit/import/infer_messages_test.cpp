@@ -1,9 +1,9 @@
 // Messages whose passes a trace does not state, and stages that follow from them. Times are in microseconds.
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 #include <gtest/gtest.h>
 
-#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/infer_events.h"
 
 namespace pipescope::importing {
 namespace {
@@ -157,7 +157,7 @@ RecordedEvents unplaced(int ranks, const std::vector<int>& fed) {
 }
 
 std::vector<std::string> placesIn(RecordedEvents events) {
-  completePasses(events);
+  inferEvents(events);
   std::vector<std::string> places;
   for (const RecordedPass& own : events.passes)
     if (own.pass == Pass::forward && own.microBatch == 0)
@@ -213,7 +213,7 @@ TEST(CompletePasses, CountsTheMissingRanksThatMessagesName) {
   const auto stagesOf = [](const std::vector<int>& ranks) {
     RecordedEvents events = recordedRanks(ranks);
     for (RecordedPass& own : events.passes) own.stage = static_cast<std::int32_t>(own.rank);
-    completePasses(events);
+    inferEvents(events);
     return events.stages;
   };
   EXPECT_EQ(stagesOf({0, 1, 2, 3}), 4);
@@ -266,7 +266,7 @@ TEST(CompletePasses, InfersStagesFromReceivesThatArePostedEarly) {
       events.receives.push_back(message(rank, forward ? 11 : 21, start - 5, "gloo:recv"));
     }
   }
-  completePasses(events);
+  inferEvents(events);
   Texts places;
   for (const RecordedPass& own : events.passes)
     places.push_back(std::to_string(own.stage) + " " + model::toString(own.pass));
@@ -282,7 +282,7 @@ TEST(CompletePasses, NumbersReplicasThatComputeTheSameStages) {
       own.rank = static_cast<std::int64_t>(rank);
       events.passes.push_back(own);
     }
-    completePasses(events);
+    inferEvents(events);
     Texts replicas;
     for (const RecordedPass& own : events.passes) replicas.push_back(own.replica);
     return replicas;
@@ -316,7 +316,7 @@ TEST(CompletePasses, JoinsReplicasByMessagesOfMissingRanks) {
   // A stage with other ranks than the order of the ranks tells.
   for (RecordedPass& own : events.passes)
     if (own.stage >= 2) own.stage = 5 - own.stage;
-  completePasses(events);
+  inferEvents(events);
   for (const RecordedPass& own : events.passes)
     EXPECT_EQ(own.replica, own.rank % 2 == 0 ? "0" : "1") << own.rank;
 }
@@ -329,7 +329,7 @@ TEST(CompletePasses, CountsStepsAndMicroBatches) {
       stated.passes.push_back(pass(0, Pass::forward, m, 1000 * step + 100 * m, 1000 * step + 100 * m + 50));
       stated.passes.back().step.reset();
     }
-  completePasses(stated);
+  inferEvents(stated);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(stated.passes[i].step, i / 3) << i;
   // Weight updates end the steps if neither is stated.
   RecordedEvents counted;
@@ -339,7 +339,7 @@ TEST(CompletePasses, CountsStepsAndMicroBatches) {
     own.countsMicroBatch = i != 2;
     counted.passes.push_back(own);
   }
-  completePasses(counted);
+  inferEvents(counted);
   const std::pair<int, int> expected[] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {1, 1}};  // step, micro-batch
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(counted.passes[i].step, expected[i].first) << i;

@@ -1,4 +1,4 @@
-#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/infer_events.h"
 
 #include <algorithm>
 #include <map>
@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "profiler/import/recognise/infer_chunks.h"
+#include "profiler/import/recognise/infer_messages.h"
+#include "profiler/import/recognise/infer_passes.h"
 #include "profiler/import/recognise/infer_stages.h"
-#include "profiler/import/recognise/message_passes.h"
-#include "profiler/import/recognise/propose_passes.h"
 
 namespace pipescope::importing {
 namespace {
@@ -305,9 +305,9 @@ void shareSteps(const std::vector<DeviceId>& accelerators, std::vector<RecordedS
     }
 }
 
-Inferred completePasses(RecordedEvents& events, const ClockGroups* clockGroups) {
+Inferred inferEvents(RecordedEvents& events, const ClockGroups* clockGroups) {
   Inferred inferred;
-  inferred.proposed = proposePasses(events);
+  inferred.proposed = inferPasses(events);
   for (auto* list : {&events.passes, &events.sends, &events.receives}) assignSteps(*list, events.steps);
   inferred.divided = divideSharedTimes(events.passes);
   const PassesOfDevice byDevice = passesByDevice(events.passes);

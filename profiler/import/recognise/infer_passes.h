@@ -17,6 +17,6 @@ namespace pipescope::importing {
 /// the first such operator, and then the backward pass. In schedules such as GPipe, the last rank has forward
 /// passes between its receives, and backward passes before its sends. Micro-batches are counted within each
 /// step.
-std::int64_t proposePasses(RecordedEvents& events);
+std::int64_t inferPasses(RecordedEvents& events);
 
 }  // namespace pipescope::importing
