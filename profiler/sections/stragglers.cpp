@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pipeline/recorded/late_arrivals.h"
+#include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/section.h"
 #include "profiler/sections/frame/words.h"
 
@@ -145,10 +147,35 @@ SectionTable iterationTable(const Stragglers* found, double ticksPerSecond) {
   return table;
 }
 
+/// The devices that others wait for at collectives. Times of recorded steps do not show them: all wait for
+/// the last one.
+SectionTable arrivalTable(const std::vector<analysis::LateArrival>& arrivals, const Context& context,
+                          const Words& words) {
+  SectionTable table{
+      "arrivals", "Last to arrive at collectives", words.per("iteration; share of the run"), {}, {}};
+  table.columns = {{"device", "Index", Format::index, "Device index", false},
+                   {"device_name", "Device", Format::plain, ""},
+                   {"waiting", "Waiting", Format::count, "devices that wait for it"},
+                   {"cycles", "For", Format::ticks, "mean over the devices that wait"},
+                   {"share", "Share", Format::fraction, "of the run's length"}};
+  table.mostInText = 12;
+  for (const analysis::LateArrival& late : arrivals)
+    table.rows.push_back({deviceIndexCell(late.device), deviceNameCell(context.catalog, late.device),
+                          std::int64_t{late.waiting}, late.ticksPerIteration, late.share});
+  return table;
+}
+
 base::Result<Section> makeStragglers(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::StragglersAnswer answer,
                    analysis::stragglers(context.source, context.catalog, context.executable));
   const Stragglers* found = answer.stragglers ? &*answer.stragglers : nullptr;
+  std::vector<analysis::LateArrival> arrivals;
+  if (context.catalog.measured()) {
+    PIPESCOPE_ASSIGN(const auto waits, waitsOf(context));
+    arrivals = analysis::lateArrivals(*waits);
+  }
+  const analysis::LateArrival* const late = analysis::lastToArrive(arrivals);
+  const Words words = wordsOf(context.catalog);
   std::vector<std::string> workers;
   if (found != nullptr)
     for (const analysis::Straggler& worker : found->workers) workers.push_back(worker.name);
@@ -182,6 +209,14 @@ base::Result<Section> makeStragglers(const Context& context) {
        "(other workers in turn): workers whose computations take 10 % longer than those of the median "
        "worker.",
        false},
+      {"last_to_arrive", "Last to arrive",
+       late == nullptr ? Cell() : deviceNameCell(context.catalog, late->device), Format::plain,
+       "The device that others wait for at collectives most: half of these waits or more, and 2 % of the "
+       "run.",
+       late != nullptr},
+      {"last_to_arrive_share", "  waited for", late == nullptr ? Cell() : Cell(late->share), Format::fraction,
+       "Time that a device waits for it at collectives ÷ length of the run, mean over the devices that wait.",
+       late != nullptr},
       {"slowdown", "Slowdown", figure(&Stragglers::slowdown), Format::ratio,
        "Mean iteration without launch delays ÷ mean iteration with all operations at their usual time: "
        "computations at the mean of their type, messages and collectives at the median."},
@@ -208,8 +243,17 @@ base::Result<Section> makeStragglers(const Context& context) {
       culpritTable("ranks_of_places", "Ranks of the places", "Rank",
                    found == nullptr || found->ranks.size() < 2 ? nullptr : &found->ranks),
       culpritTable("operations", "Types of operations", "Type", found == nullptr ? nullptr : &found->types),
+      arrivalTable(arrivals, context, words),
       iterationTable(found,
                      static_cast<double>(context.catalog.timebase(model::DeviceId(0)).ticksPerSecond))};
+  if (late != nullptr)
+    section.remarks.push_back(
+        fmt::format("{} arrives last at collectives: each of {} other device{} waits {} for it in an "
+                    "iteration ({}). Their "
+                    "steps look equally long for that reason.",
+                    std::get<std::string>(deviceNameCell(context.catalog, late->device)), late->waiting,
+                    late->waiting == 1 ? "" : "s", timeText(late->ticksPerIteration, words.time),
+                    formatCell(late->share, Format::fraction) + " of the run"));
   if (found == nullptr) {
     lack(section, answer.why);
     return section;

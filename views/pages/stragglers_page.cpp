@@ -49,6 +49,8 @@ class StragglersPage : public shell::Page {
     area->left()->addStretch(1);
     workers_ = addTable(*area->right());
     ranks_ = addTable(*area->right());
+    ranksOfPlaces_ = addTable(*area->right());
+    arrivals_ = addTable(*area->right());
     area->right()->addStretch(1);
     iterations_ = addTable(*area->bottom());
     setContent(area);
@@ -81,6 +83,8 @@ class StragglersPage : public shell::Page {
     const std::pair<DataTable*, const char*> tables[] = {{stages_, "stages"},
                                                          {workers_, "workers"},
                                                          {ranks_, "data_parallel_ranks"},
+                                                         {ranksOfPlaces_, "ranks_of_places"},
+                                                         {arrivals_, "arrivals"},
                                                          {operations_, "operations"},
                                                          {iterations_, "iterations"}};
     for (const auto& [widget, name] : tables) {
@@ -144,8 +148,8 @@ class StragglersPage : public shell::Page {
   std::shared_ptr<const StragglersData> data_;
   Panel* sentences_ = nullptr;
   timeline::WaitMatrix* matrix_ = nullptr;
-  DataTable *stages_ = nullptr, *workers_ = nullptr, *ranks_ = nullptr, *operations_ = nullptr,
-            *iterations_ = nullptr;
+  DataTable *stages_ = nullptr, *workers_ = nullptr, *ranks_ = nullptr, *ranksOfPlaces_ = nullptr,
+            *arrivals_ = nullptr, *operations_ = nullptr, *iterations_ = nullptr;
 };
 
 }  // namespace pipescope::pages

@@ -282,8 +282,10 @@ void PipelineRows::addCollectives(std::vector<model::Transfer>& transfers) {
     std::vector<CollectiveMember> collective;
     for (const std::size_t i : list)
       collective.push_back({passes_[i].device, passes_[i].start, passes_[i].end});
+    // The passes are ordered by start.
+    const Ticks arrived = passes_[list.back()].start;
     if (const auto before = lastBefore(collective, byDevice))
-      for (const std::size_t i : list) lastBefore_[static_cast<std::ptrdiff_t>(i)] = *before;
+      for (const std::size_t i : list) lastBefore_[static_cast<std::ptrdiff_t>(i)] = {*before, arrived};
     coverage_.matchedCollectives += static_cast<std::int64_t>(list.size());
     // The passes are ordered by start, so all wait for the last one of the list.
     const RecordedPass& last = passes_[list.back()];
@@ -311,11 +313,16 @@ std::map<model::DeviceId, std::vector<std::size_t>> PipelineRows::occupyingPasse
   return byDevice;
 }
 
-/// The pass that ended last before a collective, over all its ranks, of those of the latest iteration.
+/// The pass before a collective of the rank that was last to arrive, because the others wait for it whatever
+/// held it up. Where ranks arrive at the same time, the pass that ended last, of those of the latest
+/// iteration.
 std::optional<std::size_t> PipelineRows::lastBefore(const std::vector<CollectiveMember>& members,
                                                     const PassesByDevice& byDevice) const {
+  Ticks arrival(INT64_MIN);
+  for (const CollectiveMember& member : members) arrival = std::max(arrival, member.start);
   std::optional<std::size_t> latest;
   for (const CollectiveMember& member : members) {
+    if (member.start + kTimeResolution < arrival) continue;
     const auto own = byDevice.find(member.device);
     if (own == byDevice.end()) continue;
     const auto after = std::partition_point(own->second.begin(), own->second.end(),
@@ -344,8 +351,9 @@ std::vector<RecordedCollective> PipelineRows::takeCollectives() {
     const RecordedPass& pass = passes_[i];
     if (pass.pass != Pass::collective) continue;
     const auto before = lastBefore_.find(static_cast<std::ptrdiff_t>(i));
-    collectives.push_back({pass.device, pass.start, pass.end,
-                           before == lastBefore_.end() ? std::nullopt : std::optional(before->second)});
+    RecordedCollective collective{pass.device, pass.start, pass.end, std::nullopt, pass.start};
+    if (before != lastBefore_.end()) std::tie(collective.lastBefore, collective.arrived) = before->second;
+    collectives.push_back(collective);
   }
   const auto byDevice = occupyingPasses();
   kernelCollectives_.take([&](const std::vector<CollectiveMember>& members) {
@@ -353,8 +361,9 @@ std::vector<RecordedCollective> PipelineRows::takeCollectives() {
       return;
     const auto before = lastBefore(members, byDevice);
     // Without passes nothing waits.
+    const Ticks arrived = members.back().start;  // they are ordered by start
     for (const auto& [device, start, end] : members)
-      if (byDevice.contains(device)) collectives.push_back({device, start, end, before});
+      if (byDevice.contains(device)) collectives.push_back({device, start, end, before, arrived});
   });
   std::ranges::stable_sort(collectives, {}, &RecordedCollective::start);
   return collectives;

@@ -223,7 +223,10 @@ class WaitWriter {
                        const Producer late = following == nullptr ? Producer() : following->lastBefore;
                        const bool waits = late && run_.passes[*late].device != wait_.device;
                        if (runs || waits) {
-                         addPart(from, to, WaitCause::collective, waits ? late : Producer());
+                         // Once all have arrived, the collective takes its own time.
+                         const Ticks arrived = std::clamp(following->arrived, from, to);
+                         addPart(from, arrived, WaitCause::collective, waits ? late : Producer());
+                         addPart(arrived, to, WaitCause::collective, Producer());
                        } else {
                          addPart(from, to, cause, producer, other);
                        }

@@ -20,7 +20,9 @@ struct PassInput {
 struct RecordedCollective {
   model::DeviceId device;
   base::Ticks start, end;
-  std::optional<std::size_t> lastBefore;  ///< the pass that ended last before it, over all its ranks
+  /// The pass before it of the rank that was last to arrive.
+  std::optional<std::size_t> lastBefore;
+  base::Ticks arrived;  ///< when that rank arrived
 };
 
 /// Facts of a recorded run. Passes are ordered by start, and so are collectives.
