@@ -35,15 +35,16 @@ class StragglersPage : public shell::Page {
     auto* area = new ColumnsArea(this);
     sentences_ = new Panel(context.palette, tr("Verdict"), this);
     area->top()->addWidget(sentences_);
-    auto* panel = new Panel(context.palette, tr("Workers and iterations"), this);
-    panel->setTitle(tr("Workers and iterations"),
-                    tr("time of a worker's computations ÷ the usual time of the same computations, in each "
-                       "iteration; the strongest colour is the slowest"));
-    matrix_ = new timeline::WaitMatrix(context.palette, panel);
+    matrixPanel_ = new Panel(context.palette, tr("Workers and iterations"), this);
+    matrixPanel_->setTitle(
+        tr("Workers and iterations"),
+        tr("time of a worker's computations ÷ the usual time of the same computations, in each "
+           "iteration; the strongest colour is the slowest"));
+    matrix_ = new timeline::WaitMatrix(context.palette, matrixPanel_);
     matrix_->setMostNameWidth(kWorkerNameWidth);
     matrix_->setAccessibleName(tr("Workers and iterations"));
-    panel->body()->addWidget(matrix_);
-    area->top()->addWidget(panel);
+    matrixPanel_->body()->addWidget(matrix_);
+    area->top()->addWidget(matrixPanel_);
     stages_ = addTable(*area->left());
     operations_ = addTable(*area->left());
     area->left()->addStretch(1);
@@ -77,9 +78,12 @@ class StragglersPage : public shell::Page {
 
   void apply(std::shared_ptr<const StragglersData> content) {
     data_ = std::move(content);
-    if (!data_->answer.stragglers) return showInstead(text(data_->answer.why));
+    // Who arrives last at collectives can be known where the steps cannot be replayed.
+    if (!data_->answer.stragglers && tableNamed(data_->section, "arrivals")->rows.empty())
+      return showInstead(text(data_->answer.why));
     applySentences();
-    applyMatrix(*data_->answer.stragglers);
+    matrixPanel_->setVisible(data_->answer.stragglers.has_value());
+    if (data_->answer.stragglers) applyMatrix(*data_->answer.stragglers);
     const std::pair<DataTable*, const char*> tables[] = {{stages_, "stages"},
                                                          {workers_, "workers"},
                                                          {ranks_, "data_parallel_ranks"},
@@ -148,6 +152,7 @@ class StragglersPage : public shell::Page {
   std::shared_ptr<const StragglersData> data_;
   Panel* sentences_ = nullptr;
   timeline::WaitMatrix* matrix_ = nullptr;
+  Panel* matrixPanel_ = nullptr;
   DataTable *stages_ = nullptr, *workers_ = nullptr, *ranks_ = nullptr, *ranksOfPlaces_ = nullptr,
             *arrivals_ = nullptr, *operations_ = nullptr, *iterations_ = nullptr;
 };
