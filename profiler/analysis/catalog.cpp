@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace pipescope::analysis {
 namespace {
@@ -92,9 +93,15 @@ std::int64_t Catalog::pipesOf(model::ExecutableId id) const {
 std::int64_t Catalog::widthOf(model::ExecutableId id) const {
   return statedCount(property("width." + std::to_string(id.value)));
 }
-std::string Catalog::axesOf(model::ExecutableId id) const {
+std::string Catalog::divisionOf(model::ExecutableId id) const {
+  const std::int64_t width = widthOf(id);
+  if (width == 1) return {};
+  std::set<model::DeviceId> places;
+  for (const model::Stage* stage : stagesOf(id)) places.insert(stage->device);
   const std::string axes = property("axes." + std::to_string(id.value));
-  return axes.empty() ? "tp " + std::to_string(widthOf(id)) : axes;
+  const model::Executable* row = executable(id);
+  return fmt::format("dp {} × pp {} × {}", row == nullptr ? 1 : row->replicas, places.size(),
+                     axes.empty() ? "tp " + std::to_string(width) : axes);
 }
 const model::Device* Catalog::device(model::DeviceId id) const {
   return devices.find(id);

@@ -142,13 +142,6 @@ SectionTable executableTable(const analysis::Catalog& catalog) {
   return table;
 }
 
-/// Devices of a replica that hold different stages.
-std::size_t placesOf(const analysis::Catalog& catalog, model::ExecutableId executable) {
-  std::set<model::DeviceId> devices;
-  for (const model::Stage* stage : catalog.stagesOf(executable)) devices.insert(stage->device);
-  return devices.size();
-}
-
 base::Result<Section> makeSummary(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
   PIPESCOPE_ASSIGN(const figures::Analyses analyses, analysesOf(context));
@@ -208,17 +201,12 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated: times come from device models."},
   };
   std::ranges::find(section.facts, "hypothetical", &Fact::key)->inText = false;
-  if (const std::int64_t width = catalog.widthOf(context.executable); width > 1) {
-    const model::Executable* row = catalog.executable(context.executable);
-    section.facts.push_back(
-        {"division", "Divided",
-         fmt::format("dp {} × pp {} × {}", row == nullptr ? 1 : row->replicas,
-                     placesOf(catalog, context.executable), catalog.axesOf(context.executable)),
-         Format::plain,
-         "Replicas, which take different samples (dp), places, which hold different stages "
-         "(pp), and ranks of a place, which share the tensors of a layer (tp), a sequence (cp) or experts "
-         "(ep)."});
-  }
+  const std::string division = catalog.divisionOf(context.executable);
+  section.facts.push_back({"division", "Divided", division.empty() ? Cell() : Cell(division), Format::plain,
+                           "Replicas, which take different samples (dp), places, which hold different stages "
+                           "(pp), and ranks of a place, which share the tensors of a layer (tp), a sequence "
+                           "(cp) or experts (ep); empty where each place is one chip.",
+                           !division.empty()});
   if (!ran) lack(section, kNothingRan);
   if (ran && !analyses.placed) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);

@@ -104,7 +104,10 @@ QString Header::executableText() const {
     if (!text.isEmpty() && !parts.contains(text)) parts << text;
   }
   if (row->stages > 0) parts << (row->stages == 1 ? tr("1 stage") : tr("%1 stages").arg(row->stages));
-  if (row->replicas > 1) parts << tr("%1 replicas").arg(row->replicas);
+  if (const std::string division = session_.snapshot()->catalog->divisionOf(row->id); !division.empty())
+    parts << QString::fromStdString(division);
+  else if (row->replicas > 1)
+    parts << tr("%1 replicas").arg(row->replicas);
   // Micro-batches have no samples if the configuration states the costs.
   const bool samples = session_.snapshot()->catalog->target.tickMeaning != model::TickMeaning::cost;
   if (row->microBatches > 0 && !samples)
