@@ -45,8 +45,20 @@ std::string samplesText(double perSecond) {
   return text.replace(text.size() - 2, 2, "samples/s");
 }
 
+double tokensPerSecond(const TriedPlan& tried) {
+  return tried.samplesPerSecond * static_cast<double>(tried.tokensPerSample);
+}
+
+/// "81,488,384 tokens/s"
+std::string tokensText(const TriedPlan& tried) {
+  std::string text = sections::formatCell(tokensPerSecond(tried), Format::rate);
+  return text.replace(text.size() - 2, 2, "tokens/s");
+}
+
 std::string rateText(const TriedPlan& tried) {
-  return samplesText(tried.samplesPerSecond) + (tried.value.missing > 0 ? ", but it does not fit" : "");
+  std::string text = samplesText(tried.samplesPerSecond);
+  if (tried.tokensPerSample > 0) text += ", " + tokensText(tried);
+  return text + (tried.value.missing > 0 ? ", but it does not fit" : "");
 }
 
 /// Relative gain in samples per second, against the present plan; nullopt if there is no such plan.
@@ -314,6 +326,7 @@ Json triedJson(const TriedPlan& tried) {
   json["largest_stage_ms"] = modelNumber(static_cast<double>(longest.occupied) / tried.ticksPerSecond * 1e3);
   json["stages"] = stagesJson(tried);
   json["samples_per_second"] = modelNumber(tried.samplesPerSecond);
+  json["tokens_per_second"] = tried.tokensPerSample > 0 ? modelNumber(tokensPerSecond(tried)) : Json();
   json["fits"] = tried.value.missing == 0;
   json["missing_bytes"] = tried.value.missing;
   json["schedule"] = tried.schedule;

@@ -84,7 +84,7 @@ class NormPass : public GraphRewriter {
 
 }  // namespace
 
-Result<graph::Graph> distributeBatchNorm(const graph::Graph& forward, std::int64_t replicas,
+Result<graph::Graph> distributeBatchNorm(graph::Graph forward, std::int64_t replicas,
                                          const ops::OperatorRegistry& registry) {
   if (replicas < 1)
     return base::badInput(fmt::format("a batch norm over {} replicas; give at least 1", replicas));

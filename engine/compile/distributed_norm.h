@@ -12,7 +12,7 @@ namespace pipescope::compile {
 /// so are the sums of the backward pass (C: PopLibs, poplin/Norms.cpp). Statistics are float32, whatever the
 /// type of x. The running variance is the unbiased variance of the whole group. A group of one replica
 /// changes nothing.
-base::Result<graph::Graph> distributeBatchNorm(const graph::Graph& forward, std::int64_t replicas,
+base::Result<graph::Graph> distributeBatchNorm(graph::Graph forward, std::int64_t replicas,
                                                const ops::OperatorRegistry& registry);
 
 }  // namespace pipescope::compile

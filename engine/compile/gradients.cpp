@@ -21,8 +21,8 @@ using graph::TensorId;
 /// Differentiates one graph in reverse mode.
 class Differentiator {
  public:
-  Differentiator(const graph::Graph& forward, const ops::OperatorRegistry& registry, TensorId root)
-      : graph_(forward), registry_(registry), root_(root), forwardNodes_(forward.nodes().size()) {
+  Differentiator(graph::Graph forward, const ops::OperatorRegistry& registry, TensorId root)
+      : graph_(std::move(forward)), registry_(registry), root_(root), forwardNodes_(graph_.nodes().size()) {
     findTrainable();
   }
 
@@ -218,7 +218,7 @@ Status Differentiator::visit(NodeId id) {
 
 }  // namespace
 
-Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry,
+Result<graph::Graph> addGradients(graph::Graph forward, const ops::OperatorRegistry& registry,
                                   std::optional<TensorId> root) {
   if (!forward.loss)
     return badInput(
@@ -228,7 +228,8 @@ Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::Operat
     return badInput(fmt::format("the loss {} is {}; it must be one floating-point number", loss.name,
                                 graph::toString(loss.type)));
   }
-  return Differentiator(forward, registry, loss.id).run();
+  const TensorId differentiated = loss.id;
+  return Differentiator(std::move(forward), registry, differentiated).run();
 }
 
 }  // namespace pipescope::compile

@@ -13,7 +13,7 @@ namespace pipescope::compile {
 /// consumer. parameterGradients gets an entry for every parameter that the loss depends on. No gradient is
 /// computed for inputs, or where no parameter lies upstream. Errors: the graph has no loss, or an operator on
 /// the way has no gradient. `root` is differentiated instead of the loss if it is given (a scaled loss).
-base::Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry,
+base::Result<graph::Graph> addGradients(graph::Graph forward, const ops::OperatorRegistry& registry,
                                         std::optional<graph::TensorId> root = {});
 
 }  // namespace pipescope::compile

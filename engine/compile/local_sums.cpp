@@ -18,11 +18,14 @@ class LocalSummation {
   LocalSummation(const Graph& source, const std::vector<StageSpec>& stages)
       : source_(source), stageOf_(stageOfBlocks(stages)) {}
 
-  LocalSums run() {
-    copyTensors();
+  std::optional<LocalSums> run() {
+    std::vector<const Node*> spread;
     for (const Node& node : source_.nodes()) {
-      if (isSpread(node)) splitSum(node);
+      if (isSpread(node)) spread.push_back(&node);
     }
+    if (spread.empty()) return std::nullopt;
+    copyTensors();
+    for (const Node* node : spread) splitSum(*node);
     for (const Node& node : source_.nodes()) {
       if (!removed_.contains(node.id)) result_.graph.addNode(node);
       for (Node& sum : after_[node.id]) result_.graph.addNode(std::move(sum));
@@ -102,7 +105,7 @@ class LocalSummation {
 
 }  // namespace
 
-LocalSums withLocalSums(const Graph& graph, const std::vector<StageSpec>& stages) {
+std::optional<LocalSums> withLocalSums(const Graph& graph, const std::vector<StageSpec>& stages) {
   return LocalSummation(graph, stages).run();
 }
 

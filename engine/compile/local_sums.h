@@ -1,6 +1,7 @@
 #pragma once
 // Gradients that several stages contribute to one tensor are added up before they cross to the next stage.
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct LocalSums {
 /// its own gradient, as PopART does with tied weights. Such a gradient crosses no boundary;
 /// `parameterGradients` of the result has no entry for the parameter, but `partial` has one for each stage.
 ///
-/// The plan takes the result. Numerics keeps the one sum in its canonical order.
-LocalSums withLocalSums(const graph::Graph& graph, const std::vector<StageSpec>& stages);
+/// The plan takes the result. Numerics keeps the one sum in its canonical order. None: no gradient is made by
+/// several stages, so the graph is planned as it is.
+std::optional<LocalSums> withLocalSums(const graph::Graph& graph, const std::vector<StageSpec>& stages);
 
 }  // namespace pipescope::compile

@@ -98,8 +98,10 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
     return buildPlan(again, stages, kept, registry);
   }
   const std::map<std::string, int> stageOf = stageOfBlocks(stages);
-  const LocalSums sums = withLocalSums(graph, stages);
-  const std::vector<StageBoundary> boundaries = BoundaryFinder(sums.graph, stageOf).find();
+  const std::optional<LocalSums> sums = withLocalSums(graph, stages);
+  const graph::Graph& planned = sums ? sums->graph : graph;
+  const std::vector<PartialGradient> partial = sums ? sums->partial : std::vector<PartialGradient>();
+  const std::vector<StageBoundary> boundaries = BoundaryFinder(planned, stageOf).find();
   ExecutablePlan plan;
   plan.name = options.name;
   plan.kind = options.kind;
@@ -108,7 +110,7 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
   // them.
   std::set<std::pair<int, std::string>> shared;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    StageBuilder builder(sums, stageOf, boundaries, options, registry, static_cast<int>(s));
+    StageBuilder builder(planned, partial, stageOf, boundaries, options, registry, static_cast<int>(s));
     PIPESCOPE_ASSIGN(StagePlan stage, builder.build());
     stage.place = stages[s].place;
     stage.mesh = options.mesh;
@@ -121,7 +123,7 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
     plan.stages.push_back(std::move(stage));
   }
   for (const StageBoundary& b : boundaries) {
-    const graph::Tensor& tensor = sums.graph.tensor(b.tensor);
+    const graph::Tensor& tensor = planned.tensor(b.tensor);
     plan.boundaries.push_back(
         {tensor.name, tensor.type, b.fromStage, b.toStage,
          b.pass == model::Pass::forward ? model::TransferKind::activation : model::TransferKind::gradient});

@@ -15,11 +15,12 @@ using graph::TensorRole;
 using graph::TensorType;
 using model::Pass;
 
-StageBuilder::StageBuilder(const LocalSums& sums, const std::map<std::string, int>& stageOf,
+StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
+                           const std::map<std::string, int>& stageOf,
                            const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
                            const ops::OperatorRegistry& registry, int stage)
-    : graph_(sums.graph),
-      partial_(sums.partial),
+    : graph_(graph),
+      partial_(partial),
       stageOf_(stageOf),
       boundaries_(boundaries),
       options_(options),

@@ -22,9 +22,9 @@ class StageBuilder {
   using Pass = model::Pass;
 
  public:
-  StageBuilder(const LocalSums& sums, const std::map<std::string, int>& stageOf,
-               const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
-               const ops::OperatorRegistry& registry, int stage);
+  StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
+               const std::map<std::string, int>& stageOf, const std::vector<StageBoundary>& boundaries,
+               const PlanOptions& options, const ops::OperatorRegistry& registry, int stage);
   base::Result<StagePlan> build();
 
  private:

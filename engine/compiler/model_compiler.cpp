@@ -110,7 +110,7 @@ class ModelCompiler {
     executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
     addSavings(ofPlan, executable.plan, *result_.system, executable.lowered);
-    executable.passes = ofPlan.reports();
+    executable.passes = ofPlan.takeReports();
     executable.rankGraph = std::make_shared<const graph::Graph>(std::move(staged.graph));
     executable.graph = executable.rankGraph;
     if (request_.ranks.tensor > 1) {
@@ -135,13 +135,12 @@ class ModelCompiler {
     AttentionFusion fusion{.leastKeys = request_.fusedAttention ? 1 : *usual};
     if (request_.float8 && request_.float8->allProducts) fusion.factors = request_.float8->forward;
     PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true, fusion));
-    const bool any = std::ranges::any_of(staged.graph.nodes(),
-                                         [](const graph::Node& node) { return node.op == "FusedAttention"; });
-    return any ? std::optional(std::move(staged)) : std::nullopt;
+    return staged.graph.nodes().empty() ? std::nullopt : std::optional(std::move(staged));
   }
 
   /// The graph in the types that are computed, placed into stages, with its gradients.
-  /// `ofRank`: the graph of one of the ranks that share the model, not the undivided one.
+  /// `ofRank`: the graph of one of the ranks that share the model, not the undivided one. With `fusion` the
+  /// graph has fused attention; where the model has nothing to fuse, the result is empty.
   base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank,
                                        const std::optional<AttentionFusion>& fusion) {
     const ops::OperatorRegistry& operators = ops::standardOperators();
@@ -150,7 +149,7 @@ class ModelCompiler {
                      withPrecision(*asked.forward, request_.precision, operators, request_.float32Operators));
     if (training) {
       PIPESCOPE_ASSIGN(staged.graph,
-                       distributeBatchNorm(staged.graph, request_.update.normReplicas, operators));
+                       distributeBatchNorm(std::move(staged.graph), request_.update.normReplicas, operators));
     }
     if (ofRank && request_.ranks.tensor > 1) {
       const DivisionOptions options{.ranks = request_.ranks.tensor, .sequence = request_.ranks.sequence};
@@ -165,7 +164,8 @@ class ModelCompiler {
     }
     if (fusion) {
       PIPESCOPE_ASSIGN(std::optional<graph::Graph> fused, fuseAttention(staged.graph, *fusion, operators));
-      if (fused) staged.graph = std::move(*fused);
+      if (!fused) return StagedGraph();
+      staged.graph = std::move(*fused);
     }
     if (training && scalesLoss(request_.update)) {
       const double scale = request_.update.numbers.lossScale.initial;
@@ -176,7 +176,7 @@ class ModelCompiler {
     PIPESCOPE_ASSIGN(staged.stages, layOutStages(request_.layout, staged.graph));
     PIPESCOPE_TRY(checkMultiConvs(staged.graph, staged.stages));
     if (training) {
-      PIPESCOPE_ASSIGN(staged.graph, addGradients(staged.graph, operators, staged.root));
+      PIPESCOPE_ASSIGN(staged.graph, addGradients(std::move(staged.graph), operators, staged.root));
       PIPESCOPE_TRY(returnGradients(staged.graph, request_.update.returnedGradients));
     }
     if (request_.float8) {

@@ -16,7 +16,8 @@ double ticksOf(const OperatorsByStage& byStage, const ExecutablePlan& plan, cons
     alone.index = plan.stages[stage].index;
     alone.place = plan.stages[stage].place;
     alone.mesh = plan.stages[stage].mesh;
-    alone.passes = {{model::Pass::forward, operators}};
+    alone.passes.emplace_back();
+    alone.passes.back().operators = operators;
     const base::Result<devices::LoweredDevice> lowered = system.lower({&alone});
     if (!lowered.ok()) continue;
     for (const devices::LoweredPass& pass : lowered->passes) ticks += static_cast<double>(pass.ticks().count);

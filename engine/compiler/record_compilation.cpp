@@ -27,8 +27,8 @@ void recordPasses(record::Recorder& recorder, model::ExecutableId executable,
   }
 }
 
-/// The tokens of a sample, if an input holds whole numbers by sample and place with which rows of a table are
-/// looked up; 0: the model takes no such sequences.
+}  // namespace
+
 std::int64_t tokensPerSample(const graph::Graph& graph) {
   for (const graph::Node& node : graph.nodes()) {
     if (node.op != "Gather" || node.inputs.size() < 2) continue;
@@ -38,8 +38,6 @@ std::int64_t tokensPerSample(const graph::Graph& graph) {
   }
   return 0;
 }
-
-}  // namespace
 
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
                                       emulate::RecordLevel level) {

@@ -32,6 +32,7 @@ struct TriedPlan {
   Cuts cuts;    ///< empty for a plan that was not made by cutting
   Value value;  ///< missing bytes of the fullest memory; ticks of a call
   double samplesPerSecond = 0;
+  std::int64_t tokensPerSample = 0;  ///< 0: the samples are no sequences of tokens
   double ticksPerSecond = 1;
   int devices = 0, replicas = 1;
   std::int64_t microBatches = 1, microBatchSize = 1;

@@ -1,6 +1,7 @@
 #include "engine/compile/passes/pass.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pipescope::compile {
 
@@ -59,6 +60,14 @@ void PassRunner::add(const std::vector<PassReport>& ofPart) {
     effect.removed.insert(part.effect.removed.begin(), part.effect.removed.end());
     effect.added.insert(part.effect.added.begin(), part.effect.added.end());
   }
+}
+
+std::vector<PassReport> PassRunner::takeReports() {
+  for (PassReport& report : reports_) {
+    report.effect.removed.clear();
+    report.effect.added.clear();
+  }
+  return std::exchange(reports_, {});
 }
 
 void PassRunner::addClaim(const std::string& pass, std::int64_t changes, base::Bytes bytes, double ticks) {

@@ -75,6 +75,8 @@ class PassRunner {
   void add(const std::vector<PassReport>& ofPart);
   /// The reports of passes over the graph come first. Complete after both calls of runOn().
   const std::vector<PassReport>& reports() const { return reports_; }
+  /// The same without the operators of their effects, which take much memory. Call it last.
+  std::vector<PassReport> takeReports();
   /// Adds the effect of a proposal that a device carried out.
   void addClaim(const std::string& pass, std::int64_t changes, base::Bytes bytes, double ticks);
 

@@ -17,6 +17,8 @@ class HbmMemory {
   /// Adds a program step; returns its index.
   std::int32_t addStep(std::string name, std::string program, model::Pass pass);
   std::int32_t steps() const { return static_cast<std::int32_t>(memory_.steps.size()); }
+  /// Makes room for as many variables.
+  void reserve(std::size_t variables) { memory_.variables.reserve(variables); }
   /// Adds a variable and returns its index. Bytes are rounded up to whole cache lines.
   std::size_t add(LoweredVariable variable);
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);

@@ -48,7 +48,7 @@ double accessSeconds(const Card& card, double bytes) {
 
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
                            const GaudiLoweringContext& context) {
-  constexpr double kMost = 1LL << 42;
+  constexpr double kMost = 1LL << 48;
   double product = 1;
   for (const std::int64_t factor : factors) {
     if (factor < 1)

@@ -61,6 +61,7 @@ class StageLowering {
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
     device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
+    memory_.reserve(expectedVariables());
     for (const StagePlan* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
       PIPESCOPE_ASSIGN(LoweredPass pass, lowerPass(*ordered.stage, *ordered.pass));
@@ -105,6 +106,16 @@ class StageLowering {
     }
     addBucket(stage, "stage" + std::to_string(stage.index) + "/reduce_buffer",
               reduceBufferBytes(stage, state.uses));
+  }
+
+  /// The tensors, and a workspace for each operator. There may be a few more.
+  std::size_t expectedVariables() const {
+    std::size_t count = 0;
+    for (const StagePlan* stage : stages_) {
+      count += stage->tensors.size();
+      for (const PassPlan& pass : stage->passes) count += pass.operators.size();
+    }
+    return count;
   }
 
   void addBucket(const StagePlan& stage, std::string name, std::int64_t bytes) {

@@ -198,10 +198,13 @@ TimeShares timeShares(const Execution& execution) {
   double whole = 0;
   for (const DeviceExecution& device : execution.devices) {
     if (!device.holdsStage) continue;
+    // A moment counts once. Rows that overlap, or reach over the end of the call, get what the rows before
+    // them left.
     Ticks left = device.total;
     const auto add = [&](double& share, Ticks ticks) {
-      share += static_cast<double>(ticks.count);
-      left -= ticks;
+      const Ticks part = std::clamp(ticks, Ticks(0), left);
+      share += static_cast<double>(part.count);
+      left -= part;
     };
     add(shares.compute, device.ofKind(StepKind::compute));
     add(shares.control, device.ofKind(StepKind::control));

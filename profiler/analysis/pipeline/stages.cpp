@@ -89,9 +89,11 @@ void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
   }
   for (StageReport& stage : report.stages) {
     stage.busy = stage.forward + stage.recompute + stage.backward + stage.weightGradient;
+    double count = report.stepsKnown ? microBatches : 1;
+    for (const auto& [pass, recorded] : recordedPasses)
+      if (!report.stepsKnown && pass.first == stage.index) count = std::max(count, recorded);
     stage.occupied =
-        static_cast<double>(occupied[static_cast<std::size_t>(stage.index)].unionLength().count) /
-        microBatches;
+        static_cast<double>(occupied[static_cast<std::size_t>(stage.index)].unionLength().count) / count;
   }
 }
 

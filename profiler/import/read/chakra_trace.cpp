@@ -141,7 +141,6 @@ class ChakraReader {
   }
 
  private:
-  /// True if the node has rows of a profile among its attributes.
   /// A node, in less room than its event takes.
   struct Held {
     std::uint64_t id = 0, start = 0;
@@ -174,7 +173,8 @@ class ChakraReader {
     event.id = -1;
     event.duration = static_cast<std::int64_t>(node.duration_micros()) * kPicosecondsPerMicro;
     std::string process = process_, thread = "0";
-    bool host = true, queued = false;
+    std::optional<bool> ofHost;
+    bool queued = false, onStream = false;
     for (const chakra_wire::Attribute& attribute : node.attr()) {
       const auto number = wholeValue(attribute);
       // Our own exports state picoseconds beside the format's microseconds.
@@ -182,10 +182,11 @@ class ChakraReader {
         event.duration = *number;
       if (attribute.name() == "start_ps_in_us" && number && *number >= 0 && *number < kPicosecondsPerMicro)
         event.time = *number;
-      if (attribute.name() == "is_cpu_op" && number) host = *number != 0;
+      if (attribute.name() == "is_cpu_op" && number) ofHost = *number != 0;
       if (attribute.name() == "rank" && number) process = "rank " + std::to_string(*number);
       const bool queue = (attribute.name() == "tid" || attribute.name() == "stream") && number;
       queued = queued || queue;
+      onStream = onStream || (queue && attribute.name() == "stream");
       if (queue) thread = attribute.name() + " " + std::to_string(*number);
       const auto known = tables.argumentNamed(attribute.name());
       if (!known) continue;
@@ -196,8 +197,10 @@ class ChakraReader {
     event.process = tables.process(process);
     if (const auto name = names_.find(process); name != names_.end())
       tables.processes[event.process].name = name->second;
+    const bool host = ofHost.value_or(!onStream);
     if (!host) data_.markAccelerator(event.process);
-    inTurn = !host && queued;
+    // ASTRA-sim, too, computes one thing at a time for each rank.
+    inTurn = queued ? !host : !ofHost && node.type() == chakra_wire::COMP_NODE;
     event.thread = tables.thread(event.process, thread);
     tables.threads[event.thread].name = thread;
     event.name = tables.names.add(mended(node.name()));
@@ -269,6 +272,13 @@ bool beginsAsAttribute(const std::string& head) {
   return std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+/// True for "0.0.4" and "1.0.2-chakra.0.0.4".
+bool isVersion(const std::string& text) {
+  constexpr std::size_t kLongest = 100;
+  return text.size() <= kLongest && std::ranges::any_of(text, [](char c) { return c >= '0' && c <= '9'; }) &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 /// True if a text that is cut somewhere consists of the fields of metadata: a version, and attributes.
 bool beginsAsMetadata(std::string_view head) {
   constexpr std::uint64_t kVersion = 1 << 3 | 2, kAttribute = 2 << 3 | 2;
@@ -283,8 +293,7 @@ bool beginsAsMetadata(std::string_view head) {
     if (!whole && *tag == kAttribute) return any || beginsAsAttribute(block);
     if (!whole) return any;
     chakra_wire::Attribute attribute;
-    if (*tag == kVersion ? block.find_first_not_of("0123456789.") != std::string::npos
-                         : !attribute.ParseFromString(block) || attribute.name().empty())
+    if (*tag == kVersion ? !isVersion(block) : !attribute.ParseFromString(block) || attribute.name().empty())
       return false;
     any = true;
   }

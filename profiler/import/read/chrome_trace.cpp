@@ -84,6 +84,8 @@ base::Result<bool> readChrome(ByteSource& bytes, TraceData& data, base::Executor
   if (windows.damagedEvents() > 0)
     data.tables.findings.add("An event is damaged and is left out: its quotes or brackets do not match.",
                              windows.damagedEvents());
+  if (windows.strayTexts() > 0)
+    data.tables.findings.add("Text between events is no event and is left out.", windows.strayTexts());
   if (windows.oversizedEvents() > 0)
     data.tables.findings.add("An event is larger than 16 MB and is left out.", windows.oversizedEvents());
   return true;

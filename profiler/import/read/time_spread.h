@@ -14,9 +14,9 @@ class TimeSpread {
   /// Adds an event. Times are in picoseconds; both must lie within ±53 days.
   void add(std::int64_t start, std::int64_t end);
 
-  /// Few events on one side of all others.
+  /// Few events on one side of most others.
   struct Apart {
-    std::int64_t events = 0, distance = 0;  ///< picoseconds to the others
+    std::int64_t events = 0, distance = 0;  ///< picoseconds to these
     bool before = false;
   };
   struct Kept {
@@ -30,12 +30,14 @@ class TimeSpread {
   Kept kept() const;
 
  private:
-  struct Minute {
+  struct Cluster {
     std::int64_t events = 0, first = 0, lastStart = 0, last = 0;
   };
-  std::map<std::int64_t, Minute> minutes_;
+  std::vector<Cluster> clustersOf() const;
+
+  std::map<std::int64_t, Cluster> minutes_;
   std::int64_t lastMinute_ = 0;
-  Minute* lastUsed_ = nullptr;
+  Cluster* lastUsed_ = nullptr;
 };
 
 }  // namespace pipescope::importing

@@ -10,7 +10,8 @@ using base::Ticks;
 using model::DeviceId;
 using model::Pass;
 
-/// A time at which all devices of a group are idle, and each has computed as many backward as forward passes.
+/// A time at which no device of a group computes, and each has computed as many backward as forward passes.
+/// Its length may be zero: the next step may begin at once.
 struct Pause {
   Ticks start, end;
   std::int64_t microBatches = 0;  ///< forward passes of one device since the pause before, at most
@@ -29,7 +30,7 @@ class GroupPasses {
     std::int64_t most = 0;
     std::map<DeviceId, std::int64_t> forwards;  // since the last pause
     for (const RecordedPass* pass : passes_) {
-      if (pass->start > busyUntil && unbalanced_ == 0 && most > 0) {
+      if (pass->start >= busyUntil && unbalanced_ == 0 && most > 0) {
         pauses_.push_back({busyUntil, pass->start, most});
         forwards.clear();
         most = 0;

@@ -21,7 +21,7 @@ struct StepsInferred {
 };
 
 /// Finds training steps in passes that state neither step nor micro-batch. A step ends where every device has
-/// computed as many backward as forward passes since the step before, and all devices are idle. If this holds
+/// computed as many backward as forward passes since the step before, and no pass runs. If this holds
 /// after each micro-batch, as in schedules that compute one micro-batch after the other, steps are told apart
 /// only by pauses that are long compared with the other pauses and with a forward pass.
 ///

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -122,7 +124,10 @@ struct BlockEncoder::Compressor {
     PIPESCOPE_CHECK(left == 0, "the buffer holds what zstd can make of it");
     return out.pos;
   }
-  static void check(std::size_t code) { PIPESCOPE_CHECK(!ZSTD_isError(code), ZSTD_getErrorName(code)); }
+  static void check(std::size_t code) {
+    if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    PIPESCOPE_CHECK(!ZSTD_isError(code), ZSTD_getErrorName(code));
+  }
 
   ZSTD_CCtx* context;
   std::string buffer, raw, sample;
@@ -288,6 +293,7 @@ base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t row
   }
   const std::size_t size = ZSTD_decompressDCtx(
       decompressor(), block.bytes.get(), static_cast<std::size_t>(rawBytes), payload.data(), payload.size());
+  if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   if (ZSTD_isError(size))
     return base::badInput(fmt::format("it cannot be decompressed ({})", ZSTD_getErrorName(size)));
   PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types, part, priors));

@@ -148,6 +148,26 @@ TEST(Execution, CountsAMomentOfTwoWaitsOnce) {
   EXPECT_DOUBLE_EQ(shares.unknown, 0);
 }
 
+/// Rows that reach over the end of the call, or more kinds than the device has time: no share is less than
+/// nothing, and all of them make the whole.
+TEST(Execution, NoShareOfTheTimeIsNegative) {
+  DeviceExecution device;
+  device.holdsStage = true;
+  device.total = Ticks(1000);
+  device.byKind[kindIndex(model::StepKind::compute)] = 700;
+  device.byKind[kindIndex(model::StepKind::streamCopy)] = 250;
+  device.waits = {{model::WaitCause::host, Ticks(30)}, {model::WaitCause::fill, Ticks(21)}};
+  Execution call;
+  call.devices = {device};
+  const TimeShares shares = timeShares(call);
+  EXPECT_DOUBLE_EQ(shares.compute, 0.7);
+  EXPECT_DOUBLE_EQ(shares.stream, 0.25);
+  EXPECT_DOUBLE_EQ(shares.host + shares.pipeline, 0.05);
+  EXPECT_DOUBLE_EQ(shares.unknown, 0);
+  EXPECT_GE(shares.host, 0);
+  EXPECT_GE(shares.pipeline, 0);
+}
+
 /// Device 0 works for 10 ticks in a segment without recorded steps and sends 8 bytes from 10 to 30. Device 1
 /// waits for these bytes and works from 30 to 40. The call ends at 40.
 /// A forward pass of 60 ticks gathers weights on the NIC from 0 to 30 while the MME computes from 20 to 60:

@@ -142,6 +142,25 @@ TEST(ImportedCases, PausesTellTheSteps) {
   EXPECT_EQ(trace.catalog->executable(model::ExecutableId(0))->microBatches, 8);
 }
 
+/// Two steps of GPipe with two stages and two micro-batches, of which the second begins when the first ends.
+/// Each takes 90 µs, of which each rank computes for 60 µs.
+TEST(ImportedCases, StepsMayFollowAtOnce) {
+  std::string events;
+  for (const int step : {0, 90}) {
+    for (const int micro : {0, 1}) {
+      events += slice("c", "forward_step", 0, step + micro * 10, step + micro * 10 + 10);
+      events += slice("c", "forward_step", 1, step + micro * 10 + 10, step + micro * 10 + 20);
+      events += slice("c", "backward_step", 1, step + micro * 20 + 30, step + micro * 20 + 50);
+      events += slice("c", "backward_step", 0, step + micro * 20 + 50, step + micro * 20 + 70);
+    }
+  }
+  const ImportedTrace trace(writeTrace("at_once.json", events));
+  const sections::Section stages = trace.section("stages");
+  EXPECT_NEAR(std::get<double>(factOf(stages, "step_cycles")), 90.0 * kTicksPerUs, 1);
+  EXPECT_NEAR(std::get<double>(factOf(stages, "bubble_fraction")), 1.0 / 3, 1e-9);
+  EXPECT_EQ(trace.catalog->executable(model::ExecutableId(0))->microBatches, 2);
+}
+
 /// The trace begins within a step, so that its passes never balance.
 TEST(ImportedCases, StepsThatNobodyKnowsGiveNoFigures) {
   std::string events;
@@ -156,6 +175,8 @@ TEST(ImportedCases, StepsThatNobodyKnowsGiveNoFigures) {
   for (const char* key : {"bubble_fraction", "step_cycles", "flush_cycles", "useful_cycles"})
     EXPECT_TRUE(isEmpty(factOf(stages, key))) << key;
   EXPECT_NEAR(std::get<double>(cellOf(stages, "stages", 0, "forward_cycles")), 10.0 * kTicksPerUs, 1);
+  EXPECT_NEAR(std::get<double>(cellOf(stages, "stages", 0, "occupied_cycles")), 70.0 / 4 * kTicksPerUs, 1)
+      << "four forward and three backward passes of four micro-batches";
   const std::string coverage = sections::toText(trace.section("coverage"));
   EXPECT_NE(coverage.find("Passes within a training step: 0 of 14"), std::string::npos) << coverage;
 }
@@ -179,6 +200,16 @@ TEST(ImportedCases, DevicesCanBeToldApart) {
 TEST(ImportedCases, AnEventFarFromTheOthersIsLeftOut) {
   const ImportedTrace trace(casePath("one_event_at_zero.json"));
   EXPECT_EQ(trace.catalog->runs[model::RunId(0)].end.count, 950 * kTicksPerUs);
+}
+
+/// Forty events within 4 ms, two events 15 days before them and one 15 days behind.
+TEST(ImportedCases, EventsFarFromTheOthersAreLeftOutOnBothSides) {
+  constexpr std::int64_t kFar = 1'300'000'000'000;
+  std::string events =
+      slice("c", "odd", 0, 0, 1) + slice("c", "odd", 0, 2, 3) + slice("c", "late", 0, 2 * kFar, 2 * kFar + 1);
+  for (std::int64_t i = 0; i < 40; ++i) events += slice("c", "work", 0, kFar + 100 * i, kFar + 100 * i + 50);
+  const ImportedTrace trace(writeTrace("far.json", events));
+  EXPECT_EQ(trace.catalog->runs[model::RunId(0)].end.count, 3950 * kTicksPerUs);
 }
 
 }  // namespace

@@ -62,6 +62,9 @@ TEST(Validate, RefusesExtentsThatCannotBe) {
   negative.graph.addTensor("n", {kFloat, {2, -1}}, TensorRole::input);
   EXPECT_EQ(validateRefusal(negative.graph),
             "tensor n has the negative extent -1; give every extent as 0 or more");
+  Small empty;
+  empty.graph.addTensor("e", {kFloat, {2, 0}}, TensorRole::input);
+  EXPECT_TRUE(validate(empty.graph).ok());
   Small large;
   large.graph.addTensor("l", {kFloat, {4000000000, 4000000000}}, TensorRole::input);
   EXPECT_EQ(validateRefusal(large.graph),

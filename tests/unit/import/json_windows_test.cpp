@@ -29,7 +29,7 @@ struct Outcome {
   std::vector<std::string> events, findings;
   std::map<std::string, std::string> members;
   bool found = false;
-  std::int64_t oversized = 0, damaged = 0;
+  std::int64_t oversized = 0, damaged = 0, stray = 0;
 };
 
 Outcome cut(const std::string& text, std::size_t bytes = 1 << 20, JsonWindows::Limits limits = {}) {
@@ -47,6 +47,7 @@ Outcome cut(const std::string& text, std::size_t bytes = 1 << 20, JsonWindows::L
   outcome.found = windows.foundEvents();
   outcome.oversized = windows.oversizedEvents();
   outcome.damaged = windows.damagedEvents();
+  outcome.stray = windows.strayTexts();
   return outcome;
 }
 
@@ -243,6 +244,32 @@ TEST(JsonWindows, OneLostCharacterDamagesOneEvent) {
       }
     }
   }
+}
+
+/// The value of a member is no event, although it is an object.
+TEST(JsonWindows, ALostOpeningBraceLeavesNoEvent) {
+  for (const int form : {0, 1, 2}) {
+    Texts events = eventsFor(form);
+    events[30].erase(0, 1);
+    const Outcome outcome = cut(joined(events, form), 977, {.windowBytes = 300});
+    events.erase(events.begin() + 30);
+    EXPECT_EQ(outcome.events, events) << form;
+    EXPECT_EQ(outcome.damaged, 1) << form;
+    EXPECT_EQ(outcome.stray, 0) << form;
+  }
+}
+
+TEST(JsonWindows, TextBetweenEventsIsCounted) {
+  const std::string event = R"({"ph": "X", "ts": 1})";
+  for (const std::string text : {"garbage", "null", "\"text\"", "\"ph\": \"X\", \"ts\": 2}"}) {
+    for (const std::string& list : {event + "," + text + "," + event, event + "," + event + "," + text}) {
+      const Outcome outcome = cut("[" + list + "]", 7);
+      EXPECT_EQ(outcome.events, (Texts{event, event})) << list;
+      EXPECT_EQ(outcome.stray, 1) << list;
+      EXPECT_EQ(outcome.damaged, 0) << list;
+    }
+  }
+  EXPECT_EQ(cut("[" + event + " ,\n,[" + event + "]]").stray, 0);
 }
 
 TEST(JsonWindows, DamageAtTheEndKeepsWhatFollowsTheEvents) {

@@ -248,6 +248,9 @@ TEST_F(ProtobufFormats, RecognisesChakraTracesWithLongMetadata) {
   const auto devices = rows<model::Device>();
   ASSERT_EQ(devices.size(), 1U);
   EXPECT_NE(devices[0].name.find("IPU 299"), std::string::npos) << devices[0].name;
+  const std::string notes =
+      block(1, "1.0.2-chakra.0.0.4") + block(2, block(1, "notes") + block(29, std::string(3'000'000, 'y')));
+  EXPECT_TRUE(import(write("notes.et", framed(notes) + node)).ok());
   EXPECT_FALSE(import(write("long.txt", framed(std::string(5000, 'a')))).ok());
   EXPECT_FALSE(import(write("text.txt", framed(block(1, "a version") + std::string(5000, 'a')))).ok());
 }
@@ -315,6 +318,26 @@ TEST_F(ProtobufFormats, RunsTheKernelsOfAStreamOneAtATime) {
     for (const auto& placement : rows<model::Placement>()) last = std::max(last, placement.end.count);
     EXPECT_EQ(last, same ? 410'000'000 : 110'000'000);
   }
+}
+
+/// Streams that another attribute names, and computations of which nothing is said but their length:
+/// ASTRA-sim computes one thing at a time for each rank. What runs on the host may nest.
+TEST_F(ProtobufFormats, ComputesOneThingAtATimeWhereNothingElseIsStated) {
+  const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
+  const auto whole = [&](const std::string& attribute) {
+    std::string bytes = framed(block(1, "0.0.4"));
+    for (std::uint64_t k = 0; k < 6; ++k)
+      bytes += framed(number(1, k + 1) + block(2, "k" + std::to_string(k)) + number(3, 4) + number(7, 100) +
+                      attribute);
+    const auto summary = import(write("t.0.et", bytes));
+    EXPECT_TRUE(summary.ok());
+    std::int64_t last = 0;
+    for (const auto& placement : rows<model::Placement>()) last = std::max(last, placement.end.count);
+    return last;
+  };
+  EXPECT_EQ(whole(""), 600'000'000);
+  EXPECT_EQ(whole(block(10, block(1, "stream") + number(7, 3))), 600'000'000);
+  EXPECT_EQ(whole(cpu(true)), 100'000'000);
 }
 
 /// GlobalMetadata {version 1}, then nodes {id 1, name 2, type 3, data_deps 5, start_time_micros 6,

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <set>
 
 #include "engine/builders/builder.h"
 #include "engine/compile/distributed_norm.h"
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/precision.h"
+#include "engine/numerics/instances.h"
 #include "engine/numerics/thread_pool.h"
 #include "engine/ops/core/half.h"
 #include "engine/ops/standard_operators.h"
@@ -491,6 +493,40 @@ TEST(Dropout, ReplaysItsMasks) {
   const std::vector<float> replicas = dropoutLosses(serial, 1, 4);
   EXPECT_EQ(std::set<float>(replicas.begin(), replicas.end()).size(), 8U);
   EXPECT_EQ(replicas[0], losses[0]) << "the first replica's first micro-batch is the only one's";
+}
+
+/// The second of two processes that share a training. Its sums stay its own.
+class SecondInstance : public numerics::Instances {
+ public:
+  int count() const override { return 2; }
+  int index() const override { return 1; }
+  std::string host(int) const override { return "here"; }
+  double waitedSeconds() const override { return 0; }
+  void sumInOrder(std::span<const std::span<float>>) const override {}
+  std::int64_t sum(std::int64_t value) const override { return value; }
+  void broadcast(std::span<std::byte>) const override {}
+  std::vector<std::byte> gather(std::span<const std::byte> bytes) const override {
+    return {bytes.begin(), bytes.end()};
+  }
+};
+
+/// Two processes of two replicas draw what one process of four replicas draws.
+TEST(Dropout, CountsTheReplicasOfEarlierInstances) {
+  base::SerialExecutor serial;
+  const std::vector<float> all = dropoutLosses(serial, 1, 4);
+  SessionOptions options;
+  options.seed = 1;
+  options.replicas = 2;
+  options.instances = std::make_shared<SecondInstance>();
+  const auto second =
+      session(withGradients(bertWithDropout(1)), optimizer("sgd", {{"learning_rate", 0}}), serial, options);
+  const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8}, labels{0, 3, 0, 3};
+  numerics::Results results;
+  ASSERT_TRUE(second
+                  ->trainStep({numerics::rowsOf(std::span(tokens)), numerics::rowsOf(std::span(labels))},
+                              Keep::none, results)
+                  .ok());
+  EXPECT_EQ(results.losses, (std::vector<float>{all[2], all[3]}));
 }
 
 std::vector<std::byte> bytesOf(const std::vector<float>& values) {

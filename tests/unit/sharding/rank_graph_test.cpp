@@ -275,6 +275,17 @@ TEST(RankGraph, PadsAVocabularyThatDoesNotDivide) {
   const auto same = padVocabulary(model, 7, 512, ops::standardOperators());
   ASSERT_TRUE(same.ok());
   EXPECT_EQ(same->sizes.at(50257), 51072) << "57 · 896";
+  const auto barely = padVocabulary(modelOf("decoder",
+                                            {{"layers", std::int64_t{1}},
+                                             {"hidden", std::int64_t{16}},
+                                             {"heads", std::int64_t{8}},
+                                             {"feed_forward", std::int64_t{8}},
+                                             {"sequence", std::int64_t{2}},
+                                             {"vocabulary", std::int64_t{1023}}},
+                                            1),
+                                    8, 512, ops::standardOperators());
+  ASSERT_TRUE(barely.ok());
+  EXPECT_EQ(barely->sizes.at(1023), 1024) << "one row is missing";
   EXPECT_TRUE(padVocabulary(model, 29, 512, ops::standardOperators())->sizes.empty())
       << "50,257 = 29 · 1,733";
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -448,16 +449,21 @@ void JsonWindows::skipStray() {
 }
 
 bool JsonWindows::event(Window& window) {
+  bool stray = false;  // text that is no event has been passed
+  int last = 0;        // the last character that is no space
   for (int brackets = 0;;) {
     keep_ = at_;
     const int c = peek();
     if (c == '{') break;
+    if (c == ']' || c < 0) strayTexts_ += std::exchange(stray, false) ? 1 : 0;
+    if (!isSpace(c)) last = c;
     if (c < 0) {
       // Chrome allows an array without its closing bracket.
       if (inObject_) findings_.push_back("The trace ends before its list of events is closed.");
       place_ = Place::end;
       return false;
     }
+    stray = stray || (!isSpace(c) && c != ',' && c != '[' && c != ']');
     if (c == '"') {
       skipStray();
       continue;
@@ -469,6 +475,11 @@ bool JsonWindows::event(Window& window) {
       return false;
     }
   }
+  if (stray && last == ':') {  // the value of a member: the opening brace of an event is missing
+    resynchronise();
+    return true;
+  }
+  strayTexts_ += stray ? 1 : 0;
   switch (passEvent()) {
     case Passed::whole:
       break;

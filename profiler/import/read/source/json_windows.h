@@ -47,6 +47,8 @@ class JsonWindows {
   std::int64_t oversizedEvents() const { return oversizedEvents_; }
   /// Events whose quotes or brackets do not match. Reading goes on at the next event.
   std::int64_t damagedEvents() const { return damagedEvents_; }
+  /// Pieces of text between events that are no event.
+  std::int64_t strayTexts() const { return strayTexts_; }
 
  private:
   enum class Place { start, members, events, end };
@@ -79,7 +81,7 @@ class JsonWindows {
   std::size_t at_ = 0;    // the next byte in buffer_
   std::size_t keep_ = 0;  // text before this may be dropped
   bool sourceEnded_ = false, inObject_ = false, foundEvents_ = false;
-  std::int64_t oversizedEvents_ = 0, damagedEvents_ = 0;
+  std::int64_t oversizedEvents_ = 0, damagedEvents_ = 0, strayTexts_ = 0;
   std::map<std::string, std::string> members_;
   std::vector<std::string> findings_;
 };
