@@ -12,15 +12,17 @@ from .. import instances
 from .._pipescope import interface
 from . import configuration, engine_options, hooks, optim, saved_model
 from .anchors import Anchors, names_of_weights
-from .buffers import KeptBuffers, count_batches, mark_as_written, written_version
+from .buffers import KeptBuffers, count_batches, mark_as_written
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
 from .errors import CompileError, Error, StateError
+from .initializers import with_initializers
 from .figures import Figures, with_outputs
 from .log import logger
 from .options import Options
 from .structure import Structure
 from .trace import bind_arguments, line_of_refusal, trace
+from .weights import Weights
 
 
 #: Names of PopTorch's executor that this one lacks, and what to do instead.
@@ -44,7 +46,7 @@ def _refuse_groups(parameter, *args, **kwargs):
 torch.nn.Parameter.replicaGrouping = _refuse_groups
 
 
-class PoplarExecutor(Figures):
+class PoplarExecutor(Figures, Weights):
     """A module that runs on emulated IPUs. The first call traces and compiles it."""
 
     def __init__(self, model, options, optimizer, training):
@@ -65,6 +67,7 @@ class PoplarExecutor(Figures):
         self._follow(optimizer)
         self._program = self._executable = self._device = self._traced = None
         self._example, self._blocks = [], 1
+        self._initializers, self._constants = [], {}  # names of the program's initial values; values that it cannot change
         self._calls, self._counters, self._uploaded = 0, {}, None
         self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
         self._records, self._compilation_seconds = False, 0.0
@@ -155,65 +158,6 @@ class PoplarExecutor(Figures):
             raise StateError(f"{what}: the model is not compiled yet (Model has not been compiled or has been destroyed.). Call compile() "
                         "with tensors, or the model itself.")
 
-    # --- weights -------------------------------------------------------------------------------------------
-    def _host_tensors(self):
-        """{name: tensor} of all parameters and buffers."""
-        return {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
-
-    def _shared_names(self):
-        """Names of the weights that both the module and the devices have."""
-        here = self._host_tensors()
-        return [(name, here[name]) for name, _, _ in self._executable.weights if name in here]
-
-    def copyWeightsToHost(self):
-        """Copy the weights from the devices into the parameters of the module."""
-        self._must_be_compiled("copyWeightsToHost")
-        with torch.no_grad():
-            for name, tensor in self._shared_names():
-                if name in self._traced.kept:
-                    continue  # each call of inference brings this buffer back
-                tensor.copy_(torch.from_numpy(self._executable.weight(name)))
-                mark_as_written(tensor)
-
-    def copyWeightsToDevice(self):
-        """Copy the parameters of the module to the devices."""
-        self._must_be_compiled("copyWeightsToDevice")
-        self._send([name for name, _ in self._shared_names()])
-        self._uploaded = self._versions()
-
-    def _send(self, names):
-        here = self._host_tensors()
-        for name, tensor in ((name, here[name]) for name in names):
-            values = tensor.detach()
-            narrow = values.dtype == torch.bfloat16 or name in self._traced.buffers
-            values = values.float() if narrow else values
-            self._executable.set_weight(name, values.contiguous().numpy())
-
-    def copyNamedBuffersToDevice(self):
-        """Copy the buffers that Options.updatableNamedBuffers names to the devices."""
-        self._must_be_compiled("copyNamedBuffersToDevice")
-        if not self._options.updatable_buffers:
-            raise Error("copyNamedBuffersToDevice: no buffers are marked: call Options.updatableNamedBuffers([…]) first (No named "
-                        "buffers marked as updatable via updatableNamedBuffers option).")
-        self._send(self._options.updatable_buffers)
-
-    def _check_updatable_buffers(self):
-        buffers = dict(self._module.named_buffers())
-        for name in self._options.updatable_buffers:
-            if name not in buffers:
-                raise Error(f"Options.updatableNamedBuffers names {name}, but the model has no buffer of that name; it has: "
-                            f"{', '.join(buffers) or 'none'}.")
-
-    def _versions(self):
-        """Return a value that changes when inference must take over weights anew: parameters of any origin, and buffers
-        that a call wrote.
-
-        As in PopTorch, a buffer that the program itself has changed needs copyNamedBuffersToDevice or
-        copyWeightsToDevice.
-        """
-        return [*((id(each), each._version) for each in self._module.parameters()),
-                *((id(each), written_version(each)) for each in self._module.buffers())]
-
     # --- compiling -----------------------------------------------------------------------------------------
     def _micro_batch(self, tensors):
         """The rows of each tensor in one micro-batch of one replica; None: all of a tensor that is not divided.
@@ -237,8 +181,9 @@ class PoplarExecutor(Figures):
         """Names of parameters that the optimizer does not train, and of buffers other than the statistics of norms."""
         trained = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
         frozen = [n for n, p in self._module.named_parameters() if not p.requires_grad or id(p) not in trained]
+        stays = self._module.training  # as a whole, so that norms keep the modes that they have
         statistics = {id(buffer) for module in self._module.modules()
-                      if isinstance(module, (torch.nn.modules.batchnorm._NormBase,))
+                      if isinstance(module, (torch.nn.modules.batchnorm._NormBase,)) and (module.training or not stays)
                       for buffer in (module.running_mean, module.running_var) if buffer is not None}
         return frozen + [n for n, b in self._module.named_buffers()
                          if id(b) not in statistics and n not in self._traced.buffers and b.is_floating_point()]
@@ -309,14 +254,16 @@ class PoplarExecutor(Figures):
 
     def _configuration(self, name, rows):
         """Return the configuration of the traced model (TOML), its outline, and the ONNX model."""
-        outline = interface.outline(self._traced.onnx, name)
+        weights = self._traced.initializers
+        outline = interface.outline(with_initializers(self._traced.onnx, {each: torch.zeros(()) for each in weights}), name)
+        self._initializers = outline["weights"]
         frozen = self._frozen() if self._training else ()
         trained = [each for each, _ in self._module.named_parameters()
                    if self._training and each in outline["weights"] and each not in frozen]
         self._tensor_names = [*outline["tensors"], *names_of_weights(trained)]
         loss = outline["outputs"][self._traced.loss] if self._training else None
         self._anchored.check(outline["tensors"], trained, outline["outputs"], loss)
-        onnx = with_outputs(self._traced.onnx, [each for each in self._anchored.graph_tensors() if each not in outline["outputs"]])
+        onnx = with_outputs(with_initializers(self._traced.onnx, weights), [each for each in self._anchored.graph_tensors() if each not in outline["outputs"]])
         self._outputs = outline["outputs"][: len(outline["outputs"]) - self._traced.count_of_states(self._training)]
         self._accumulator = optim.accumulator_of(self._optimizer)
         self._first_loss_scale = float(getattr(self._optimizer, "loss_scaling", 1.0))
@@ -351,7 +298,9 @@ class PoplarExecutor(Figures):
         expected = [output for number, output in enumerate(self._outputs) if number != self._traced.loss]
         self._names = dict(zip(expected, made)) if len(made) >= len(expected) else {}
         self._device = device
-        self.copyWeightsToDevice()
+        here, sent = self._host_tensors(), {weight for weight, _, _ in self._executable.weights}
+        self._constants = {each: here[each].detach().clone() for each in self._initializers if each in here and each not in sent}
+        self._uploaded = self._versions()  # the traced model holds the values
         self._take_optimizer_state()
         if ConnectionType(self._options.connection_type) == ConnectionType.Always:
             device.attach()
