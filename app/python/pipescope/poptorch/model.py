@@ -20,6 +20,7 @@ from .initializers import with_initializers
 from .figures import Figures, with_outputs
 from .log import logger
 from .options import Options
+from .popart_names import settings_of, shown_names
 from .structure import Structure
 from .trace import bind_arguments, line_of_refusal, trace
 from .weights import Weights
@@ -219,10 +220,10 @@ class PoplarExecutor(Figures, Weights):
     def _compile_traced(self, name, arguments, rows, is_lifted):
         """Trace and compile. A model whose results do not depend on inputs is traced again with one that they depend on."""
         example = [tensor.unsqueeze(0) for tensor in self._example] if is_lifted else self._example
-        is_tied, needs_weight = not example, False
+        is_tied, needs_weight, splits = not example, False, False
         while True:
             self._trace(arguments, example, is_lifted, rows if is_tied else 0, needs_weight)
-            toml, outline, onnx = self._configuration(name, rows)
+            toml, outline, onnx = self._configuration(name, rows, splits)
             logger.debug("%s: configuration\n%s", name, toml)
             try:
                 self._program = interface.compile(toml, name, onnx)
@@ -235,6 +236,8 @@ class PoplarExecutor(Figures, Weights):
                     is_tied = True
                 elif not needs_weight and "no loss that depends on weights" in str(error):
                     needs_weight = True
+                elif not splits and "stages must ascend" in str(error) and hasattr(self._options.strategy, "phases"):
+                    splits = True
                 else:
                     line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
                     where = f"{type(self._module).__name__} cannot be compiled at {line}: " if line else ""
@@ -252,7 +255,7 @@ class PoplarExecutor(Figures, Weights):
                           f"{self._blocks} micro-batches, which all begin with the values of the call, and only what the "
                           "output mode returns is written back.")
 
-    def _configuration(self, name, rows):
+    def _configuration(self, name, rows, splits):
         """Return the configuration of the traced model (TOML), its outline, and the ONNX model."""
         weights = self._traced.initializers
         outline = interface.outline(with_initializers(self._traced.onnx, {each: torch.zeros(()) for each in weights}), name)
@@ -273,7 +276,7 @@ class PoplarExecutor(Figures, Weights):
             self._names_of_parameters(), frozen,
             [name for name, value in self._host_tensors().items()
              if value.dim() == 0 and (isinstance(value, torch.nn.Parameter) or name in self._traced.buffers)],
-            self._anchored,
+            self._anchored, splits,
         )
         return toml, outline, onnx
 
@@ -436,7 +439,8 @@ class PoplarExecutor(Figures, Weights):
             return None
         weights = {name for name, _, _ in self._executable.weights}
         content = saved_model.tensors_of(self._state(), weights)
-        state = {name: tensor for name, tensor in content.items() if name not in _COUNTS}
+        shown = shown_names(content)
+        state = {shown[name]: tensor for name, tensor in content.items() if name not in _COUNTS}
         if self._options.Training.automatic_loss_scaling:
             state[_FACTOR] = torch.tensor(self._executable.loss_scale / self._first_loss_scale)
         return state
@@ -445,14 +449,18 @@ class PoplarExecutor(Figures, Weights):
         """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
         content = saved_model.tensors_of(self._state(), ())
         counts = {name: content[name] for name in _COUNTS if name in content}
-        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()}, **counts}
+        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()},
+                **settings_of(self._rule, self._names_of_parameters(), float(self._executable.loss_scale)), **counts}
 
     def _take_optimizer_state(self):
         """Load the state that the optimizer got by load_state_dict()."""
         state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
         if state is not None:
             factor = state.pop(_FACTOR, None)
-            self._set_state(saved_model.with_state(state, self._state()))
+            current = self._state()
+            weights = {name for name, _, _ in self._executable.weights}
+            own = {shown: name for name, shown in shown_names(saved_model.tensors_of(current, weights)).items()}
+            self._set_state(saved_model.with_state({own.get(name, name): value for name, value in state.items()}, current))
             if factor is not None and self._options.Training.automatic_loss_scaling:
                 self._executable.loss_scale = float(factor) * self._first_loss_scale
 
