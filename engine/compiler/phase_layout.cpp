@@ -34,15 +34,25 @@ base::Status checkPhaseOrder(const std::vector<int>& phases) {
   return {};
 }
 
-/// The number of stages of a phase, which must be the same for all phases.
-base::Result<int> stagesPerPhase(const LayoutRequest& layout, int stages) {
+bool nameTheirDevices(const std::vector<StageSpec>& stages) {
+  return std::ranges::all_of(stages, [](const StageSpec& stage) { return stage.place >= 0; });
+}
+
+/// The most devices of a phase. Stages that do not name theirs have one each, and phases then have equally
+/// many.
+base::Result<int> devicesPerPhase(const LayoutRequest& layout, const std::vector<int>& phases,
+                                  const std::vector<StageSpec>& stages) {
   const auto given = std::ranges::count_if(layout.stages, [](const auto& stage) { return stage.phase >= 0; });
-  if (given != 0 && given != stages) {
+  if (given != 0 && given != std::ssize(stages)) {
     return base::badInput(fmt::format(
-        "stages[].phase is given for {} of {} stages: give it for all, or for none.", given, stages));
+        "stages[].phase is given for {} of {} stages: give it for all, or for none.", given, stages.size()));
   }
-  const std::vector<int> phases = phaseOfStages(layout, stages);
   PIPESCOPE_TRY(checkPhaseOrder(phases));
+  std::vector<std::set<int>> devices(static_cast<std::size_t>(phases.back()) + 1);
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    devices[static_cast<std::size_t>(phases[s])].insert(stages[s].place);
+  const auto most = std::ranges::max_element(devices, {}, [](const auto& of) { return of.size(); });
+  if (nameTheirDevices(stages)) return static_cast<int>(most->size());
   const auto width = static_cast<int>(std::ranges::count(phases, 0));
   for (int phase = 0; phase <= phases.back(); ++phase) {
     const auto own = std::ranges::count(phases, phase);
@@ -71,15 +81,20 @@ base::Status checkParallelDevice(int phase, int device) {
                   phase, device));
 }
 
-/// `width` neighbouring stages are a phase.
-base::Status placeOnGroups(bool parallel, int width, std::vector<StageSpec>& stages) {
+/// A phase may return to a device after a stage on another one, if all stages name their devices.
+base::Status placeOnGroups(bool parallel, int width, const std::vector<int>& phases,
+                           std::vector<StageSpec>& stages) {
+  const bool mayReturn = nameTheirDevices(stages);
   std::set<int> used;
-  for (int s = 0; s < static_cast<int>(stages.size()); ++s) {
-    const int phase = s / width;
-    int& device = stages[static_cast<std::size_t>(s)].place;
-    if (device < 0) device = parallel ? s % width * 2 + phase % 2 : s % width;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const int phase = phases[s];
+    const bool begins = s == 0 || phases[s - 1] != phase;
+    if (begins || mayReturn) used.clear();
+    if (!begins && mayReturn) used.insert(stages[s - 1].place);
+    int& device = stages[s].place;
+    const auto position = static_cast<int>(s) % width;
+    if (device < 0) device = parallel ? position * 2 + phase % 2 : position;
     PIPESCOPE_TRY(parallel ? checkParallelDevice(phase, device) : checkSerialDevice(phase, device, width));
-    if (s % width == 0) used.clear();
     if (!used.insert(device).second) {
       return base::badInput(fmt::format(
           "Phase {} has two stages on device {}: its stages are on devices of their own.", phase, device));
@@ -101,8 +116,9 @@ base::Status placePhases(const LayoutRequest& layout, std::vector<StageSpec>& st
     return base::badInput(
         "execution.chunks is for schedules of pipelines, but the strategy is phased: leave it out.");
   }
-  PIPESCOPE_ASSIGN(const int width, stagesPerPhase(layout, static_cast<int>(stages.size())));
-  return placeOnGroups(layout.strategy == Strategy::parallelPhased, width, stages);
+  const std::vector<int> phases = phaseOfStages(layout, static_cast<int>(stages.size()));
+  PIPESCOPE_ASSIGN(const int width, devicesPerPhase(layout, phases, stages));
+  return placeOnGroups(layout.strategy == Strategy::parallelPhased, width, phases, stages);
 }
 
 }  // namespace pipescope::compile

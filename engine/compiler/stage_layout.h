@@ -61,8 +61,9 @@ std::vector<int> phaseOfStages(const LayoutRequest& layout, int stages);
 
 /// Gives a device to each stage of a phased strategy. A serial strategy puts the stages of every phase on the
 /// same devices 0, 1 …; a parallel one puts even phases on devices 0, 2 … and odd phases on 1, 3 …. Refused:
-/// no stages, phases that do not count up from 0, phases with different numbers of stages, and a device that
-/// is outside its phase's group or that a phase uses twice.
+/// no stages, phases that do not count up from 0, and a device that is outside its phase's group. Stages that
+/// do not all name their devices: phases with different numbers of stages, and a device that a phase uses
+/// twice. Otherwise a phase may return to a device after a stage on another one.
 base::Status placePhases(const LayoutRequest& layout, std::vector<StageSpec>& stages);
 
 }  // namespace pipescope::compile

@@ -104,8 +104,8 @@ void addStages(std::vector<Key>& all) {
   all.push_back(integer("stages[].device", "", -1, -1, 4095,
                         "Device that holds the stage. −1: the schedule or the strategy decides."));
   all.push_back(integer("stages[].phase", "", -1, -1, 4095,
-                        "With a phased strategy: phase of the stage. −1: each stage is a phase. The stages "
-                        "of one phase are on different devices."));
+                        "With a phased strategy: phase of the stage. −1: each stage is a phase. Neighbouring "
+                        "stages of one phase are on different devices."));
   all.push_back(
       real("stages[].available_memory_proportion", "fraction", 0, 0, 1,
            "execution.available_memory_proportion for the device of this stage. 0: as given there."));

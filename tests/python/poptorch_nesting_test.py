@@ -1,6 +1,7 @@
 """Nested arguments and results, losses, parameter groups, modes of training: tests against PyTorch."""
 
 import collections
+import copy
 import io
 import unittest
 import warnings
@@ -332,6 +333,43 @@ class AgainstPyTorch(unittest.TestCase):
         self.assertEqual(losses[0], losses[2])
         self.assertEqual(losses[1], losses[2])
         self.assertLess(losses[0][2], losses[0][0])
+
+    def test_ipus_of_a_phase_that_work_in_turns(self):
+        class Turns(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(6))
+
+            def forward(self, x):
+                layers = iter(self.layers)
+                left = right = x
+                for phase in (0, 1, 1):
+                    with poptorch.Block(f"left{phase}"):
+                        one = torch.tanh(next(layers)(right))
+                    with poptorch.Block(f"right{phase}"):
+                        other = torch.tanh(next(layers)(left))
+                    left, right = one, other
+                with poptorch.Block("right1"):
+                    y = left + right
+                    return y, y.square().mean()
+
+        torch.manual_seed(1)
+        module, x = Turns(), torch.randn(4, 4)
+        twin = copy.deepcopy(module)
+        strategy = poptorch.ParallelPhasedExecution(*(
+            poptorch.Phase(poptorch.Stage(f"left{phase}").ipu(phase), poptorch.Stage(f"right{phase}").ipu(phase + 2))
+            for phase in (0, 1)))
+        model = poptorch.trainingModel(module, poptorch.Options().setExecutionStrategy(strategy),
+                                       torch.optim.SGD(module.parameters(), lr=0.1))
+        reference = torch.optim.SGD(twin.parameters(), lr=0.1)
+        for _ in range(2):
+            made, expected = model(x), twin(x)
+            self.assertTrue(torch.allclose(made[0], expected[0], atol=1e-6))
+            reference.zero_grad()
+            expected[1].backward()
+            reference.step()
+        for one, other in zip(module.parameters(), twin.parameters()):
+            self.assertTrue(torch.allclose(one, other, atol=1e-6))
 
 
 class Tracing(unittest.TestCase):

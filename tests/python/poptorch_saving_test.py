@@ -106,6 +106,9 @@ class Saving(unittest.TestCase):
         other.copyWeightsToDevice()
         optimizer.load_state_dict(state)  # and afterwards
         self.assertEqual([other(x).item() for _ in range(3)], expected)
+        self.assertEqual(sorted(state["ipu_state"]), sorted(f"Accl{number}___module.{layer}.{kind}" for number in (1, 2)
+                                                            for layer in (0, 1) for kind in ("weight", "bias")))
+        self.assertAlmostEqual(state["ipu_param"]["learningRate___specific___module.0.bias"].item(), 0.05)
         sgd = poptorch.optim.SGD(module.parameters(), lr=0.1)
         sgd.load_state_dict({**sgd.state_dict(), "ipu_state": state["ipu_state"]})
         with self.assertRaisesRegex(poptorch.Error, "state of the optimizer belongs to another model"):

@@ -53,6 +53,18 @@ TEST(Phases, GroupsOfDevicesAlternate) {
   for (std::size_t s = 0; s < stages.size(); ++s) EXPECT_EQ(stores(stages[s]), s < 4) << s;
 }
 
+TEST(Phases, ReturnToADeviceWhereAllStagesNameTheirs) {
+  const auto made = sixStages("parallel_phased",
+                              {"phase = 0\ndevice = 0", "phase = 0\ndevice = 2", "phase = 0\ndevice = 0",
+                               "phase = 0\ndevice = 2", "phase = 1\ndevice = 1", "phase = 2\ndevice = 2"});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0, 1, 2 forward and 4, 3, 2 backward."));
+  std::vector<int> devices;
+  for (const compile::StagePlan& stage : made->executables.front().plan.stages)
+    devices.push_back(stage.place);
+  EXPECT_EQ(devices, (std::vector<int>{0, 2, 0, 2, 1, 2}));
+}
+
 TEST(Phases, ThatCannotBeAreRefused) {
   const auto refused = [](const std::string& strategy, const std::vector<std::string>& stages) {
     const auto made = sixStages(strategy, stages);

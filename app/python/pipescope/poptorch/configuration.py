@@ -65,6 +65,27 @@ def assign_nodes(nodes, annotations):
     return blocks if annotations.ids else {}
 
 
+def split_blocks(nodes, blocks, stages):
+    """Divide the stages of phases where the program leaves a block and returns to it, so that stages follow the data.
+
+    Returns {block or its part: names of nodes} and stages, in program order within each phase.
+    """
+    stage_of = {block: stage for stage in stages for block in stage.blocks}
+    block_of = {name: block for block, names in blocks.items() for name in names}
+    parts, made, last, counts = {}, [], None, {}
+    for name in (name for _, name in nodes if name in block_of):
+        block = block_of[name]
+        stage = stage_of[block]
+        if stage is not last:
+            made.append(PlacedStage([], stage.ipu, stage.phase))
+        if stage is not last or not made[-1].blocks or made[-1].blocks[-1].partition(" part ")[0] != block:
+            counts[block] = counts.get(block, 0) + 1
+            made[-1].blocks.append(block if counts[block] == 1 else f"{block} part {counts[block]}")
+        last = stage
+        parts.setdefault(made[-1].blocks[-1], []).append(name)
+    return parts, sorted(made, key=lambda stage: stage.phase or 0)
+
+
 def place_stages(blocks, annotations, strategy):
     """Return the stages of a model. Operators before the first block belong to the stage on IPU 0."""
     placed = strategy.place({block: annotations.ipus[block] for block in blocks if block != _LEADING})
@@ -241,10 +262,12 @@ def _add_stages(options, toml, blocks, stages):
         toml.set("execution.available_memory_proportion", float(proportions.get("IPU0", 0.6)))
 
 
-def _use_ipus(options, toml, traced, nodes, training, processes):
+def _use_ipus(options, toml, traced, nodes, training, processes, splits):
     """Place the blocks of a model on IPUs. Returns {block: nodes} and stages."""
     blocks = assign_nodes(nodes, traced.annotations)
     stages = place_stages(blocks, traced.annotations, options.strategy) if blocks else []
+    if splits:
+        blocks, stages = split_blocks(nodes, blocks, stages)
     if stages:
         check_pipeline(options, stages, training)
     ipus = count_ipus(stages, options.replication_factor, processes, options.auto_round_num_ipus or options.ipu_model)
@@ -283,12 +306,12 @@ def _use_cards(options, toml, processes):
 
 
 def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=(), scalars=(),
-          anchors=None):
+          anchors=None, splits=False):
     """Return the configuration of a model as TOML text, and the numbers of the parameter groups that it has.
 
     `outline` is that of the traced model, `names` is {id: name} of its parameters, `frozen` and `scalars`
     name weights that are not trained, and those without axes. `anchors` are tensors that are returned, too. Inference has no
-    rule.
+    rule. `splits` divides stages of a phase that pass tensors to each other in turns.
     """
     training, nodes, groups = rule is not None, outline["nodes"], []
     toml = Toml()
@@ -309,7 +332,7 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
         blocks, stages = {}, []
         _use_cards(options, toml, processes)
     else:
-        blocks, stages = _use_ipus(options, toml, traced, nodes, training, processes)
+        blocks, stages = _use_ipus(options, toml, traced, nodes, training, processes, splits)
     toml.set("execution.floating_point_exceptions", options.Precision.floating_point_exceptions)
     if options.random_seed is not None:
         toml.set("execution.seed", options.random_seed)

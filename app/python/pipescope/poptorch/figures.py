@@ -6,16 +6,9 @@ import tempfile
 
 from .._pipescope import interface, openReport
 from .errors import Error, StateError
+from .initializers import varint
 
 _HOST_IN, _HOST_OUT = 5, 6  # numbers of passes in profiles
-
-
-def _varint(number):
-    parts = bytearray()
-    while number > 127:
-        parts.append(number & 127 | 128)
-        number >>= 7
-    return bytes(parts) + bytes([number])
 
 
 def with_outputs(onnx, names):
@@ -26,9 +19,9 @@ def with_outputs(onnx, names):
     graph = b""
     for name in names:
         text = name.encode()
-        value = b"\x0a" + _varint(len(text)) + text  # ValueInfoProto.name
-        graph += b"\x62" + _varint(len(value)) + value  # GraphProto.output
-    return onnx + b"\x3a" + _varint(len(graph)) + graph if names else onnx  # ModelProto.graph
+        value = b"\x0a" + varint(len(text)) + text  # ValueInfoProto.name
+        graph += b"\x62" + varint(len(value)) + value  # GraphProto.output
+    return onnx + b"\x3a" + varint(len(graph)) + graph if names else onnx  # ModelProto.graph
 
 
 class Figures:

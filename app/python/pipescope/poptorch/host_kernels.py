@@ -7,6 +7,8 @@ results are rounded. Only types and shapes of these values matter: the devices c
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from . import stand_ins
+
 
 def _mapped(function, value):
     if isinstance(value, torch.Tensor):
@@ -84,13 +86,15 @@ def as_activations(x, weight):
 def convolution(function, x, weight, bias, stride, padding, dilation, groups, transposed=False, output_padding=0):
     """Compute a convolution as `function` does. PyTorch's tracer loses convolutions while HostKernels is entered."""
     weight, bias = as_activations(x, weight), as_activations(x, bias)
-    if not HostKernels.active:
-        rest = (output_padding, groups, dilation) if transposed else (dilation, groups)
-        return function(x, weight, bias, stride, padding, *rest)
     axes = weight.dim() - 2
-    stride, padding, dilation, output_padding = (
-        [each] * axes if isinstance(each, int) else list(each) for each in (stride, padding, dilation, output_padding))
-    batched = x if x.dim() == axes + 2 else x.unsqueeze(0)
-    made = torch._convolution(batched, weight, bias, stride, padding, dilation, transposed, output_padding, groups, False,
-                              False, True, True)
-    return made if x.dim() == axes + 2 else made.squeeze(0)
+    listed = [[each] * axes if isinstance(each, int) else list(each) for each in (stride, padding, dilation, output_padding)]
+
+    def traced(x, weight, bias):
+        if not HostKernels.active:
+            rest = (output_padding, groups, dilation) if transposed else (dilation, groups)
+            return function(x, weight, bias, stride, padding, *rest)
+        batched = x if x.dim() == axes + 2 else x.unsqueeze(0)
+        made = torch._convolution(batched, weight, bias, *listed[:3], transposed, listed[3], groups, False, False, True, True)
+        return made if x.dim() == axes + 2 else made.squeeze(0)
+
+    return stand_ins.convolution(traced, x, weight, bias, *listed[:3], transposed, listed[3])

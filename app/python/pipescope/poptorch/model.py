@@ -12,15 +12,18 @@ from .. import instances
 from .._pipescope import interface
 from . import configuration, engine_options, hooks, optim, saved_model
 from .anchors import Anchors, names_of_weights
-from .buffers import KeptBuffers, count_batches, mark_as_written, written_version
+from .buffers import KeptBuffers, count_batches, mark_as_written
 from .data_loader import rows_per_call
 from .enums import ConnectionType, OutputMode
 from .errors import CompileError, Error, StateError
+from .initializers import with_initializers
 from .figures import Figures, with_outputs
 from .log import logger
 from .options import Options
+from .popart_names import settings_of, shown_names
 from .structure import Structure
 from .trace import bind_arguments, line_of_refusal, trace
+from .weights import Weights
 
 
 #: Names of PopTorch's executor that this one lacks, and what to do instead.
@@ -44,7 +47,7 @@ def _refuse_groups(parameter, *args, **kwargs):
 torch.nn.Parameter.replicaGrouping = _refuse_groups
 
 
-class PoplarExecutor(Figures):
+class PoplarExecutor(Figures, Weights):
     """A module that runs on emulated IPUs. The first call traces and compiles it."""
 
     def __init__(self, model, options, optimizer, training):
@@ -65,6 +68,7 @@ class PoplarExecutor(Figures):
         self._follow(optimizer)
         self._program = self._executable = self._device = self._traced = None
         self._example, self._blocks = [], 1
+        self._initializers, self._constants = [], {}  # names of the program's initial values; values that it cannot change
         self._calls, self._counters, self._uploaded = 0, {}, None
         self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
         self._records, self._compilation_seconds = False, 0.0
@@ -155,65 +159,6 @@ class PoplarExecutor(Figures):
             raise StateError(f"{what}: the model is not compiled yet (Model has not been compiled or has been destroyed.). Call compile() "
                         "with tensors, or the model itself.")
 
-    # --- weights -------------------------------------------------------------------------------------------
-    def _host_tensors(self):
-        """{name: tensor} of all parameters and buffers."""
-        return {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
-
-    def _shared_names(self):
-        """Names of the weights that both the module and the devices have."""
-        here = self._host_tensors()
-        return [(name, here[name]) for name, _, _ in self._executable.weights if name in here]
-
-    def copyWeightsToHost(self):
-        """Copy the weights from the devices into the parameters of the module."""
-        self._must_be_compiled("copyWeightsToHost")
-        with torch.no_grad():
-            for name, tensor in self._shared_names():
-                if name in self._traced.kept:
-                    continue  # each call of inference brings this buffer back
-                tensor.copy_(torch.from_numpy(self._executable.weight(name)))
-                mark_as_written(tensor)
-
-    def copyWeightsToDevice(self):
-        """Copy the parameters of the module to the devices."""
-        self._must_be_compiled("copyWeightsToDevice")
-        self._send([name for name, _ in self._shared_names()])
-        self._uploaded = self._versions()
-
-    def _send(self, names):
-        here = self._host_tensors()
-        for name, tensor in ((name, here[name]) for name in names):
-            values = tensor.detach()
-            narrow = values.dtype == torch.bfloat16 or name in self._traced.buffers
-            values = values.float() if narrow else values
-            self._executable.set_weight(name, values.contiguous().numpy())
-
-    def copyNamedBuffersToDevice(self):
-        """Copy the buffers that Options.updatableNamedBuffers names to the devices."""
-        self._must_be_compiled("copyNamedBuffersToDevice")
-        if not self._options.updatable_buffers:
-            raise Error("copyNamedBuffersToDevice: no buffers are marked: call Options.updatableNamedBuffers([…]) first (No named "
-                        "buffers marked as updatable via updatableNamedBuffers option).")
-        self._send(self._options.updatable_buffers)
-
-    def _check_updatable_buffers(self):
-        buffers = dict(self._module.named_buffers())
-        for name in self._options.updatable_buffers:
-            if name not in buffers:
-                raise Error(f"Options.updatableNamedBuffers names {name}, but the model has no buffer of that name; it has: "
-                            f"{', '.join(buffers) or 'none'}.")
-
-    def _versions(self):
-        """Return a value that changes when inference must take over weights anew: parameters of any origin, and buffers
-        that a call wrote.
-
-        As in PopTorch, a buffer that the program itself has changed needs copyNamedBuffersToDevice or
-        copyWeightsToDevice.
-        """
-        return [*((id(each), each._version) for each in self._module.parameters()),
-                *((id(each), written_version(each)) for each in self._module.buffers())]
-
     # --- compiling -----------------------------------------------------------------------------------------
     def _micro_batch(self, tensors):
         """The rows of each tensor in one micro-batch of one replica; None: all of a tensor that is not divided.
@@ -237,8 +182,9 @@ class PoplarExecutor(Figures):
         """Names of parameters that the optimizer does not train, and of buffers other than the statistics of norms."""
         trained = {id(p) for group in self._optimizer.param_groups for p in group["params"]}
         frozen = [n for n, p in self._module.named_parameters() if not p.requires_grad or id(p) not in trained]
+        stays = self._module.training  # as a whole, so that norms keep the modes that they have
         statistics = {id(buffer) for module in self._module.modules()
-                      if isinstance(module, (torch.nn.modules.batchnorm._NormBase,))
+                      if isinstance(module, (torch.nn.modules.batchnorm._NormBase,)) and (module.training or not stays)
                       for buffer in (module.running_mean, module.running_var) if buffer is not None}
         return frozen + [n for n, b in self._module.named_buffers()
                          if id(b) not in statistics and n not in self._traced.buffers and b.is_floating_point()]
@@ -274,10 +220,10 @@ class PoplarExecutor(Figures):
     def _compile_traced(self, name, arguments, rows, is_lifted):
         """Trace and compile. A model whose results do not depend on inputs is traced again with one that they depend on."""
         example = [tensor.unsqueeze(0) for tensor in self._example] if is_lifted else self._example
-        is_tied, needs_weight = not example, False
+        is_tied, needs_weight, splits = not example, False, False
         while True:
             self._trace(arguments, example, is_lifted, rows if is_tied else 0, needs_weight)
-            toml, outline, onnx = self._configuration(name, rows)
+            toml, outline, onnx = self._configuration(name, rows, splits)
             logger.debug("%s: configuration\n%s", name, toml)
             try:
                 self._program = interface.compile(toml, name, onnx)
@@ -290,6 +236,8 @@ class PoplarExecutor(Figures):
                     is_tied = True
                 elif not needs_weight and "no loss that depends on weights" in str(error):
                     needs_weight = True
+                elif not splits and "stages must ascend" in str(error) and hasattr(self._options.strategy, "phases"):
+                    splits = True
                 else:
                     line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
                     where = f"{type(self._module).__name__} cannot be compiled at {line}: " if line else ""
@@ -307,16 +255,18 @@ class PoplarExecutor(Figures):
                           f"{self._blocks} micro-batches, which all begin with the values of the call, and only what the "
                           "output mode returns is written back.")
 
-    def _configuration(self, name, rows):
+    def _configuration(self, name, rows, splits):
         """Return the configuration of the traced model (TOML), its outline, and the ONNX model."""
-        outline = interface.outline(self._traced.onnx, name)
+        weights = self._traced.initializers
+        outline = interface.outline(with_initializers(self._traced.onnx, {each: torch.zeros(()) for each in weights}), name)
+        self._initializers = outline["weights"]
         frozen = self._frozen() if self._training else ()
         trained = [each for each, _ in self._module.named_parameters()
                    if self._training and each in outline["weights"] and each not in frozen]
         self._tensor_names = [*outline["tensors"], *names_of_weights(trained)]
         loss = outline["outputs"][self._traced.loss] if self._training else None
         self._anchored.check(outline["tensors"], trained, outline["outputs"], loss)
-        onnx = with_outputs(self._traced.onnx, [each for each in self._anchored.graph_tensors() if each not in outline["outputs"]])
+        onnx = with_outputs(with_initializers(self._traced.onnx, weights), [each for each in self._anchored.graph_tensors() if each not in outline["outputs"]])
         self._outputs = outline["outputs"][: len(outline["outputs"]) - self._traced.count_of_states(self._training)]
         self._accumulator = optim.accumulator_of(self._optimizer)
         self._first_loss_scale = float(getattr(self._optimizer, "loss_scaling", 1.0))
@@ -326,7 +276,7 @@ class PoplarExecutor(Figures):
             self._names_of_parameters(), frozen,
             [name for name, value in self._host_tensors().items()
              if value.dim() == 0 and (isinstance(value, torch.nn.Parameter) or name in self._traced.buffers)],
-            self._anchored,
+            self._anchored, splits,
         )
         return toml, outline, onnx
 
@@ -351,7 +301,9 @@ class PoplarExecutor(Figures):
         expected = [output for number, output in enumerate(self._outputs) if number != self._traced.loss]
         self._names = dict(zip(expected, made)) if len(made) >= len(expected) else {}
         self._device = device
-        self.copyWeightsToDevice()
+        here, sent = self._host_tensors(), {weight for weight, _, _ in self._executable.weights}
+        self._constants = {each: here[each].detach().clone() for each in self._initializers if each in here and each not in sent}
+        self._uploaded = self._versions()  # the traced model holds the values
         self._take_optimizer_state()
         if ConnectionType(self._options.connection_type) == ConnectionType.Always:
             device.attach()
@@ -487,7 +439,8 @@ class PoplarExecutor(Figures):
             return None
         weights = {name for name, _, _ in self._executable.weights}
         content = saved_model.tensors_of(self._state(), weights)
-        state = {name: tensor for name, tensor in content.items() if name not in _COUNTS}
+        shown = shown_names(content)
+        state = {shown[name]: tensor for name, tensor in content.items() if name not in _COUNTS}
         if self._options.Training.automatic_loss_scaling:
             state[_FACTOR] = torch.tensor(self._executable.loss_scale / self._first_loss_scale)
         return state
@@ -496,14 +449,18 @@ class PoplarExecutor(Figures):
         """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
         content = saved_model.tensors_of(self._state(), ())
         counts = {name: content[name] for name in _COUNTS if name in content}
-        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()}, **counts}
+        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()},
+                **settings_of(self._rule, self._names_of_parameters(), float(self._executable.loss_scale)), **counts}
 
     def _take_optimizer_state(self):
         """Load the state that the optimizer got by load_state_dict()."""
         state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
         if state is not None:
             factor = state.pop(_FACTOR, None)
-            self._set_state(saved_model.with_state(state, self._state()))
+            current = self._state()
+            weights = {name for name, _, _ in self._executable.weights}
+            own = {shown: name for name, shown in shown_names(saved_model.tensors_of(current, weights)).items()}
+            self._set_state(saved_model.with_state({own.get(name, name): value for name, value in state.items()}, current))
             if factor is not None and self._options.Training.automatic_loss_scaling:
                 self._executable.loss_scale = float(factor) * self._first_loss_scale
 

@@ -16,7 +16,9 @@ from .decomposed import OPSET, Decomposed
 from .errors import Error, user_line
 from .device_functions import PrintedTensors
 from .host_kernels import HostKernels, lacks_kernels
+from .initializers import KeptInitializers
 from .ops import Checkpoints, MarkedLosses, Overlap
+from .stand_ins import StandIns
 from .structure import Structure
 from .traced_graph import PreparedGraphs
 
@@ -28,7 +30,7 @@ class Traced:
     """An ONNX model, and how the module's arguments and results correspond to its inputs and outputs."""
 
     def __init__(self, arguments):
-        self.onnx = b""
+        self.onnx, self.initializers = b"", {}  # the model, and the values of its weights
         self.arguments = arguments  # a Structure without tensors
         self.inputs = []  # names
         self.results = None  # a Structure without tensors
@@ -44,6 +46,7 @@ class Traced:
         self.annotations = Annotations()
         self.tied_rows = 0  # rows of the last input, which the module does not take, but all results depend on
         self.is_half = self.overlaps = False
+        self.needs_values = False  # while it is traced, so that large products must be computed
         self.computes_half = False  # somewhere in the model, so that PyTorch may lack kernels for it
         self.warnings = []
 
@@ -59,6 +62,10 @@ class Traced:
 
 class _SeveralScalars(Exception):
     """Several results could be the loss."""
+
+
+class _NeedsValues(Exception):
+    """The model reads values while it is traced, but large products were left out."""
 
 
 def bind_arguments(module, args, kwargs):
@@ -284,16 +291,19 @@ def _export(module, traced, tensors, training):
     buffer = io.BytesIO()
     traced.annotations = Annotations()
     Checkpoints.count, Overlap.asked = 0, False
+    StandIns.begin(not traced.needs_values)
     with (_FlatForward(module, traced, training), traced.annotations, warnings.catch_warnings(record=True) as caught,
-          Decomposed(caught, training), PreparedGraphs(traced.computes_half)):
+          Decomposed(caught, training), PreparedGraphs(traced.computes_half), KeptInitializers() as kept):
         warnings.simplefilter("always")
         torch.onnx.export(
             module, tuple(tensors), buffer, input_names=traced.inputs, opset_version=OPSET,
-            training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False, keep_initializers_as_inputs=False,
+            training=torch.onnx.TrainingMode.PRESERVE, export_params=False, do_constant_folding=False, keep_initializers_as_inputs=False,
         )
     traced.warnings = [each for each in caught if not each.filename.startswith(os.path.dirname(torch.__file__))
                        and "results are registered as constants" not in str(each.message)]  # numbers of the user's code
-    traced.overlaps = Overlap.asked
+    traced.overlaps, traced.initializers = Overlap.asked, kept.tensors
+    if StandIns.used and any(issubclass(each.category, torch.jit.TracerWarning) for each in traced.warnings):
+        raise _NeedsValues
     return buffer.getvalue()
 
 
@@ -325,9 +335,12 @@ def _export_as_it_is(module, traced, tensors, training):
         except BuffersChange as change:
             traced.buffers = {**traced.buffers, **change.types}
         except Exception as error:
-            if traced.computes_half or not lacks_kernels(error):
+            if StandIns.used and not isinstance(error, Error):
+                traced.needs_values = True  # it may have failed because of a value
+            elif traced.computes_half or not lacks_kernels(error):
                 raise
-            traced.computes_half = True
+            else:
+                traced.computes_half = True
         finally:
             kept.restore()
 

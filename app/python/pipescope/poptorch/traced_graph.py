@@ -72,10 +72,16 @@ _OF_TRUTH_VALUES = {"aten::add": "aten::logical_or", "aten::mul": "aten::logical
 _FIRST = {"aten::addmm": 1, "aten::baddbmm": 1, "aten::addmv": 1}
 #: Operators in which a number without axes, such as the root of a shape, takes the type of the other operand.
 _ARITHMETIC = {f"aten::{name}" for name in "add sub rsub mul div pow".split()}
+#: Functions whose results are real numbers, whatever type their arguments have.
+_REAL = {f"aten::{name}" for name in (
+    "acos acosh asin asinh atan atanh cos cosh erf exp log log10 log1p log2 logsumexp reciprocal rsqrt sigmoid sin sinh sqrt tan "
+    "tanh").split()}
 
 
 def join_types(graph):
-    """Cast weights to the type of the activations that they meet, as PopTorch does where one is half and the other is not."""
+    """Cast operands to one type: weights to that of the activations that they meet, as PopTorch does where one is half and the
+    other is not, and whole numbers to float32 where the function computes real ones.
+    """
     real = (torch.float16, torch.float32)
     for node in list(graph.nodes()):
         if node.kind() in _OF_TRUTH_VALUES and type_of(node.output()) == torch.bool:
@@ -86,6 +92,8 @@ def join_types(graph):
             for number, value in enumerate(list(node.inputs())[:2]):
                 if type_of(value) in real and type_of(value) != made and value.type().dim() == 0:
                     node.replaceInput(number, editor.cast(value, made))
+        if node.kind() in _REAL and type_of(node.output()) in real and type_of(node.inputsAt(0)) not in (*real, None):
+            node.replaceInput(0, Editor(graph, node).cast(node.inputsAt(0), type_of(node.output())))
         if node.kind() not in _PRODUCTS:
             continue
         wanted = type_of(node.inputsAt(_FIRST.get(node.kind(), 0)))

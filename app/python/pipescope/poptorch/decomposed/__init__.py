@@ -9,15 +9,13 @@ import warnings
 
 import torch
 import torch.utils.checkpoint
+from torch.onnx import symbolic_helper as helper
 from torch.onnx.symbolic_opset9 import _convolution as convolution_of_onnx
 from torch.onnx.symbolic_opset14 import batch_norm as batch_norm_of_onnx
 from torch.overrides import TorchFunctionMode
 
-from ..buffers import Watch
-
 # These register their functions.
-from . import arithmetic, functions, indexing, layers, losses, random, reductions, writing  # noqa: F401
-from .rules import RULES
+from . import arithmetic, functions, indexing, layers, losses, outputs, random, reductions, writing  # noqa: F401
 from .symbols import SYMBOLS
 
 OPSET = 16  # opset of the exported models
@@ -33,8 +31,15 @@ def _detach_symbol(graph, x):
 
 
 def _batch_norm(graph, *args):
-    """PyTorch's running variance is that of a sample, ONNX's that of a population, so the operator is one of Pipescope."""
-    y = batch_norm_of_onnx(graph, *args)
+    """PyTorch's running variance is that of a sample, ONNX's that of a population, so the operator is one of Pipescope.
+
+    Statistics that the norm does not move are read through StopGradient. Otherwise they would be settings of the operator, and
+    other values that the module gets after it was compiled would not reach the devices.
+    """
+    x, weight, bias, mean, variance, moves, *settings = args
+    if not helper._get_const(moves, "i", "training") and not helper._is_none(mean):
+        mean, variance = (_detach_symbol(graph, each) for each in (mean, variance))
+    y = batch_norm_of_onnx(graph, x, weight, bias, mean, variance, moves, *settings)
     node = y.node()
     if node.kind() != "onnx::BatchNormalization" or not node.hasAttribute("training_mode") or not node.i("training_mode"):
         return y
@@ -61,17 +66,6 @@ def _detached(value):
 
 
 _SYMBOLS = {**SYMBOLS, "aten::detach": _detach_symbol, "aten::batch_norm": _batch_norm, "aten::_convolution": _convolution}
-
-
-def _replaced(function):
-    """Return what takes the place of a function. A method such as clamp_ writes what takes the place of clamp."""
-    name = getattr(function, "__name__", "")
-    if function in RULES or not name.endswith("_") or name.endswith("__"):
-        return RULES.get(function, function)
-    plain = RULES.get(getattr(torch.Tensor, name[:-1], None))
-    if plain is None or getattr(torch.Tensor, name, None) is not function:
-        return function
-    return lambda tensor, *args, **kwargs: tensor.copy_(plain(tensor, *args, **kwargs))
 
 
 class _RunsAtOnce:
@@ -132,20 +126,11 @@ class Decomposed(TorchFunctionMode):
             torch.onnx.unregister_custom_op_symbolic(name, OPSET)
         return super().__exit__(*failure)
 
-    @staticmethod
-    def _call(function, args, kwargs):
-        """ONNX has no `out`: the result is written into that tensor, which may be a buffer (spectral norm does so)."""
-        into = kwargs.get("out")
-        if "out" in kwargs and (into is None or isinstance(into, torch.Tensor)):
-            kwargs = {name: value for name, value in kwargs.items() if name != "out"}
-        values = function(*args, **kwargs)
-        return Watch.current.write(into, values) if isinstance(into, torch.Tensor) else values
-
     def __torch_function__(self, func, types, args=(), kwargs=None):
         known = len(self._caught)
         if self._depth > 0 and _tracing():
             args, kwargs = _detached(tuple(args)), {name: _detached(value) for name, value in (kwargs or {}).items()}
-        result = self._call(_replaced(func), args, kwargs or {})
+        result = outputs.call(func, outputs.replaced(func), args, kwargs or {})
         for each in self._caught[known:]:
             if each.filename.startswith(_PACKAGE):
                 caller = sys._getframe(1)

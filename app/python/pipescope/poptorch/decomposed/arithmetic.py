@@ -27,6 +27,7 @@ def _isclose(x, other, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 @rule(torch.square, torch.Tensor.square)
 def _square(x):
+    x = x.to(torch.int64) if x.dtype == torch.bool else x
     return x * x
 
 
@@ -110,6 +111,43 @@ def _signbit(x):
     return x < 0
 
 
+def _only_real(function):
+    """A function that leaves whole numbers as they are."""
+    return lambda x, **settings: function(x, **settings) if x.is_floating_point() else x.clone()
+
+
+for _name in ("floor", "ceil", "round"):
+    rule(getattr(torch, _name), getattr(torch.Tensor, _name))(_only_real(getattr(torch, _name)))
+
+
+@rule(torch.positive, torch.Tensor.positive)
+def _positive(x):
+    return x.clone()
+
+
+@rule(torch.sgn, torch.Tensor.sgn, torch.sign, torch.Tensor.sign)
+def _sign(x):
+    return x.clone() if x.dtype == torch.bool else torch.sign(x)
+
+
+@rule(torch.relu, torch.Tensor.relu, F.relu)
+def _relu(x, inplace=False):
+    if x.is_floating_point():
+        return F.relu(x, inplace)
+    made = torch.clamp(x, min=0)
+    return x.copy_(made) if inplace else made
+
+
+@rule(torch.isnan, torch.Tensor.isnan)
+def _isnan(x):
+    return torch.isnan(x) if x.is_floating_point() else torch.zeros(sizes_of(x), dtype=torch.bool)
+
+
+@rule(torch.isinf, torch.Tensor.isinf)
+def _isinf(x):
+    return x.abs() == math.inf if x.is_floating_point() else torch.zeros(sizes_of(x), dtype=torch.bool)
+
+
 @rule(torch.isposinf, torch.Tensor.isposinf)
 def _isposinf(x):
     return x == math.inf
@@ -122,6 +160,7 @@ def _isneginf(x):
 
 @rule(torch.sinc, torch.Tensor.sinc, torch.special.sinc)
 def _sinc(x):
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     angle = x * math.pi
     safe = torch.where(x == 0, torch.ones_like(x), angle)
     return torch.where(x == 0, torch.ones_like(x), torch.sin(safe) / safe)

@@ -80,6 +80,7 @@ def _erfc(x):
 
 @rule(torch.logit, torch.Tensor.logit, torch.special.logit)
 def _logit(x, eps=None):
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     x = x if eps is None else x.clamp(eps, 1 - eps)
     return torch.log(x / (1 - x))
 

@@ -10,6 +10,7 @@ from ..buffers import Watch, sizes_of
 from .rules import RULES, rule
 from ..errors import Error, caller_line
 from ..host_kernels import as_activations, convolution
+from ..stand_ins import product
 
 # --- dropout and other random numbers ----------------------------------------------------------------------------
 
@@ -131,7 +132,16 @@ for _dimensions, _function in ((1, torch.conv1d), (2, torch.conv2d), (3, torch.c
 
 @rule(F.linear)
 def _linear(x, weight, bias=None):
-    return F.linear(x, as_activations(x, weight), as_activations(x, bias))
+    return product(F.linear, x, as_activations(x, weight), as_activations(x, bias))
+
+
+def _product(function):
+    return lambda *tensors, **settings: function(*tensors, **settings) if settings else product(function, *tensors)
+
+
+for _name in ("mm", "bmm", "matmul"):
+    RULES[getattr(torch, _name)] = RULES[getattr(torch.Tensor, _name)] = _product(getattr(torch, _name))
+RULES[torch.Tensor.__matmul__] = _product(torch.matmul)
 
 
 def _transposed(function):

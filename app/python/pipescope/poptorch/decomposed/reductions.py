@@ -24,11 +24,27 @@ def _extremum(function):
     def decomposition(x, dim=(), keepdim=False):
         if x.dim() == 0:
             return x.clone()
+        if x.dtype == torch.bool:
+            return function(x.to(torch.int32), _axes(x, dim), keepdim).to(torch.bool)
         return function(x, _axes(x, dim), keepdim)
 
     return decomposition
 
 
+def _of_all_or_one(function):
+    """max() or min() of truth values, which the devices compute of numbers only."""
+
+    def decomposition(x, *args, **kwargs):
+        if x.dtype != torch.bool or args and isinstance(args[0], torch.Tensor) or "other" in kwargs:
+            return function(x, *args, **kwargs)
+        made = function(x.to(torch.int32), *args, **kwargs)
+        return made.to(torch.bool) if isinstance(made, torch.Tensor) else type(made)((made[0].to(torch.bool), made[1]))
+
+    return decomposition
+
+
+RULES[torch.max] = RULES[torch.Tensor.max] = _of_all_or_one(torch.max)
+RULES[torch.min] = RULES[torch.Tensor.min] = _of_all_or_one(torch.min)
 RULES[torch.amax] = RULES[torch.Tensor.amax] = _extremum(torch.amax)
 RULES[torch.amin] = RULES[torch.Tensor.amin] = _extremum(torch.amin)
 
@@ -152,6 +168,12 @@ def _cumprod(x, dim, *, dtype=None):
     return x
 
 
+@rule(torch.cumsum, torch.Tensor.cumsum)
+def _cumsum(x, dim, *, dtype=None):
+    # Whole numbers become int64 before they are added.
+    return torch.cumsum(x if dtype is not None or _is_real(x) else x.to(torch.int64), dim, dtype=dtype)
+
+
 @rule(torch.logcumsumexp, torch.Tensor.logcumsumexp)
 def _logcumsumexp(x, dim):
     top = x.amax([dim], keepdim=True).detach()
@@ -197,7 +219,8 @@ def _of_truth(function):
     """all() or any() of numbers: what is not 0 is true."""
 
     def decomposition(x, *args, **kwargs):
-        return function(x if x.dtype == torch.bool else x != 0, *args, **kwargs)
+        made = function(x if x.dtype == torch.bool else x != 0, *args, **kwargs)
+        return made.to(torch.uint8) if x.dtype == torch.uint8 else made  # as PyTorch does for reasons of age
 
     return decomposition
 
