@@ -57,8 +57,8 @@ std::string helpOnCommandFlag(const CLI::App& program, const std::string& word) 
   return text;
 }
 
-/// What the configuration knows about a word: keys, what a builder or optimizer can be told, a table, a
-/// value.
+/// Help of the configuration on a word: keys, settings of a builder or optimizer, a table, a value. Empty if
+/// the word is none of these.
 std::string configurationHelpOn(const std::string& topic) {
   const config::KeyTable& keys = app::configurationKeys();
   if (topic.starts_with("[")) return config::tableHelp(keys, topic);
@@ -71,7 +71,8 @@ std::string configurationHelpOn(const std::string& topic) {
   return text;
 }
 
-/// What a word of the glossary means, which the window shows at headings, too.
+/// Meaning of a word of the glossary, which the window shows at headings, too. Empty if the glossary does not
+/// have it.
 std::string glossaryHelpOn(const std::string& topic) {
   std::string wanted = topic;
   std::ranges::transform(wanted, wanted.begin(),
@@ -87,7 +88,7 @@ std::string glossaryHelpOn(const std::string& topic) {
   return {};
 }
 
-/// What a chip or system is.
+/// Description of a chip or system; empty for another word.
 std::string systemHelpOn(const std::string& topic) {
   devices::SystemOptions options;
   options.userFolder = app::userConfigurationFolder();

@@ -13,8 +13,8 @@
 namespace pipescope::cli {
 namespace {
 
-/// What a layer is in a transformer: the embedding before its blocks, a block with its number, or what
-/// follows them.
+/// Role of a layer in a transformer: the embedding before its blocks, a block with its number, or a layer
+/// that follows them.
 struct TransformerPart {
   enum class Kind { before, block, after } kind = Kind::before;
   std::int64_t number = 0;
@@ -29,7 +29,7 @@ std::optional<std::int64_t> numberAtEnd(const std::string& name) {
   return base::wholeNumberOf(std::string_view(name).substr(first));
 }
 
-/// Refused: what comes before the numbered layers, or after them, in several stages or away from the ends.
+/// Refuses layers before the numbered ones, or after them, that lie in several stages or away from the ends.
 base::Status checkEnds(const std::string& framework, const std::vector<std::vector<TransformerPart>>& parts) {
   using Kind = TransformerPart::Kind;
   for (std::size_t s = 0; s < parts.size(); ++s) {
@@ -80,7 +80,7 @@ int deviceCountOf(const FrameworkSplit& split) {
   return 1 + *std::ranges::max_element(split.devices);
 }
 
-/// Whether stage s is on device s mod p, as frameworks lay several stages on each of p devices.
+/// True if stage s is on device s mod p, as frameworks lay several stages on each of p devices.
 bool isLooped(const FrameworkSplit& split) {
   const auto devices = static_cast<std::size_t>(deviceCountOf(split));
   if (split.devices.size() % devices != 0) return false;
@@ -89,7 +89,7 @@ bool isLooped(const FrameworkSplit& split) {
   return true;
 }
 
-/// Whether two stages are on each device, there and back.
+/// True if two stages are on each device, there and back.
 bool isVee(const FrameworkSplit& split) {
   const auto last = static_cast<int>(split.devices.size()) - 1;
   if (last % 2 == 0) return false;

@@ -9,9 +9,9 @@ namespace pipescope::cli {
 
 /// A split into contiguous stages.
 struct FrameworkSplit {
-  std::vector<std::vector<std::string>> layers;  ///< by stage; empty if a stage ends within a layer
-  std::vector<std::string> starts;               ///< what the stages after the first begin with
-  std::vector<int> devices;                      ///< by stage
+  std::vector<std::vector<std::string>> layers;  ///< one for each stage; empty if a stage ends within a layer
+  std::vector<std::string> starts;               ///< first names of the stages after the first one
+  std::vector<int> devices;                      ///< one for each stage
   std::string schedule = {};                     ///< the name of the schedule
 };
 

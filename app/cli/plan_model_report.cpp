@@ -49,7 +49,7 @@ std::string rateText(const TriedPlan& tried) {
   return samplesText(tried.samplesPerSecond) + (tried.value.missing > 0 ? ", but it does not fit" : "");
 }
 
-/// Of samples per second, against the present plan.
+/// Relative gain in samples per second, against the present plan; nullopt if there is no such plan.
 std::optional<double> gainOf(const ConfigurationPlan& planned) {
   if (!planned.present || planned.present->samplesPerSecond <= 0) return std::nullopt;
   return planned.best.plan.best.tried.samplesPerSecond / planned.present->samplesPerSecond - 1;
@@ -120,7 +120,7 @@ std::string bandSentence(const ConfigurationPlan& planned) {
       std::exp(*planned.errorBand));
 }
 
-/// What keeps the plan from being faster.
+/// Names the limit that keeps the plan from being faster.
 std::string limitSentence(const ConfigurationPlan& planned) {
   const TriedPlan& best = planned.best.plan.best.tried;
   if (best.value.missing > 0) {

@@ -1,5 +1,5 @@
 #pragma once
-// How `pipescope plan CONFIG` shows a plan.
+// Shows a plan as `pipescope plan CONFIG` prints it.
 #include <string>
 
 #include "app/plan/plan_request.h"

@@ -18,7 +18,7 @@ double milliseconds(std::int64_t ns) {
   return static_cast<double>(ns) / 1e6;
 }
 
-/// What a plan of this value makes of a request: samples in a second. None if it takes no time.
+/// Samples per second of a plan of this value; nullopt if it takes no time.
 std::optional<double> planRate(const ProfilePlan& planned, const plan::Value& value) {
   if (value.time <= 0) return std::nullopt;
   const std::int64_t samples = planned.samplesPerMicroBatch * std::max(1, planned.request.microBatches);
@@ -65,7 +65,7 @@ sections::SectionTable stageTable(const ProfilePlan& planned) {
   return table;
 }
 
-/// How much faster the plan is than equal numbers of layers, as a sentence.
+/// Says how much faster the plan is than equal numbers of layers.
 std::string againstEqualLayers(const ProfilePlan& planned) {
   const plan::Value &equal = planned.best.equalLayers, &best = planned.best.value;
   if (equal.missing > best.missing) {

@@ -1,5 +1,5 @@
 #pragma once
-// How `pipescope plan --profile` shows a plan.
+// Shows a plan as `pipescope plan --profile` prints it.
 #include <cstdint>
 #include <string>
 

@@ -18,7 +18,7 @@ struct PoprunOptions {
   PoprunRequest request;
   std::string hosts, asInstance, importFile, exportFile;
   std::string numa = "no", offline = "no", topology = "no";
-  /// Of V-IPU, which the emulated systems do not have.
+  /// Options of V-IPU, which the emulated systems do not have.
   std::string partition, server, port, timeout, allocation, attempts, update, reset, remove;
 };
 

@@ -59,7 +59,7 @@ void hideOutput() {
   _exit(127);
 }
 
-/// How the child ended, as the end of a sentence; empty: well.
+/// Says how the child ended, as the end of a sentence; empty if it ended well.
 std::string causeOf(int status) {
   if (WIFSIGNALED(status))
     return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -85,7 +85,7 @@ void endOnThisHost(const std::filesystem::path& folder, const std::string& cause
                           : "Another instance failed, so that this one was stopped: the launcher named it.");
 }
 
-/// Where an instance reports: the launcher's folder, or one of its own on another host.
+/// Folder to which an instance reports: the launcher's folder, or one of its own on another host.
 std::filesystem::path ownFolder(const std::filesystem::path& folder) {
   if (std::filesystem::exists(folder / kLauncherHere)) return folder;
   const std::filesystem::path own = folder / fmt::format("on_{}", instanceIndex());

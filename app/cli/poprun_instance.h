@@ -6,7 +6,7 @@
 
 namespace pipescope::cli {
 
-/// How an instance that failed ended. Instances write it to a file of the launcher's folder.
+/// End of an instance that failed. Instances write it to a file of the launcher's folder.
 struct InstanceEnd {
   int instance = 0;
   std::string host, cause;

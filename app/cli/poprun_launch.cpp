@@ -315,7 +315,7 @@ std::string poprunTopology(const PoprunRequest& request) {
     return count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + count - 1);
   };
   for (int i = 0; i < request.instances; ++i) {
-    // As mpirun maps by node: instance after instance onto the hosts in turn.
+    // Instances go onto the hosts in turn, one after another, as mpirun maps by node.
     const std::string host = !request.hostFile.empty() ? "as in the hostfile"
                              : request.hosts.empty()
                                  ? "this host"

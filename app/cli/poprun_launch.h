@@ -13,10 +13,10 @@ inline constexpr const char* kOwnProgram = "/proc/self/exe";
 /// The commands whose combinations the instances share.
 inline constexpr const char *kSweep = "sweep", *kPlan = "plan";
 
-/// What is launched: `pipescope poprun [flags] PROGRAM …`.
+/// Request to launch a program: `pipescope poprun [flags] PROGRAM …`.
 struct PoprunRequest {
   int instances = 1;
-  int replicas = 1;        ///< of all instances together
+  int replicas = 1;        ///< replicas of all instances together
   int ipusPerReplica = 1;  ///< width of the model
   int linkDomains = 0;     ///< IPU-Link domains; 0: as many as the IPUs need
   std::vector<std::string> hosts;
@@ -36,7 +36,7 @@ struct PoprunRequest {
 /// is missing. Fills in what follows from the others.
 base::Status completePoprun(PoprunRequest& request);
 
-/// Which instance has which replicas and IPUs, as a table.
+/// Table of the replicas and IPUs that each instance has.
 std::string poprunTopology(const PoprunRequest& request);
 
 /// Expands names such as "host[0-2,4]" and lists with commas. Errors: a bracket that does not close, a range

@@ -122,7 +122,7 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
-/// Of several instances only the first shows its progress.
+/// Progress that is shown: only the first of several instances shows its own.
 std::string progressOf(const RunOptions& options) {
   const auto launch =
       app::launchOf([](const char* name) { return static_cast<const char*>(std::getenv(name)); });

@@ -158,7 +158,7 @@ std::string outcome(const app::SweepResult& result, const SweepOptions& options)
   return line + ".";
 }
 
-/// Why combinations have no figures, each reason once.
+/// Says on standard error why combinations have no figures. Each reason stands there once.
 void sayReasons(const app::SweepTable& table, const char* what, std::string app::SweepRow::*reason) {
   std::vector<std::string> said;
   constexpr std::size_t kMostReasons = 5;

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/config/configuration.h"
 #include "engine/graph/graph.h"
 
@@ -14,7 +14,7 @@ std::vector<std::string> checkpointChoices(const graph::Graph& forward) {
     if (node.pass == model::Pass::forward) last[node.block] = node.name;
   std::vector<std::string> blocks = compile::blocksOf(forward);
   if (blocks.size() < 2) return {};
-  blocks.pop_back();  // what the last block makes is used at once
+  blocks.pop_back();  // results of the last block are used at once
   std::vector<std::string> choices;
   for (const std::size_t step : {std::size_t{1}, std::size_t{2}}) {
     std::vector<std::string> names;

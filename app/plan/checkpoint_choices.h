@@ -1,5 +1,5 @@
 #pragma once
-// Which results a plan may keep where the rest is computed again.
+// Lists the results that a plan may keep where the rest is computed again.
 #include <string>
 #include <vector>
 

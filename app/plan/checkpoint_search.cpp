@@ -14,13 +14,13 @@
 namespace pipescope::app {
 namespace {
 
-constexpr std::size_t kMostCandidates = 24;  ///< of a stage
+constexpr std::size_t kMostCandidates = 24;  ///< candidates of a stage
 constexpr std::int64_t kMostPlans = 60;
 
-/// What is kept, by stage: for each candidate of the stage whether its result is.
+/// Candidates of each stage, and for each of them true if its result is kept.
 using Kept = std::vector<std::vector<bool>>;
 
-/// At most kMostCandidates of the names, evenly spread.
+/// Chooses at most kMostCandidates of the names, evenly spread.
 std::vector<std::string> thinned(const std::vector<std::string>& names) {
   if (names.size() <= kMostCandidates) return names;
   std::vector<std::string> some;
@@ -174,9 +174,9 @@ class CheckpointSearch {
 
   compile::ModelRequest request_;
   const TrialContext& context_;
-  std::vector<std::vector<std::string>> candidates_;  ///< by stage, names of operators
-  Kept kept_;                                         ///< of the best plan
-  std::vector<bool> lastFound_;  ///< what the stage before keeps, in the order of the search
+  std::vector<std::vector<std::string>> candidates_;  ///< names of operators, for each stage
+  Kept kept_;                                         ///< choice of the best plan
+  std::vector<bool> lastFound_;  ///< choice for the stage before, in the order of the search
   std::vector<std::string> bestNames_;
   plan::TriedPlan best_;
   std::set<Kept> seen_;

@@ -21,12 +21,13 @@ using MissingBytes = std::map<std::array<int, 3>, base::Bytes>;
 /// A change of the configuration that was tried, or several changes together.
 struct FitProposal {
   std::vector<std::pair<std::string, std::string>> settings;  ///< keys and values, as in a configuration file
-  MissingBytes missing;                                       ///< with the change
-  base::Bytes all() const;                                    ///< of all memories together
+  MissingBytes missing;                                       ///< bytes that are missing with the change
+  base::Bytes all() const;                                    ///< sum over all memories
   /// Sentence about it: "training.micro_batch_size = 10: everything fits."
   std::string text(base::Bytes before) const;
 };
 
+/// Bytes that each memory of the compilation lacks, summed over its units; 0 where all fits.
 MissingBytes bytesMissing(const compile::Compilation& compilation);
 /// Says that the model does not fit; empty: it fits.
 std::string verdictOf(const compile::Compilation& compilation);

@@ -17,7 +17,7 @@
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/devices/core/bands.h"
 #include "engine/devices/system_registry.h"
 #include "engine/schedules/schedule.h"
@@ -252,8 +252,8 @@ class ConfigurationPlanner {
   bool choosesForStages() const { return choosesProportions() || checkpointed_; }
 
   /// Lets the best plans choose what they may choose for each stage on its own. Then the best of them is the
-  /// plan, and the next one the runner-up. Which results are kept is searched for one plan; the others try
-  /// the same results.
+  /// plan, and the next one the runner-up. The search for the results to keep is made for one plan; the
+  /// others try the same results.
   base::Status chooseForStages() {
     std::vector<PlannedVariant> finalists;
     if (checkpointed_) finalists.push_back(*checkpointed_);
@@ -387,7 +387,7 @@ class ConfigurationPlanner {
   const Configuration& given_;
   const std::vector<PlanChoice>& choices_;
   const std::string& start_;
-  std::vector<compile::StageRequest> startStages_;  ///< those of start_
+  std::vector<compile::StageRequest> startStages_;  ///< stages of start_
   std::optional<std::int64_t> wholeSystem_;         ///< PlanBasis::wholeSystem
   base::Executor& executor_;
   base::Progress& progress_;

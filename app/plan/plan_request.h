@@ -1,5 +1,5 @@
 #pragma once
-// From a configuration to the best plan of its model: what `pipescope plan CONFIG` asks.
+// Finds the best plan of a configuration's model: the question of `pipescope plan CONFIG`.
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,11 +26,12 @@ base::Result<PlanChoice> planChoice(const std::string& text);
 using PlanSetting = std::pair<std::string, std::string>;
 
 struct PlannedVariant {
-  std::vector<PlanSetting> settings;  ///< what differs from the configuration
+  std::vector<PlanSetting> settings;  ///< differences from the configuration
   int stages = 1;
   plan::ModelPlan plan;
-  config::Configuration configuration;  ///< with the settings, but the stages are those of the original
-  /// For each stage, the available-memory proportion of its device. Empty: all devices have the same one.
+  /// Configuration with the settings, but the stages are those of the original.
+  config::Configuration configuration;
+  /// Proportion of available memory of each stage's device. Empty: all devices have the same one.
   std::vector<std::string> proportions = {};
   bool choosesCheckpoints = false;  ///< the plan may choose which results it keeps
 };
@@ -41,7 +42,7 @@ struct VariantResult {
   int stages = 1;
   std::optional<plan::Value> value;  ///< none if it cannot run
   double samplesPerSecond = 0;
-  std::string refusal;  ///< why it has no value: it cannot run, or it was not searched
+  std::string refusal;  ///< reason why it has no value: it cannot run, or it was not searched
 };
 
 struct ConfigurationPlan {

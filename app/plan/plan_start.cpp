@@ -26,7 +26,7 @@ base::Error startFault(const std::string& text, const std::string& why) {
 /// A start without the words around it.
 struct StartText {
   std::string plan;
-  std::optional<std::string> devices;  ///< what follows --pipeline-model-parallel-size
+  std::optional<std::string> devices;  ///< value of --pipeline-model-parallel-size
 };
 
 /// The lines of a text as one, without comments. Megatron's options may be spelt with underscores, as its
@@ -43,7 +43,7 @@ std::string withoutComments(const std::string& text) {
   return all;
 }
 
-/// What stands between the name of an option and the next option.
+/// Text between the name of an option and the next option; nullopt if the option is missing.
 std::optional<std::string> valueAfter(const std::string& text, std::string_view name) {
   const std::size_t at = text.find(name);
   if (at == std::string::npos) return std::nullopt;
@@ -128,7 +128,7 @@ bool endsInNumber(const std::string& name) {
   return !name.empty() && name.back() >= '0' && name.back() <= '9';
 }
 
-/// Where the numbered blocks begin and end.
+/// Range [first, end) of the numbered blocks.
 std::pair<std::size_t, std::size_t> numberedBlocks(const std::vector<std::string>& blocks) {
   const auto first = std::ranges::find_if(blocks, endsInNumber);
   const auto last = std::find_if(blocks.rbegin(), blocks.rend(), endsInNumber).base();

@@ -11,11 +11,11 @@ namespace pipescope::app {
 
 struct StartPlan {
   std::vector<compile::StageRequest> stages;
-  std::size_t devices = 0;  ///< that hold the stages; 0: the text does not say it
+  std::size_t devices = 0;  ///< number that holds the stages; 0: the text does not say it
 };
 
-/// Reads the stages of `text` for a model with these blocks, in their order. What `pipescope plan --write`
-/// prints for Megatron and DeepSpeed may be given as it is, with comments and the names of options.
+/// Reads the stages of `text` for a model with these blocks, in their order. The output of `pipescope plan
+/// --write` for Megatron and DeepSpeed may be given as it is, with comments and the names of options.
 ///
 /// Megatron's pipeline layout is a text such as "Et*3|(tt|)*4tL": E stands for the blocks before the first
 /// numbered one, t for a numbered block, L for the blocks after the last numbered one; a bar ends a stage,

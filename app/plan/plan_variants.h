@@ -22,7 +22,7 @@ struct Variant {
 /// The configuration with the model's defaults and the system that it means.
 base::Result<config::Configuration> resolvedConfiguration(const config::Configuration& given);
 
-/// What the variants of a plan differ from. The references must outlive the variants.
+/// Plan and configuration from which the variants of a plan differ. The references must outlive the variants.
 struct PlanBasis {
   const config::Configuration& given;
   const std::vector<PlanChoice>& choices;

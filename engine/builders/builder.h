@@ -18,7 +18,7 @@ namespace pipescope::builders {
 using Setting = std::variant<bool, std::int64_t, double, std::string>;
 
 struct BuilderKey {
-  std::string name;  ///< as it is written in [model]
+  std::string name;  ///< name as it is written in [model]
   Setting fallback;
   double least = 0, most = 1e9;      ///< range of a number
   std::vector<std::string> choices;  ///< allowed texts; empty: any
@@ -56,7 +56,7 @@ struct BuilderDefinition {
   std::string name, doc;
   std::vector<BuilderKey> keys;
   base::Result<graph::Graph> (*build)(const BuildContext& context) = nullptr;
-  std::string variantOf = {};  ///< of a known model: its builder
+  std::string variantOf = {};  ///< builder of a known model
 };
 
 class BuilderRegistry {

@@ -58,7 +58,7 @@ class NormPass : public GraphRewriter {
   Status replace(const Node& node) {
     const TensorId x = of(node.inputs[0]);
     const graph::Shape shape = result_.tensor(x).type.shape;
-    if (shape.size() < 2) return GraphRewriter::copyNode(node);  // which says what is wrong with it
+    if (shape.size() < 2) return GraphRewriter::copyNode(node);  // this says what is wrong with it
     PIPESCOPE_ASSIGN(const TensorId own, add(node, "own_moments", "BatchMoments", {x}, {}));
     PIPESCOPE_ASSIGN(const TensorId moments,
                      add(node, "moments", "ReplicaSum", {own}, {{"replicas", replicas_}}));
@@ -79,7 +79,7 @@ class NormPass : public GraphRewriter {
   }
 
   std::int64_t replicas_;
-  std::map<TensorId, double> counts_;  ///< by running variance: how many numbers it is computed from
+  std::map<TensorId, double> counts_;  ///< count of the numbers from which each running variance is computed
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ class Float8Pass : public GraphRewriter {
   enum class Part : std::uint8_t { activation, weight, gradient };
   struct Factor {
     TensorId value, scale;
-    std::int64_t exponent = 0;  ///< of a fixed scale
+    std::int64_t exponent = 0;  ///< exponent of a fixed scale
   };
 
   static bool isProduct(const Node& node) {

@@ -11,8 +11,8 @@
 namespace pipescope::compile {
 
 struct Float8Request {
-  graph::ElementType forward = graph::ElementType::float8_143fn;  ///< of weights and activations
-  graph::ElementType gradient = graph::ElementType::float8_152;   ///< of gradients that are factors
+  graph::ElementType forward = graph::ElementType::float8_143fn;  ///< type of weights and activations
+  graph::ElementType gradient = graph::ElementType::float8_152;   ///< type of gradients that are factors
   graph::ElementType sums = graph::ElementType::float32;          ///< float16 or float32
   /// Each tensor gets the scale that fits its largest number when it is cast. Otherwise scales are fixed.
   bool currentScales = true;

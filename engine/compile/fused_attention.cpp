@@ -21,7 +21,7 @@ using graph::TensorId;
 
 /// One attention: its nodes and what they read besides queries, keys and values.
 struct FoundAttention {
-  std::vector<NodeId> nodes;  ///< from the product that makes scores to the one that uses them
+  std::vector<NodeId> nodes;  ///< nodes from the product that makes scores to the one that uses them
   std::vector<TensorId> others;
   std::vector<std::int64_t> functions;
   graph::ElementType inner{};
@@ -45,7 +45,7 @@ class AttentionFinder {
     if (graph.loss) results_.insert(*graph.loss);
   }
 
-  /// By its last node.
+  /// Finds every attention of the graph, keyed by its last node.
   std::map<NodeId, FoundAttention> find() const {
     std::map<NodeId, FoundAttention> found;
     for (const Node& node : graph_.nodes()) {

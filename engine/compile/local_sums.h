@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 
 namespace pipescope::compile {
 
-/// What one stage contributes to the gradient of a parameter that several stages use.
+/// Contribution of one stage to the gradient of a parameter that several stages use.
 struct PartialGradient {
   graph::TensorId parameter, gradient;
   bool updates = false;  ///< the stage updates the parameter; the others only add to its accumulator

@@ -9,7 +9,7 @@ namespace pipescope::compile {
 inline constexpr const char* kLossScaleTensor = "loss_scale";
 
 struct ScaledLoss {
-  graph::Graph graph;    ///< its loss is still the unscaled one
+  graph::Graph graph;    ///< graph with the unscaled loss
   graph::TensorId root;  ///< loss × scale, which is differentiated
 };
 

@@ -43,7 +43,8 @@ class GroupFinder {
   GroupFinder(const Graph& forward, const std::vector<MultiConvGroup>& groups)
       : forward_(forward), groups_(groups) {}
 
-  /// By node: the name of its group below the layer that the group lies in.
+  /// Returns the name of each convolution's group: the path of the layer that the group lies in, with the
+  /// group's own name behind it.
   base::Result<std::map<NodeId, std::string>> find() {
     std::map<NodeId, std::string> found;
     for (const MultiConvGroup& group : groups_) {
@@ -169,7 +170,7 @@ class GroupCheck {
   /// Two of the nodes, of which the second depends on the first.
   std::optional<std::pair<const Node*, const Node*>> dependent(
       const std::vector<const Node*>& members) const {
-    std::map<NodeId, const Node*> from;  // by node: one of the members that it depends on
+    std::map<NodeId, const Node*> from;  // one of the members that each node depends on
     for (const Node& node : forward_.nodes()) {
       for (const TensorId input : node.inputs) {
         const NodeId producer = input.valid() ? forward_.tensor(input).producer : NodeId();

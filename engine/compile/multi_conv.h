@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::compile {
@@ -25,7 +25,7 @@ base::Result<graph::Graph> withMultiConvs(const graph::Graph& forward,
                                           const std::vector<MultiConvGroup>& groups,
                                           const ops::OperatorRegistry& registry);
 
-/// Whether a node belongs to a group.
+/// True if a node belongs to a group.
 bool hasMultiConvs(const graph::Graph& graph);
 
 /// Refuses a group whose convolutions lie in several stages or depend on each other, directly or because

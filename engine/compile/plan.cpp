@@ -13,8 +13,8 @@ std::string toString(TensorUse use) {
 
 namespace {
 
-/// What the collectives over all replicas send round their rings. An all-reduce goes round twice: it is a
-/// reduce-scatter and an all-gather.
+/// Bytes that the collectives over all replicas send round their rings. An all-reduce goes round twice: it is
+/// a reduce-scatter and an all-gather.
 std::int64_t ringBytesOf(const StagePlan& stage) {
   std::int64_t bytes = 0;
   for (const PassPlan& pass : stage.passes) {

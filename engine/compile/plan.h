@@ -16,7 +16,7 @@ namespace pipescope::compile {
 /// Index into StagePlan::tensors.
 using PlanTensorId = base::Id<struct PlanTensorTag>;
 
-/// What a tensor is kept for. Always-live tensors occupy their memory during the whole program.
+/// Reasons for which a tensor is kept. Always-live tensors occupy their memory during the whole program.
 enum class TensorUse : std::uint8_t {
   weight,          ///< always live
   constant,        ///< always live
@@ -26,10 +26,11 @@ enum class TensorUse : std::uint8_t {
   stash,           ///< ring of `copies` entries; always live
   input,           ///< host stream or inter-stage buffer; live from its first to its last use
   activation,      ///< live from its producer to its last use
-  gradient,        ///< as activation
+  gradient,        ///< live as an activation is
   gatheredWeight,  ///< a weight that was gathered from replicas or loaded for a pass; as activation
 };
 std::string toString(TensorUse use);
+/// True for tensors that occupy their memory during the whole program.
 constexpr bool isAlwaysLive(TensorUse use) {
   return use <= TensorUse::stash;
 }
@@ -48,7 +49,7 @@ struct PlanOperator {
   std::string kind;  ///< operator type, "Conv"
   std::vector<ops::Work> work;
   std::vector<PlanTensorId> inputs, outputs;
-  std::string block = {};  ///< of the node it came from; empty: of the stage
+  std::string block = {};  ///< block of the node it came from; empty: of the stage
   /// Works first … first + count − 1 are Maps that follow each other element by element. A device may compute
   /// such a chain in one go.
   struct Chain {
@@ -56,20 +57,20 @@ struct PlanOperator {
   };
   std::vector<Chain> chains = {};
   bool again = false;      ///< computes a forward result again, within the backward pass
-  std::string group = {};  ///< of a convolution that may run beside others of this name (multi_conv.h)
+  std::string group = {};  ///< group of a convolution that may run beside others of this name (multi_conv.h)
 };
 
 /// Operators first … first + count − 1 of a pass are one call of a function. All calls of one function on a
 /// device do the same with different tensors, so that the device may keep their code once.
 struct PlanCall {
   std::string function;  ///< name path, unique on a device
-  std::string name;      ///< of this call: its block
+  std::string name;      ///< block of this call
   std::size_t first = 0, count = 0;
 };
 
 struct PassPlan {
   model::Pass pass = model::Pass::forward;
-  std::vector<PlanOperator> operators;  ///< in program order
+  std::vector<PlanOperator> operators;  ///< operators in program order
   std::vector<PlanCall> calls = {};     ///< ascending, disjoint
 };
 
@@ -88,7 +89,7 @@ struct StagePlan {
   base::IdVector<PlanTensorId, PlanTensor> tensors;
   /// The passes in the order in which a micro-batch goes through them: hostIn, forward, backward,
   /// weightGradient, hostOut. Then follow those that run once per iteration: collective (the sum of gradients
-  /// over replicas) and update. A pass without work is left out. What is recomputed stands in the backward
+  /// over replicas) and update. A pass without work is left out. Recomputed operators stand in the backward
   /// pass, right before its use (PlanOperator::again).
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;

@@ -104,7 +104,8 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
   plan.name = options.name;
   plan.kind = options.kind;
   plan.mesh = options.mesh;
-  // By device: the weights of tied layers, and their accumulators, lie there once.
+  // Weights of tied layers, and their accumulators, lie once on a place: the first stage that has them keeps
+  // them.
   std::set<std::pair<int, std::string>> shared;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     StageBuilder builder(sums, stageOf, boundaries, options, registry, static_cast<int>(s));

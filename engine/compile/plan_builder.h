@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
 #include "engine/compile/plan.h"
+#include "engine/compile/stage_division.h"
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::compile {
 
-/// What an optimizer keeps and computes for one parameter.
+/// Cost of an optimizer for one parameter: the state that it keeps, and the Work of an update.
 struct OptimizerCost {
   struct State {
     std::string name;  ///< last part of its name path: "moment1"
@@ -29,9 +29,9 @@ struct OptimizerCost {
   }
 };
 
-/// Where tensors of one kind lie.
+/// Memory in which tensors of one kind lie.
 struct TensorLocation {
-  bool offChip = false;              ///< in streaming memory, from which it is loaded for each use
+  bool offChip = false;              ///< true: kept in streaming memory, from which it is loaded for each use
   bool sharded = false;              ///< each replica keeps only its share (replicated tensor sharding)
   std::int64_t leastOffChip = 2;     ///< elements; smaller tensors stay on the chip
   std::int64_t leastSharded = 8192;  ///< elements; smaller tensors are not sharded
@@ -47,26 +47,27 @@ struct PlanOptions {
   /// Recompute what the backward pass needs (recompute.h), unless the graph already has nodes of pass
   /// `recompute`.
   bool recompute = false;
-  std::int64_t microBatches = 1;           ///< above 1, training has accumulation buffers
-  std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
+  std::int64_t microBatches = 1;  ///< above 1, training has accumulation buffers
+  /// Entries of each stage; 0: activations live on from forward to backward.
+  std::vector<std::int64_t> stashEntries;
   /// The forward pass writes what it keeps to its place in the ring at once, so that nothing is copied.
   bool stashInPlace = false;
   bool splitBackward = false;  ///< weight gradients are a pass of their own
-  /// By stage, with splitBackward: how many micro-batches wait for their weight gradients at the same time.
-  /// 0: their inputs stay alive from the backward pass on.
+  /// Number of micro-batches that wait for their weight gradients at the same time, by stage, with
+  /// splitBackward. 0: their inputs stay alive from the backward pass on.
   std::vector<std::int64_t> weightEntries;
   /// Ways through the devices (schedules::Order::pipes). With several, each stage exists once for each pipe,
   /// pipe after pipe, on `placeOfStage`; the stash and weight entries above count them all.
   int pipes = 1;
   std::vector<int> placeOfStage;
-  OptimizerCost optimizer;                        ///< of training
-  std::optional<graph::ElementType> accumulator;  ///< of gradients; none: their own type
+  OptimizerCost optimizer;                        ///< optimizer of training
+  std::optional<graph::ElementType> accumulator;  ///< type of gradients; none: their own type
   Mesh mesh;
   TensorLocations locations;
   /// Number of last stages whose backward pass follows their forward pass at once, so that activations stay
   /// on the chip.
   int lastStagesKeep = 0;
-  std::vector<std::string> checkpoints;  ///< with recompute: see recompute.h
+  std::vector<std::string> checkpoints;  ///< checkpoints if `recompute` is set: see recompute.h
   /// Bytes of gradients in each all-reduce, in the order in which the backward pass computes them. The last
   /// number holds for all further ones. Empty: one all-reduce for each type of number.
   std::vector<base::Bytes> gradientBuckets;

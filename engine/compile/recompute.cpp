@@ -144,7 +144,7 @@ class Recompute {
   const std::vector<bool>& whole_;
   std::map<std::string, int> stageOf_;
   std::set<NodeId> checkpoints_;
-  std::vector<std::set<NodeId>> repeated_;  ///< by stage: the nodes that have still to run again
+  std::vector<std::set<NodeId>> repeated_;  ///< nodes of each stage that have still to run again
   std::map<std::pair<int, TensorId>, TensorId> remade_;
   Graph result_;
 };

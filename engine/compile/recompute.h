@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::compile {
@@ -14,9 +14,9 @@ using Checkpoints = std::vector<std::string>;
 /// Adds nodes of pass `recompute`, called "<node>/recompute", to a graph with gradients. They compute forward
 /// results again from the stage's inputs and checkpoints, and the backward nodes read these results.
 ///
-/// What a backward node needs is recomputed directly before it, unless it already was. So a segment between
-/// two checkpoints is recomputed right before its own backward nodes, which free it. PopART does the same
-/// (class FindRequiredRecomputes of willow/src/popx/irlowering.cpp).
+/// Nodes that a backward node needs are recomputed directly before it, unless they already were. So a segment
+/// between two checkpoints is recomputed right before its own backward nodes, which free it. PopART does the
+/// same (class FindRequiredRecomputes of willow/src/popx/irlowering.cpp).
 ///
 /// `whole` marks the stages whose backward pass does not follow their forward pass at once: other work of the
 /// device lies between. These recompute everything that their backward pass needs. Other stages (the loss

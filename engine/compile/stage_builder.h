@@ -53,11 +53,11 @@ class StageBuilder {
   /// Adds the copy of a stashed tensor out of its ring, unless it was added before. `again`: for an operator
   /// that is recomputed.
   void restoreBefore(PlanTensorId tensor, Pass kind, bool again);
-  /// How a tensor is kept between its uses, where its full value may have to be loaded or gathered first.
+  /// Tensor that is kept between the uses of a value. The full value may have to be loaded or gathered first.
   struct Home {
-    PlanTensorId id;  ///< what is kept
+    PlanTensorId id;  ///< tensor that is kept
     bool remote = false, sharded = false;
-    graph::TensorType type;  ///< of what is kept, which is a share if it is sharded
+    graph::TensorType type;  ///< type of what is kept, which is a share if it is sharded
   };
   /// The summed gradient of a parameter, and where it is kept.
   struct Gradient {
@@ -88,7 +88,7 @@ class StageBuilder {
   /// Adds a backward or recompute node to its pass, and the summation of the parameter gradient that it
   /// computes.
   base::Status addGradientNode(const graph::Node& node, model::Pass kind);
-  /// What the node contributes to parameters' gradients.
+  /// Contributions of the node to the gradients of parameters.
   std::vector<PartialGradient> gradientsOf(const graph::Node& node) const;
   /// True if another stage adds to the same accumulator.
   bool isPartial(const PartialGradient& part) const;
@@ -112,7 +112,8 @@ class StageBuilder {
   const graph::Graph& graph_;
   const std::vector<PartialGradient>& partial_;
   std::vector<PartialGradient> ofParameters_;  ///< whole gradients by parameter, then parts
-  std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;  ///< by gradient: in ofParameters_
+  /// Index of each gradient in ofParameters_.
+  std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;
   const std::map<std::string, int>& stageOf_;
   const std::vector<StageBoundary>& boundaries_;
   const PlanOptions& options_;
@@ -120,7 +121,7 @@ class StageBuilder {
   int stage_;
   StagePlan plan_;
   std::map<graph::TensorId, PlanTensorId> known_;
-  std::vector<Gradient> gradients_;  ///< in the order in which they are made
+  std::vector<Gradient> gradients_;  ///< gradients in the order in which they are made
   /// Gradients of one type that wait for their common reduce-scatter, and what uses their shares.
   struct PendingScatter {
     graph::ElementType element{};
@@ -131,7 +132,7 @@ class StageBuilder {
   PendingScatter pending_;
   int scatters_ = 0;                                 ///< bundles so far
   std::set<std::pair<Pass, std::string>> gathered_;  ///< blocks whose weights are there
-  std::map<graph::TensorId, Home> weightHomes_;      ///< for weights that may lie off the chip or in shares
+  std::map<graph::TensorId, Home> weightHomes_;  ///< homes of weights that may lie off the chip or in shares
   /// Weights of which a replica has updated only its share.
   std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
   std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values

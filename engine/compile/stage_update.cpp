@@ -289,7 +289,7 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   op.kind = options_.optimizer.kind;
   const OptimizerCost& cost = options_.optimizer.of(tensor.name);
   op.work = cost.work(share ? shareOf(tensor.type) : tensor.type);
-  std::vector<std::pair<PlanTensorId, PlanTensorId>> stores;  // from the chip to where it is kept
+  std::vector<std::pair<PlanTensorId, PlanTensorId>> stores;  // tensor on the chip, and the one that is kept
   const auto onChip = [&](const std::string& name, PlanTensorId kept, bool changes) {
     const PlanTensor row = plan_.tensors[kept];
     if (!row.remote) return kept;

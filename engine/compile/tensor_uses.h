@@ -1,5 +1,6 @@
 #pragma once
-// Which operators write and read the tensors of a stage's plan, in program order. Passes over plans share it.
+// Finds the operators that write and read the tensors of a stage's plan, in program order. Passes over plans
+// share it.
 #include <vector>
 
 #include "engine/compile/plan.h"
@@ -18,7 +19,7 @@ class TensorUses {
   PlanTensorId root(PlanTensorId tensor) const;
   /// Position of the last operator that reads the memory; −1: none does.
   std::int64_t lastRead(PlanTensorId tensor) const { return at(lastRead_, tensor); }
-  /// How many operator inputs and other stages read it.
+  /// Number of operator inputs and other stages that read the memory; −1 if `tensor` is not valid.
   std::int64_t reads(PlanTensorId tensor) const { return at(reads_, tensor); }
 
  private:

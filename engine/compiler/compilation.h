@@ -1,5 +1,5 @@
 #pragma once
-// What compiling a model gives: everything that runs, before any data is touched.
+// Result of compiling a model: everything that runs, before any data is touched.
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,12 +21,12 @@ struct CompiledExecutable {
   std::shared_ptr<const graph::Graph> graph;
   /// Graph that each rank of a place runs, and of which the plan was made; the same as `graph` for one rank.
   std::shared_ptr<const graph::Graph> rankGraph;
-  std::vector<PassReport> passes;  ///< what the compiler's passes did; none where costs are given
+  std::vector<PassReport> passes;  ///< reports of the compiler's passes; none where costs are given
 };
 
 struct Compilation {
   std::shared_ptr<const devices::System> system;
-  int devicesUsed = 0;  ///< what all replicas take, with devices between their stages that hold none
+  int devicesUsed = 0;  ///< devices that all replicas take, with those between their stages that hold none
   std::vector<CompiledExecutable> executables;
   std::vector<std::string> notices;  ///< sentences for the user: idle devices, numbers of phases …
   /// The devices of all replicas and executables that hold a stage.

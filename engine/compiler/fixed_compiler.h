@@ -23,7 +23,7 @@ struct FixedRun {
     double weight = -1;      ///< weight gradients within backward; −1: half of it
     std::int64_t sends = 0;  ///< bytes of activations to the next stage; their gradients have as many
   };
-  /// Those of one pipe: a schedule with two (dualpipe) has each of them twice.
+  /// Stages of one pipe. A schedule with two pipes (dualpipe) has each of them twice.
   std::vector<Stage> stages;
   double exchange = 0, call = 0;
   double bandwidth = 0;  ///< see FixedCosts
@@ -33,6 +33,8 @@ struct FixedRun {
   bool recordAllReplicas = false;
 };
 
+/// Compiles a run whose costs are given, for system `fixed`. Fails with a sentence for an unknown
+/// schedule, a shape that the schedule cannot have, and costs that no clock can hold.
 base::Result<Compilation> compileFixed(const FixedRun& run);
 /// Devices of one replica of such a run.
 base::Result<int> devicesOf(const FixedRun& run);

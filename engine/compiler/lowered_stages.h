@@ -22,7 +22,7 @@ namespace pipescope::compile {
 template <class Value>
 class ValuesByText {
  public:
-  /// Null: not known.
+  /// Returns the value of the key; null if it is not known.
   std::shared_ptr<const Value> find(const std::string& key) const {
     const auto at = values_.find(key);
     return at == values_.end() ? nullptr : at->second;
@@ -43,7 +43,7 @@ class ValuesByText {
  private:
   std::map<std::string, std::shared_ptr<const Value>> values_;
   std::deque<std::string> keys_;  ///< the oldest first
-  std::size_t bytes_ = 0;         ///< of the keys
+  std::size_t bytes_ = 0;         ///< bytes of the keys
 };
 
 /// The stages of a device after the passes over the plan, with the passes' reports.
@@ -62,8 +62,9 @@ class LoweredStages {
   /// See devices::System::lower. `system` comes from system().
   base::Result<devices::LoweredDevice> lower(const devices::System& system,
                                              const std::vector<const StagePlan*>& stages);
-  /// What `run` makes of the stages of one device. `part` is the plan with these stages, and with the
-  /// boundaries that they send; `options` is a text that differs where `run` does something else.
+  /// Result of `run` for the stages of one device, which is computed if it is not known. `part` is the plan
+  /// with these stages, and with the boundaries that they send; `options` is a text that differs where `run`
+  /// does something else.
   std::shared_ptr<const PassedStages> passed(const ExecutablePlan& part, const std::string& options,
                                              const std::function<PassedStages()>& run);
   /// Devices that were lowered, and that were found.
@@ -87,7 +88,8 @@ class LoweredStages {
   using Device = base::Result<devices::LoweredDevice>;
 
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const devices::System>> systems_;  ///< by the text of their options
+  /// Keyed by the text of their options.
+  std::map<std::string, std::shared_ptr<const devices::System>> systems_;
   ValuesByText<Device> devices_;
   ValuesByText<PassedStages> passed_;
   std::int64_t lowered_ = 0, found_ = 0;

@@ -225,7 +225,7 @@ class ModelCompiler {
     std::vector<StagePlan> stages = std::exchange(plan.stages, {});
     ExecutablePlan empty = plan;  // says how to compile, but holds nothing
     empty.boundaries.clear();
-    std::map<int, ExecutablePlan> parts;  // by device
+    std::map<int, ExecutablePlan> parts;  // keyed by device
     for (StagePlan& stage : stages) {
       ExecutablePlan& part = parts.try_emplace(stage.place, empty).first->second;
       for (const BoundaryTensor& boundary : plan.boundaries) {
@@ -347,8 +347,8 @@ class ModelCompiler {
   }
 
   base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {
-    // Between the forward and backward pass of an earlier stage its device works on other micro-batches or
-    // stages.
+    // Stages before the last ones recompute whole, because their devices work on other micro-batches or
+    // stages between the forward and the backward pass.
     const auto count = static_cast<int>(staged.stages.size());
     const int last = count - lastStagesKeep(count);
     const std::vector<std::int64_t> entries = clock::ringEntries(order);

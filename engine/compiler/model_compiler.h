@@ -1,5 +1,5 @@
 #pragma once
-// From a model to everything that runs: validates the request, lays out stages, adds gradients, runs the
+// Compiles a model to everything that runs: validates the request, lays out stages, adds gradients, runs the
 // compiler's passes, and lowers each stage for its device.
 #include "engine/compiler/compilation.h"
 #include "engine/compiler/lowered_stages.h"
@@ -16,7 +16,7 @@ namespace pipescope::compile {
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor,
                                        LoweredStages* known = nullptr);
 
-/// Whether training in so many stages computes activations again.
+/// True if training in so many stages computes activations again.
 bool recomputes(const ModelRequest& request, int stages);
 
 }  // namespace pipescope::compile

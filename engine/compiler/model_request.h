@@ -1,6 +1,6 @@
 #pragma once
-// What is asked of the model compiler, in plain values. Programs translate their configurations to this; a
-// search over splits changes it and compiles again.
+// Request to the model compiler, in plain values. Programs translate their configurations to this; a search
+// over splits changes it and compiles again.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,17 +34,19 @@ struct ExecutableRequest {
   /// The forward graph in the types of the model, with its loss where it is trained.
   std::shared_ptr<const graph::Graph> forward;
   std::int64_t microBatchSize = 1;
-  std::int64_t microBatches = 1;  ///< of training: accumulated before one weight update
+  std::int64_t microBatches = 1;  ///< micro-batches of training that are accumulated before one weight update
   std::int64_t deviceIterations = 1;
   std::vector<double> microBatchCosts;  ///< see ExecutableFacts
   ReplicaRequest replicas;
   emulate::OutputRule output;
 };
 
-/// What training computes besides the model: it decides what an update costs and what it keeps.
+/// Update of the weights, which training computes besides the model. It decides what an update costs and
+/// keeps.
 struct UpdateRequest {
   std::shared_ptr<const optimizers::Optimizer> optimizer;
-  /// Of these count: the accumulator's type, means, clipping, master weights and the loss scale.
+  /// Options of numerics. The compiler reads the accumulator's type, means, clipping, master weights, groups
+  /// of weights and the loss scale.
   numerics::SessionOptions numbers;
   std::int64_t normReplicas = 1;   ///< neighbouring replicas that share the statistics of batch norms
   bool mergeCollectives = true;    ///< see PlanOptions
@@ -54,7 +56,7 @@ struct UpdateRequest {
   std::vector<std::string> returnedGradients;
 };
 
-/// What a backward pass computes again instead of keeping it.
+/// Choice of the values that a backward pass computes again instead of keeping them.
 struct RecomputeRequest {
   enum class Mode { automatic, always, never } mode = Mode::automatic;
   /// Patterns of operator names whose results are kept; naming some means Mode::always.
@@ -76,14 +78,14 @@ struct ModelRequest {
   std::optional<Float8Request> float8;        ///< products multiply float8 numbers
   std::optional<bool> fusedAttention;         ///< none: as the system's software usually does
   bool stochasticRounding = false;
-  UpdateRequest update;  ///< of the training executable
+  UpdateRequest update;  ///< update of the training executable
   RecomputeRequest recompute;
-  TensorLocations locations;        ///< of training; inference takes the weights' place off the chip
+  TensorLocations locations;  ///< locations of training; inference takes the weights' place off the chip
   std::set<std::string> passesOff;  ///< compiler passes that do not run
   bool overlapIo = false;           ///< see ExecutableFacts
   emulate::HostModel host;          ///< see ExecutableFacts
   bool recordAllReplicas = false;   ///< see ExecutableFacts
-  int processes = 1;                ///< that share the replicas
+  int processes = 1;                ///< number of processes that share the replicas
   bool computesNumbers = true;      ///< numbers are computed too, which takes so many replicas only
   /// Only what devices hold and do is wanted. Graphs that numbers are computed with may be left as they are.
   bool devicesOnly = false;

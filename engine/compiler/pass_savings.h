@@ -4,8 +4,8 @@
 
 namespace pipescope::compile {
 
-/// Once the plan is lowered: adds to the passes' reports what devices made of their proposals, and the time
-/// that removed operators would have taken.
+/// Adds to the passes' reports what devices made of their proposals, and the time that removed operators
+/// would have taken. The plan must be lowered.
 void addSavings(PassRunner& passes, const ExecutablePlan& plan, const devices::System& system,
                 const std::vector<devices::LoweredDevice>& lowered);
 

@@ -1,5 +1,5 @@
 #pragma once
-// From a compilation to the rows of a profile.
+// Writes a compilation into the rows of a profile.
 #include "engine/compiler/compilation.h"
 #include "profiler/record/recorder.h"
 

@@ -1,17 +1,17 @@
 #pragma once
-// Which blocks are a stage, and on which device each stage is.
+// Decides which blocks are a stage, and on which place each stage is.
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/devices/core/system_options.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {
 
-/// How stages share the work: all at once on different micro-batches, one at a time, or as phases that take
-/// turns on one group of devices or on two.
+/// Ways in which stages share the work: all at once on different micro-batches, one at a time, or as phases
+/// that take turns on one group of devices or on two.
 enum class Strategy { pipelined, sharded, serialPhased, parallelPhased };
 /// "serial_phased".
 std::string toString(Strategy strategy);
@@ -27,21 +27,22 @@ struct StageRequest {
   std::vector<std::string> blocks;  ///< names or patterns (block_pattern.h)
   int place = -1;                   ///< −1: as the schedule or the strategy lays stages out
   int phase = -1;                   ///< −1: each stage is a phase
-  std::vector<devices::FamilySetting> settings = {};  ///< of the device that holds the stage
+  std::vector<devices::FamilySetting> settings = {};  ///< settings of the device that holds the stage
 };
 
 struct LayoutRequest {
   Strategy strategy = Strategy::pipelined;
-  std::string schedule = "popart";           ///< of a pipeline
+  std::string schedule = "popart";           ///< schedule of a pipeline
   std::vector<StageRequest> stages;          ///< empty: each block is a stage
-  bool whole = false;                        ///< without stages: all blocks are one stage
+  bool whole = false;                        ///< true: all blocks are one stage if no stages are given
   int splitInto = 0;                         ///< instead of `stages`: their number (stage_split.h)
   std::vector<std::int64_t> layersPerStage;  ///< instead of `stages`
-  /// Instead of `stages`: the operators with which the stages after the first begin (stage_split.h).
+  /// Operators with which the stages after the first begin (stage_split.h). They stand instead of `stages`.
   std::vector<std::string> cuts;
-  std::vector<std::int64_t> cutDevices;  ///< of the stages that `cuts` makes; empty: the schedule decides
-  int chunks = 0;                        ///< stages on each device; 0: as the schedule wants it
-  bool separateBackwardPhase = false;    ///< of phases: the last phase's backward pass is a phase of its own
+  /// Devices of the stages that `cuts` makes; empty: the schedule decides.
+  std::vector<std::int64_t> cutDevices;
+  int chunks = 0;                      ///< stages on each device; 0: as the schedule wants it
+  bool separateBackwardPhase = false;  ///< true: the last phase's backward pass is a phase of its own
 };
 
 /// The schedule that runs: a strategy other than the pipelined one has its own.

@@ -5,9 +5,9 @@
 
 namespace pipescope::compile {
 
-/// Where an executable of `replicas` replicas keeps its tensors: training as asked for, inference only its
-/// weights off the chip. Refused: streaming memory that the system does not have, shares without replicas,
-/// and shares within micro-batches on devices of different speed.
+/// Chooses the memories of an executable of `replicas` replicas: training uses those that the request asks
+/// for, inference only puts its weights off the chip. Refused: streaming memory that the system does not
+/// have, shares without replicas, and shares within micro-batches on devices of different speed.
 base::Result<TensorLocations> placeTensors(const ModelRequest& request, const devices::System& system,
                                            bool training, int replicas);
 

@@ -3,8 +3,8 @@
 
 namespace pipescope::compile {
 
-/// What the update keeps and does for one parameter. `summedGradients`: gradients that are summed before an
-/// update, over micro-batches and replicas.
+/// State and Work of the update for one parameter. `summedGradients` is the number of gradients that are
+/// summed before an update, over micro-batches and replicas.
 OptimizerCost updateCost(const UpdateRequest& update, std::int64_t summedGradients);
 
 /// True if the loss is multiplied by a scale.

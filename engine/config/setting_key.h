@@ -17,7 +17,7 @@ struct SettingRow {
   std::vector<std::string> choices = {};  ///< allowed texts; empty: any
   std::string help;                       ///< a sentence
   std::string unit = {};
-  bool hasFlag = false;  ///< also an option of the command line
+  bool hasFlag = false;  ///< true: the key is an option of the command line, too
   /// The owner only has other defaults than another owner, so the help names neither it nor its default.
   bool isVariant = false;
 };

@@ -21,7 +21,7 @@ base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name,
 /// Fails with a sentence if the family of this system does not take one of the settings.
 base::Status checkSettings(std::string_view name, const SystemOptions& options);
 
-/// Whether the configuration states the costs of this system, so that it takes no model
+/// True if the configuration states the costs of this system, so that it takes no model
 /// (SystemFacts::costsGiven). False for a name that makeSystem refuses.
 bool hasGivenCosts(std::string_view name, const std::filesystem::path& userFolder = {});
 

@@ -26,7 +26,7 @@ struct SystemIds {
   std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< lanes of each device
   std::map<std::pair<int, int>, model::LinkId> links;
   std::vector<std::vector<model::MemorySpaceId>> memory;  ///< spaces of each device
-  model::MemorySpaceId host;                              ///< not valid if the system has no links to a host
+  model::MemorySpaceId host;  ///< memory of the host; not valid if the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages);
@@ -82,7 +82,7 @@ struct ReplicaPart {
   int firstDevice = 0;  ///< index in the system
   int width = 1;        ///< ranks of a place; the first one stands for all, because they do equal work
   int deviceOf(int place) const { return firstDevice + place * width; }
-  /// Null: flows take the times that they state.
+  /// Contention of flows for links; null if flows take the times that they state.
   std::shared_ptr<LinkContention> contention;
   // Counters by place. They are empty in inference and if nothing is recorded; a counter that a place does
   // not need is not valid.

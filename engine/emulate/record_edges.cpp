@@ -106,7 +106,7 @@ class EdgeRecorder {
   const compile::ExecutablePlan& plan_;
   const OperatorsOfPass& operators_;
   std::unordered_set<std::string_view> crossing_;     ///< names of tensors that go from stage to stage
-  std::map<std::pair<int, std::string>, Ends> ends_;  ///< by stage and name of such a tensor
+  std::map<std::pair<int, std::string>, Ends> ends_;  ///< keyed by stage and name of such a tensor
 };
 
 }  // namespace

@@ -375,9 +375,9 @@ class ExecutableRecorder {
   std::vector<double> costLevels_;        ///< different costs of micro-batches besides 1
   std::vector<int> levelOfMicroBatch_;    ///< index into StageCosts::works; empty: the costs as compiled
   ReplicaPart part_;                      ///< the replica that is being recorded
-  clock::ReplicaCosts costs_;             ///< its costs
+  clock::ReplicaCosts costs_;             ///< costs of the replica
   std::set<std::pair<int, int>> routes_;  ///< pairs of devices whose way over several links is recorded
-  std::vector<int> recomputed_;           ///< by stage: pieces of its backward work that recompute
+  std::vector<int> recomputed_;           ///< pieces of each stage's backward work that recompute
   EmulatedExecutable result_;
 };
 

@@ -48,7 +48,7 @@ struct Tensor {
   std::string name;
   TensorType type;
   TensorRole role = TensorRole::activation;
-  NodeId producer;  ///< not valid for inputs, parameters and constants
+  NodeId producer;  ///< node that makes it; not valid for inputs, parameters and constants
 };
 
 struct Node {
@@ -66,7 +66,8 @@ struct Node {
 struct Initializer {
   enum class Kind { zeros, ones, uniform, values, normal } kind = Kind::zeros;
   double bound = 0;  ///< uniform: values lie in [−bound, bound); normal: standard deviation
-  std::shared_ptr<const TensorValue> values;  ///< for kind `values`; they have the type of the parameter
+  /// Values of kind `values`; they have the type of the parameter.
+  std::shared_ptr<const TensorValue> values;
 };
 
 /// A parameter that the forward pass updates instead of an optimizer, such as the running statistics of a

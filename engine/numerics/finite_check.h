@@ -26,8 +26,9 @@ struct CheckedNode {
   /// Classifies the inputs. Call it before the node computes, because outputs may take over the memory of
   /// inputs.
   Numbers start(std::span<const std::span<const std::byte>> values) const;
-  /// Error: a sentence that names the node, if its outputs hold infinite numbers or NaN that its inputs do
-  /// not explain: anything from finite numbers, NaN from infinite ones (0 · ∞, ∞ − ∞), a comparison with NaN.
+  /// Fails with a sentence that names the node if its outputs hold infinite numbers or NaN that its inputs do
+  /// not explain. It finds three faults: infinite numbers or NaN from finite inputs, NaN from infinite inputs
+  /// (0 · ∞, ∞ − ∞), and a comparison with NaN.
   base::Status check(Numbers start, std::span<const std::span<std::byte>> values) const;
 };
 

@@ -19,8 +19,8 @@ class Instances;
 struct Bindings {
   std::span<const std::span<const std::byte>> inputs;   ///< one micro-batch, in the order of Graph::inputs
   std::span<const std::span<const std::byte>> weights;  ///< sorted in the order of Program::weights()
-  std::span<const std::span<std::byte>>
-      gradients;  ///< order of Program::gradients(); if empty, gradients lie in the arena
+  /// Order of Program::gradients(); if empty, gradients lie in the arena.
+  std::span<const std::span<std::byte>> gradients;
   ops::RunIdentity identity;
   base::Executor* executor = nullptr;  ///< kernels may split their work over it; null: they do not
 };
@@ -52,7 +52,7 @@ class GraphProgram {
   std::int64_t arenaBytes() const { return arenaBytes_; }
 
   Workspace makeWorkspace() const;
-  /// Error: an operator refuses a value, for example a label outside its classes.
+  /// Fails if an operator refuses a value, for example a label outside its classes.
   base::Status run(const Bindings& bindings, Workspace& workspace) const;
   /// True if replicas must run together because they exchange values within a micro-batch (ReplicaSum).
   bool exchanges() const { return exchanges_; }

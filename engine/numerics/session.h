@@ -99,7 +99,7 @@ class Session {
                Results& results, const Worker& worker);
   /// Updates running statistics from the micro-batches of the first replica in this wave.
   void moveStates(std::size_t first, std::size_t count);
-  /// Error: a weight is infinite or NaN.
+  /// Fails with a sentence if a weight is infinite or NaN.
   base::Status checkWeights() const;
   /// Gives all instances the weights and the state of the first, if weights of any were assigned.
   void equalizeInstances();

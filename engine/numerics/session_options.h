@@ -25,7 +25,7 @@ struct SessionOptions {
   /// Several processes train together: this one has the replicas from R · index on. Null: there is one
   /// process.
   std::shared_ptr<const Instances> instances;
-  /// So many neighbouring replicas get the same rows. It divides the number of replicas.
+  /// Number of neighbouring replicas that get the same rows. It divides the number of replicas.
   std::int64_t inputGroup = 1;
   /// Each replica has its own weights and optimizer state and updates them by its own sum. Otherwise replicas
   /// share their weights, which gives the same result as long as their sums are equal.

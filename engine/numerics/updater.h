@@ -125,7 +125,7 @@ class Updater {
   std::vector<std::size_t> gradientParameters_;
   std::int64_t slotBytes_ = 0, sumBytes_ = 0;
   std::vector<AlignedBuffer> slots_, accumulators_;  ///< accumulators by replica
-  std::vector<Replica> replicas_;                    ///< at least one replica
+  std::vector<Replica> replicas_;                    ///< replicas, at least one
   std::vector<std::vector<optimizers::StateTensor>> stateTypes_;
   std::vector<Range> ranges_;
   std::vector<Sums> sums_;                       ///< sums of each range

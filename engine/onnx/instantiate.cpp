@@ -96,7 +96,7 @@ TensorId Instantiator::idOf(Slot& slot) {
 
 namespace {
 
-/// What [model.assume] calls an open axis: its symbol, or else "x_axis_2".
+/// Name that [model.assume] has for an open axis: its symbol, or else "x_axis_2".
 std::string nameOfAxis(const std::string& input, std::size_t axis, const Dimension& dimension) {
   return dimension.symbol.empty() ? fmt::format("{}_axis_{}", input, axis) : shownName(dimension.symbol);
 }

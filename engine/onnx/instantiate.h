@@ -26,8 +26,9 @@ struct InstantiateOptions {
   /// Patterns for scalars that are trained. Others are constants, because exporters store numbers of the
   /// model's formulas in the same way.
   std::vector<std::string> scalarWeights;
-  /// True: the Identity of a weight is a weight of its own. False: only if all elements of the weight are
-  /// equal. True is for inference only, because in training the two may really be tied.
+  /// Treats the Identity of a weight as a weight of its own. If this is false, it does so only if all
+  /// elements of the weight are equal. True is for inference only, because in training the two may really be
+  /// tied.
   bool untied = false;
   /// Limit of the nodes that unrolling may make. More is an error.
   std::size_t maxNodes = 200'000;

@@ -56,12 +56,12 @@ class Instantiator {
   bool isAssigned(graph::TensorId id) const;
   base::Status assume(Frame& frame, const OnnxNode& node);
   std::string adviceFor(Frame& frame, const OnnxNode& node, const std::string& message) const;
-  /// Error: an assumption whose name nothing in the model has.
+  /// Fails if an assumption has a name that nothing in the model has.
   base::Status checkNames() const;
   base::Status fillOpenExtents();
-  /// Error: an assumption that nothing in the model needs.
+  /// Fails if nothing in the model needs an assumption.
   base::Status checkAssumptions() const;
-  /// Error: running statistics that something else also reads.
+  /// Fails if something else also reads running statistics.
   base::Status checkStatistics() const;
 
   // These are in simplify.cpp.

@@ -20,8 +20,8 @@ struct TrainingModelOptions {
   std::int64_t ignoredLabel = -100;
 };
 
-/// Like instantiate(), with a loss. Outputs are the predictions alone; in training `loss` is set and "labels"
-/// is the last input. All losses are means over the micro-batch.
+/// Makes an instance as instantiate() does, with a loss. Outputs are the predictions alone; in training
+/// `loss` is set and "labels" is the last input. All losses are means over the micro-batch.
 /// - cross_entropy and nll (of log-probabilities) take classes along the axis that class_axis.h finds, and
 ///   int32 labels without that axis. If the predictions have several rows for each sample, samples have as
 ///   many labels.

@@ -30,8 +30,8 @@ struct Dimension {
 
 struct ModelValue {
   std::string name;
-  std::optional<ElementType> element;           ///< if the file declares it
-  std::optional<std::vector<Dimension>> shape;  ///< if the file declares it
+  std::optional<ElementType> element;           ///< none: the file does not declare it
+  std::optional<std::vector<Dimension>> shape;  ///< none: the file does not declare it
 };
 
 struct OnnxGraph;

@@ -4,7 +4,7 @@
 
 namespace pipescope::optimizers {
 
-/// Below 1: a share that was kept in full would never forget.
+/// Largest decay. A share of 1, which was kept in full, would never forget.
 inline constexpr double kMostDecay = 0.9999999;
 /// Smallest epsilon of rules that would otherwise divide by 0.
 inline constexpr double kLeastEpsilon = 1e-38;

@@ -77,7 +77,7 @@ using OptimizerSettings = std::map<std::string, double>;
 
 struct OptimizerDefinition {
   std::string name;
-  std::vector<OptimizerSetting> settings;  ///< besides learning_rate, which every rule has
+  std::vector<OptimizerSetting> settings;  ///< settings besides learning_rate, which every rule has
   /// Settings are complete and within their ranges.
   std::unique_ptr<Optimizer> (*create)(const OptimizerSettings& settings) = nullptr;
   /// Refuses settings that exclude each other. May be null.

@@ -9,7 +9,7 @@ namespace pipescope::plan {
 // Stages that share a set lie at one place. Places are numbered in the order of their first stages.
 std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first) {
   if (!problem.placeOfStage.empty()) return problem.placeOfStage;
-  std::vector<std::size_t> joined(first.size());  ///< by stage: an earlier stage on its place, or itself
+  std::vector<std::size_t> joined(first.size());  ///< earlier stage on the same place, or the stage itself
   std::iota(joined.begin(), joined.end(), std::size_t{0});
   const auto root = [&](std::size_t stage) {
     while (joined[stage] != stage) stage = joined[stage];
@@ -32,12 +32,12 @@ std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<st
 
 namespace {
 
-/// What is known about the first stages once they are chosen. Only what later stages depend on is kept: the
-/// places that a later stage must join, because a set of `together` has units on both sides of the cut.
+/// State of a split whose first stages are chosen. It keeps only what later stages depend on: the places that
+/// a later stage must join, because a set of `together` has units on both sides of the cut.
 struct Label {
-  std::vector<int> placeOfSet;      ///< by set that is open at the cut: its place
-  std::vector<std::int64_t> loads;  ///< of these places, if places are free
-  double value = 0;                 ///< what is minimised, over the stages so far
+  std::vector<int> placeOfSet;      ///< place of each set that is open at the cut
+  std::vector<std::int64_t> loads;  ///< loads of these places, if places are free
+  double value = 0;                 ///< value that is minimised, over the stages so far
   std::size_t first = 0;            ///< the last stage's first unit
   std::size_t before = 0;           ///< index of the label at `first` that this one continues
   std::size_t number = 0;           ///< labels are continued in this order
@@ -294,9 +294,9 @@ class Splitter {
   const SplitProblem& p_;
   bool fixed_;
   std::vector<std::int64_t> cost_, again_, works_;  ///< sums over the units before
-  std::vector<std::int64_t> fixedAfter_;            ///< by stage: sum over it and those that follow
-  std::vector<std::size_t> cuts_;                   ///< where stages may end, ascending
-  std::vector<std::vector<std::size_t>> open_;      ///< by cut: sets with units on both sides, ascending
+  std::vector<std::int64_t> fixedAfter_;            ///< sum over each stage and those that follow
+  std::vector<std::size_t> cuts_;                   ///< cuts at which stages may end, ascending
+  std::vector<std::vector<std::size_t>> open_;      ///< sets with units on both sides of each cut, ascending
   std::int64_t bound_ = 0;
   bool squares_ = false;
   double mostSquares_ = 0;                               ///< of a split that is known: no better one has more

@@ -12,21 +12,22 @@ namespace pipescope::plan {
 /// A stage is a stretch of neighbouring units. It costs what its units cost and what it exchanges with its
 /// neighbours. All costs are in one unit of time.
 struct SplitProblem {
-  std::vector<std::int64_t> cost;   ///< by unit
-  std::vector<std::int64_t> again;  ///< by unit: added in a stage that recomputes
-  std::vector<bool> works;          ///< by unit: each stage needs at least one unit that works
-  std::vector<bool> mayCut;         ///< by unit: a stage may begin with it
+  std::vector<std::int64_t> cost;   ///< cost of each unit
+  std::vector<std::int64_t> again;  ///< cost of each unit that is added in a stage that recomputes
+  std::vector<bool> works;          ///< true for a unit that works; each stage needs at least one
+  std::vector<bool> mayCut;         ///< true for a unit with which a stage may begin
   /// [s][u]: the exchange between stages s − 1 and s if stage s begins with unit u. Both stages pay it.
   std::vector<std::vector<std::int64_t>> exchange;
-  std::vector<bool> recomputes;  ///< by stage; there are as many stages as entries
-  /// By stage: added whatever its units are. It may be below 0, but the cost of a stage is not.
+  std::vector<bool> recomputes;  ///< one for each stage; there are as many stages as entries
+  /// Costs that are added to each stage whatever its units are. They may be below 0, but the cost of a stage
+  /// is not.
   std::vector<std::int64_t> fixed;
   /// Sets of units, ascending, whose stages must lie at one place, because they share a parameter.
   std::vector<std::vector<std::size_t>> together;
-  /// By stage: where it lies. Empty: at a place of its own, or with an earlier stage if `together` demands
-  /// it.
+  /// Place of each stage. If this is empty, each stage lies at a place of its own, or with an earlier stage
+  /// if `together` demands it.
   std::vector<int> placeOfStage;
-  /// Whether a stage may hold the units first … end − 1. Empty: it may hold any.
+  /// Returns true if a stage may hold the units first … end − 1. An empty function allows all.
   std::function<bool(std::size_t stage, std::size_t first, std::size_t end)> fits = {};
 
   std::size_t units() const { return cost.size(); }
@@ -34,9 +35,9 @@ struct SplitProblem {
 };
 
 struct StageSplit {
-  std::vector<std::size_t> first;       ///< by stage: its first unit
-  std::vector<int> placeOfStage;        ///< by stage
-  std::vector<std::int64_t> stageCost;  ///< by stage
+  std::vector<std::size_t> first;       ///< first unit of each stage
+  std::vector<int> placeOfStage;        ///< place of each stage
+  std::vector<std::int64_t> stageCost;  ///< cost of each stage
   /// The largest load: of a place, or of a stage if SplitProblem::placeOfStage is given.
   std::int64_t largest = 0;
 };

@@ -78,7 +78,7 @@ class CostPlanner {
     starts.push_back(equalCuts(problem_.layers(), stages_));
   }
 
-  /// What the fullest stage lacks if the stages are cut so that this is as little as possible.
+  /// Bytes that the fullest stage lacks if the stages are cut so that it lacks as little as possible.
   std::int64_t leastMissing() const {
     if (problem_.request.memory <= 0) return 0;
     const std::size_t layers = problem_.layers();

@@ -16,7 +16,7 @@ struct CostPlan {
   /// The best of the other plans that were emulated; none without micro-batches.
   std::optional<Value> runnerUp;
   Value equalLayers;      ///< the value if each stage has equally many layers, or one more
-  compile::FixedRun run;  ///< of the plan
+  compile::FixedRun run;  ///< run of the plan
   Cuts cuts;
 };
 

@@ -15,12 +15,12 @@
 
 namespace pipescope::plan {
 
-/// What a plan made from costs may use, and what is asked of it.
+/// Request for a plan made from costs: its stages, and what it may use.
 struct CostRequest {
   int stages = 2;
   /// Micro-batches of a weight update. 0: an endless stream, of which only the slowest stage counts.
   int microBatches = 0;
-  std::string schedule = "1f1b";  ///< with microBatches
+  std::string schedule = "1f1b";  ///< schedule of the micro-batches
   int chunks = 0;                 ///< stages on each device; 0: as the schedule wants it
   double bandwidth = 0;           ///< bytes per second between neighbouring stages; 0: copies take no time
   std::int64_t memory = 0;        ///< bytes of a device; 0: no limit
@@ -28,17 +28,18 @@ struct CostRequest {
 
 /// The layers as whole numbers, so that sums are exact: times in nanoseconds.
 struct CostProblem {
-  std::vector<std::int64_t> forward, backward;        ///< by layer
-  std::vector<std::int64_t> activations, parameters;  ///< by layer: bytes
-  std::vector<std::int64_t> crossing;                 ///< by cut: bytes; 0 before the first layer
+  std::vector<std::int64_t> forward, backward;        ///< costs of each layer in ns
+  std::vector<std::int64_t> activations, parameters;  ///< bytes of each layer
+  std::vector<std::int64_t> crossing;                 ///< bytes that cross each cut; 0 before the first layer
   CostRequest request;
   std::size_t layers() const { return forward.size(); }
 };
 
-/// Refused: more stages than layers, and costs whose sum has no place in a clock.
+/// Makes whole numbers of measured costs. Refused: more stages than layers, and costs whose sum has no place
+/// in a clock.
 base::Result<CostProblem> costProblem(const LayerProfile& profile, const CostRequest& request);
 
-/// What the stages of one split cost.
+/// Costs of one stage of a split.
 struct StageCost {
   std::size_t first = 0, count = 0;  ///< layers
   int place = 0;
@@ -69,14 +70,14 @@ class CostModel {
   /// The objective: missing bytes, then nanoseconds of the longest stage, or of a weight update as the
   /// emulator runs it.
   Value value(const Cuts& cuts) const;
-  /// No plan with these cuts has a smaller value. Quick.
+  /// A value that no plan with these cuts is below. It is quick to compute.
   Value bound(const Cuts& cuts) const;
   /// The run on system `fixed` whose time is the value; one unit is a millisecond.
   compile::FixedRun run(const Cuts& cuts) const;
 
  private:
   explicit CostModel(const CostProblem& problem) : problem_(problem) {}
-  /// By stage: the micro-batches that it holds at one time.
+  /// Number of micro-batches that each stage holds at one time.
   using Moment = std::map<std::size_t, std::int64_t>;
   base::Status laySchedule();
   std::vector<Moment> heldBy(const std::vector<schedules::Task>& tasks) const;
@@ -84,10 +85,10 @@ class CostModel {
 
   const CostProblem& problem_;
   std::size_t devices_ = 0;
-  // By stage, pipe by pipe if the schedule has several.
+  // Places and held micro-batches by stage, pipe by pipe if the schedule has several.
   std::vector<int> placeOfStage_;
   std::vector<std::int64_t> held_;
-  std::vector<std::vector<Moment>> heldTogether_;  ///< by device; empty for a device with one stage
+  std::vector<std::vector<Moment>> heldTogether_;  ///< one for each device; empty for a device with one stage
   int pipes_ = 1;
   bool splitsBackward_ = false;
   std::vector<std::int64_t> forward_, backward_, activations_, parameters_;  ///< sums over the layers before

@@ -40,7 +40,8 @@ class BusyTimes : public clock::Sink {
     if (replica != 0) return {};
     const base::Ticks end = start + piece.ticks;
     working_[static_cast<std::size_t>(place)].add(start, end);
-    // What stands around the update belongs to it: sums of gradients, loads and stores of remote buffers.
+    // Sums of gradients, loads and stores of remote buffers around the update belong to it, and not to a
+    // stage.
     const bool aside =
         piece.pass == model::Pass::update || piece.pass == model::Pass::sync ||
         ((piece.pass == model::Pass::collective || piece.pass == model::Pass::remote) && work.microBatch < 0);
@@ -74,8 +75,8 @@ bool waitsForSamples(const emulate::ExecutableFacts& facts) {
   return facts.host.samplesPerSecond(facts.replicas) > 0;
 }
 
-/// Emulates calls of an executable up to the settled one, and returns its length. What happens in that one is
-/// told to `makeSink(call)`, which may be null.
+/// Emulates calls of an executable up to the settled one, and returns its length. The sink that
+/// `makeSink(call)` returns, which may be null, gets the rows of that one.
 template <class MakeSink>
 base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t executable, MakeSink makeSink) {
   record::MemoryProfile nowhere;

@@ -1,5 +1,5 @@
 #pragma once
-// What the emulator says that a compiled run takes, without a record of it.
+// Emulates a compiled run without a record of it and gives its times.
 #include <vector>
 
 #include "engine/compiler/compilation.h"
@@ -9,7 +9,7 @@
 
 namespace pipescope::plan {
 
-/// What keeps the device of a stage busy for a micro-batch, in ticks.
+/// Time in which the device of a stage is busy for a micro-batch, in ticks.
 struct StageOccupancy {
   /// Time in which no pass or host copy runs and a transfer of the device keeps it from computing, divided
   /// between the stages of the device. 0 where passes start as soon as their inputs are there, because
@@ -20,7 +20,7 @@ struct StageOccupancy {
 
 struct EmulatedCall {
   base::Ticks ticks;
-  std::vector<StageOccupancy> stages;  ///< of the first replica
+  std::vector<StageOccupancy> stages;  ///< stages of the first replica
 };
 /// A call of an executable after the first, which may wait longer for the host. The figures of its stages are
 /// those that a profile of it shows.

@@ -15,10 +15,10 @@ struct NamedEdge {
   int line = 0;
 };
 
-/// What a file says, before it was checked as a whole.
+/// Content of a file, before it was checked as a whole.
 struct ReadLayers {
   std::vector<Layer> layers;
-  std::vector<int> lines;  ///< by layer: where it stands
+  std::vector<int> lines;  ///< line of each layer
   std::vector<NamedEdge> edges;
 };
 
@@ -33,6 +33,8 @@ base::Result<double> readCost(std::string_view text, std::string_view what, cons
 base::Result<double> readSizes(std::string_view text, std::string_view what, const std::string& file,
                                int line);
 
+/// Parsers of the two formats: PipeDream's text and comma-separated values. Errors name the file and the
+/// line.
 base::Result<ReadLayers> parsePipeDream(std::string_view text, const std::string& file);
 base::Result<ReadLayers> parseLayerCsv(std::string_view text, const std::string& file);
 /// True if the first line that is not empty is a line of headings instead of a layer of PipeDream's.

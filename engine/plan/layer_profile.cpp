@@ -124,7 +124,7 @@ class LayerGraph {
   ReadLayers read_;
   const std::string& file_;
   std::map<std::string, std::size_t> number_;
-  std::vector<std::set<std::size_t>> readers_;  ///< by layer
+  std::vector<std::set<std::size_t>> readers_;  ///< readers of each layer
 };
 
 }  // namespace
@@ -164,7 +164,7 @@ base::Result<LayerProfile> readLayerProfile(const std::string& file) {
 
 std::vector<double> crossingBytes(const LayerProfile& profile) {
   const std::size_t count = profile.layers.size();
-  std::vector<std::size_t> last(count, 0);  // by layer: its last reader
+  std::vector<std::size_t> last(count, 0);  // last reader of each layer
   for (std::size_t i = 0; i < count; ++i) {
     for (const std::size_t input : profile.layers[i].inputs) last[input] = i;
   }

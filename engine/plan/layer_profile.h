@@ -16,7 +16,7 @@ struct Layer {
   std::string id;
   std::string description;
   double forwardMs = 0, backwardMs = 0;
-  double activationBytes = 0;  ///< of all outputs, for one micro-batch
+  double activationBytes = 0;  ///< bytes of all outputs, for one micro-batch
   double parameterBytes = 0;
   std::vector<std::size_t> inputs = {};  ///< layers whose outputs it reads, ascending, each once
 };
@@ -29,10 +29,10 @@ struct LayerProfile {
 /// Reads a layer profile. `file` names it in errors.
 ///
 /// PipeDream's text (github.com/msr-fiddle/pipedream, graph.txt) has a line for each layer, "ID --
-/// description
-/// -- forward_compute_time=ms, backward_compute_time=ms, activation_size=bytes, parameter_size=bytes", where
-/// the size of several outputs is a list "[1.0; 2.0]", and an indented line "ID -- ID" for each edge. A part
-/// "-- stage_id=N" at the end of a line, which PipeDream's own planner adds, has no effect.
+/// description -- forward_compute_time=ms, backward_compute_time=ms, activation_size=bytes,
+/// parameter_size=bytes", where the size of several outputs is a list "[1.0; 2.0]", and an indented line "ID
+/// -- ID" for each edge. A part "-- stage_id=N" at the end of a line, which PipeDream's own planner adds, has
+/// no effect.
 ///
 /// CSV has a line of headings: id (or node, layer), forward_ms, backward_ms, activation_bytes and
 /// parameter_bytes (or PipeDream's names of them), and if wanted name (or description) and inputs (or
@@ -40,8 +40,8 @@ struct LayerProfile {
 /// capital letters, blanks and brackets; semicolons or tabs may separate the columns. Without the column of
 /// inputs each layer reads the one before it.
 ///
-/// The order of the layers is topological. Of several layers that could come next, the one with the smallest
-/// id does; numbers in ids are compared by value.
+/// The order of the layers is topological. If several layers could come next, the one with the smallest id
+/// does; numbers in ids are compared by value.
 ///
 /// Errors name the line: missing or doubled ids, edges to unknown layers, cycles, costs that are not finite
 /// numbers of at least 0, and lines that end early.
@@ -53,8 +53,8 @@ base::Result<LayerProfile> readLayerProfile(const std::string& file);
 /// "node10".
 bool idBefore(std::string_view a, std::string_view b);
 
-/// By cut, before the layer of that number, and one more at the end: bytes that cross it from earlier to
-/// later layers. Each output counts once, however many later layers read it.
+/// Bytes that cross each cut from earlier to later layers: element i is the cut before layer i, and there is
+/// one more at the end. Each output counts once, however many later layers read it.
 std::vector<double> crossingBytes(const LayerProfile& profile);
 
 }  // namespace pipescope::plan

@@ -79,7 +79,7 @@ class ModelPlanner {
     return {};
   }
 
-  /// Whether a stage may begin with the unit.
+  /// True if a stage may begin with the unit.
   bool mayBegin(std::size_t unit) const {
     if (unit == 0 || level_ == CutLevel::anywhere) return true;
     const std::string &block = splits_->blockOf(unit), &before = splits_->blockOf(unit - 1);
@@ -149,7 +149,7 @@ class ModelPlanner {
   /// Compiles and emulates a split. One that the compiler refuses is remembered as impossible.
   base::Status compileCuts(const Cuts& cuts) {
     if (tried_.contains(cuts)) return {};
-    // How many plans a large model needs is not known before; most need fewer than this.
+    // The number of plans that a large model needs is not known before; most need fewer than this.
     constexpr double kMostPlans = 40;
     progress_.report(std::min(0.95, static_cast<double>(tried_.size()) / kMostPlans), "trying out plans");
     PIPESCOPE_ASSIGN(compile::ModelRequest request, splits_->applied(cuts));
@@ -230,7 +230,7 @@ class ModelPlanner {
 
   struct Candidate {
     Cuts cuts;
-    Value value;  ///< as estimated
+    Value value;  ///< estimated value
   };
 
   /// Estimates err by some tenths of a percent, so that a split which seems that much worse may be better.
@@ -240,7 +240,7 @@ class ModelPlanner {
     return value;
   }
 
-  /// Of the splits that a search came by and that were not compiled, the best one as estimated.
+  /// Best split, as estimated, of those that a search came by and that were not compiled.
   base::Result<std::optional<Candidate>> mostPromising(std::size_t level) {
     SearchSpace space = spaceOf(level);
     space.mostInAll = 300;
@@ -270,7 +270,7 @@ class ModelPlanner {
     return depth;
   }
 
-  /// The plans that can be, best first. Of two that are equal, the one with the outer cuts comes first.
+  /// The plans that can be, best first. The one with the outer cuts comes first of two that are equal.
   std::vector<const TriedPlan*> ranked() const {
     std::vector<const TriedPlan*> all;
     for (const auto& [cuts, tried] : tried_) {

@@ -15,9 +15,9 @@ struct SplitPlan {
   TriedPlan tried;
   /// The names of the operators with which the stages after the first begin.
   std::vector<std::string> cuts;
-  /// By stage the model's blocks that it holds. Empty: a stage ends within a block.
+  /// Blocks of the model that each stage holds. Empty: a stage ends within a block.
   std::vector<std::vector<std::string>> blocks;
-  /// By stage, where they differ from those that the schedule gives to stages.
+  /// Device of each stage. Empty: the schedule's devices.
   std::vector<int> devices;
 };
 
@@ -33,6 +33,15 @@ struct ModelPlan {
   std::int64_t compiled = 0;  ///< splits that were compiled
 };
 
+/// Places at which stages may begin.
+enum class CutLevel {
+  anywhere,  ///< any unit may begin a stage
+  blocks,    ///< a block of the model begins each stage, as in frameworks that divide models by layers
+  /// A block whose name ends in a number, or the one that follows the last of them, begins each stage. Blocks
+  /// that precede the numbered ones stay in the first stage, and those that follow them in the last one.
+  numberedBlocks,
+};
+
 /// Plans LayoutRequest::splitInto stages; other ways to say what the stages are must be empty. `start` names
 /// the stages of a plan that is tried as well, if they are contiguous.
 ///
@@ -40,16 +49,6 @@ struct ModelPlan {
 /// search repeats: find the best split for the costs that are known, with the schedule emulated on given
 /// costs; compile it; correct the costs. Small models have all their splits compiled. Cuts between blocks are
 /// preferred to others that gain less than 0.3 %. `known` serves further plans, too.
-///
-/// Where stages may begin.
-enum class CutLevel {
-  anywhere,  ///< also within a block
-  blocks,    ///< only with a block of the model, as frameworks want it that divide models by layers
-  /// Only with a block whose name ends in a number, or with the one that follows the last of them: what
-  /// precedes the numbered blocks stays in the first stage, and what follows them in the last one.
-  numberedBlocks,
-};
-
 /// Refused: phased strategies, what the compiler refuses, and fewer blocks than stages where only they may be
 /// divided.
 base::Result<ModelPlan> planModel(const compile::ModelRequest& request,

@@ -71,7 +71,7 @@ StageOfNode stagesOfNodes(const Graph& graph, const std::map<std::string, int>& 
 
 base::Result<ModelRequest> inStages(const ModelRequest& request, const std::map<std::string, int>& stageOf) {
   std::vector<StageOfNode> stages;
-  std::map<std::string, std::set<int>> spans;  // by block
+  std::map<std::string, std::set<int>> spans;  // keyed by block
   for (const ExecutableRequest& executable : request.executables) {
     stages.push_back(stagesOfNodes(*executable.forward, stageOf, request.layout.splitInto - 1));
     for (const Node& node : executable.forward->nodes()) spans[node.block].insert(stages.back()[node.id]);

@@ -175,7 +175,7 @@ class Crossings {
 
   const Graph& graph_;
   const Places& places_;
-  std::vector<std::int64_t> activations_, gradients_;  ///< by cut: the change of the bytes that cross
+  std::vector<std::int64_t> activations_, gradients_;  ///< change of the bytes that cross each cut
 };
 
 }  // namespace
@@ -183,7 +183,7 @@ class Crossings {
 std::vector<NodeId> splitOrder(const Graph& graph, const ops::OperatorRegistry& registry) {
   const std::vector<bool> prepares = preparations(graph, registry);
   const std::size_t count = graph.nodes().size();
-  // By node: the place in the graph of the first product or the like that needs it.
+  // Position of the first node that does more than prepare inputs and needs the node's result, for each node.
   std::vector<std::size_t> needed(count, count);
   for (std::size_t i = count; i-- > 0;) {
     const bool waits = prepares[i] && needed[i] < count;
@@ -208,7 +208,7 @@ std::vector<bool> splitBorders(const Graph& forward, const std::vector<NodeId>& 
   std::vector<std::size_t> place(order.size());
   for (std::size_t p = 0; p < order.size(); ++p) place[static_cast<std::size_t>(order[p].value)] = p;
   std::vector<bool> ofWeights(order.size(), false), borders(order.size(), true);
-  std::vector<std::size_t> reader(order.size(), order.size());  // by node: the place of the first one
+  std::vector<std::size_t> reader(order.size(), order.size());  // place of the first reader of each node
   for (const Node& node : forward.nodes()) {
     const auto at = static_cast<std::size_t>(node.id.value);
     ofWeights[at] = std::ranges::all_of(node.inputs, [&](TensorId id) {
@@ -228,7 +228,7 @@ std::vector<bool> splitBorders(const Graph& forward, const std::vector<NodeId>& 
     if (!ofWeights[i] || reader[i] == order.size()) continue;
     for (std::size_t p = place[i] + 1; p <= reader[i]; ++p) borders[p] = false;
   }
-  std::map<std::string, std::size_t> first;  // by multi-convolution: its first place, in the row of places
+  std::map<std::string, std::size_t> first;  // first place of each multi-convolution, in the row of places
   for (std::size_t p = 0; p < order.size(); ++p) {
     const std::string group = graph::stringAttribute(forward.node(order[p]), kMultiConv, "");
     if (group.empty()) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// What the device model says that each operator of a model costs, and what crosses between its operators: the
+// Costs of each operator of a model by the device model, and bytes that cross between its operators: the
 // figures from which a model is split into stages.
 #include <cstdint>
 #include <string>
@@ -16,8 +16,8 @@ namespace pipescope::plan {
 /// that the host can send the input to the stage that needs it.
 std::vector<graph::NodeId> splitOrder(const graph::Graph& forward, const ops::OperatorRegistry& registry);
 
-/// By place in the order: whether a stage may begin there. A node that only arranges weights stays with the
-/// node that reads it; otherwise weights would cross between stages with every micro-batch. A
+/// Marks the positions in the order at which a stage may begin. A node that only arranges weights stays with
+/// the node that reads it; otherwise weights would cross between stages with every micro-batch. A
 /// multi-convolution stays in one stage.
 std::vector<bool> splitBorders(const graph::Graph& forward, const std::vector<graph::NodeId>& order);
 
@@ -27,10 +27,11 @@ constexpr bool chargesStage(model::Pass pass) {
 }
 
 struct SplitCosts {
-  std::vector<std::int64_t> cost;     ///< by place in the order: ticks per micro-batch, with host copies
-  std::vector<std::int64_t> forward;  ///< by place: the part of the forward pass
-  std::vector<std::int64_t> again;    ///< by place: ticks of recomputing it where a stage stashes its inputs
-  /// By cut, before the place of that number: bytes of activations and of gradients that cross it.
+  std::vector<std::int64_t> cost;     ///< ticks per micro-batch of each place in the order, with host copies
+  std::vector<std::int64_t> forward;  ///< part of the forward pass in it
+  std::vector<std::int64_t> again;    ///< ticks of recomputing it where a stage stashes its inputs
+  /// Bytes of activations and of gradients that cross each cut: element i is the cut before position i of the
+  /// order.
   std::vector<std::int64_t> activationBytes, gradientBytes;
 };
 

@@ -6,15 +6,16 @@
 
 namespace pipescope::plan {
 
-/// What the schedule says of stages before their content is known.
+/// Facts about stages that the schedule decides before their content is known.
 struct SplitPlaces {
-  std::vector<int> placeOfStage;  ///< by stage
+  std::vector<int> placeOfStage;  ///< place of each stage
   bool free = false;              ///< a stage may join the place of an earlier one instead
-  std::vector<bool> recomputes;   ///< by stage: its backward pass computes the forward pass again
+  std::vector<bool> recomputes;   ///< true for a stage whose backward pass computes the forward pass again
 };
 
-/// For LayoutRequest::splitInto stages of the first executable; `recomputes` says whether training recomputes
-/// at all. Gives the errors of the schedule: too few micro-batches, a number of stages that it cannot have.
+/// Asks the schedule about LayoutRequest::splitInto stages of the first executable; `recomputes` says whether
+/// training recomputes at all. Gives the errors of the schedule: too few micro-batches, a number of stages
+/// that it cannot have.
 base::Result<SplitPlaces> splitPlaces(const compile::ModelRequest& request, bool recomputes);
 
 }  // namespace pipescope::plan

@@ -14,10 +14,10 @@ namespace pipescope::plan {
 /// A split: the first unit of each stage, ascending from 0.
 using Cuts = std::vector<std::size_t>;
 
-/// What counts of a plan: memory first, then time. Smaller is better.
+/// Value by which plans are compared: memory first, then time. Smaller is better.
 struct Value {
   std::int64_t missing = 0;  ///< bytes that do not fit
-  std::int64_t time = 0;     ///< in a unit of the caller's
+  std::int64_t time = 0;     ///< time in a unit of the caller's
   friend auto operator<=>(const Value&, const Value&) = default;
 };
 
@@ -29,7 +29,8 @@ struct SearchSpace {
   /// All splits are tried if there are at most so many; otherwise the search climbs from the starts.
   std::int64_t mostInAll = 20'000;
   std::int64_t mostTried = 6'000;  ///< evaluations of a search that climbs
-  /// So many times a search that climbs starts again near the best split without finding a better one.
+  /// Number of times that a search which climbs starts again near the best split without finding a better
+  /// one.
   int kicks = 60;
 };
 
@@ -46,8 +47,8 @@ struct Found {
   std::int64_t tried = 0;                          ///< evaluations
 };
 
-/// None: no split is possible. Errors of `evaluate` end the search; so does a cancelled `progress`, with what
-/// was found so far.
+/// Searches the best split; nullopt if no split is possible. Errors of `evaluate` end the search; so does a
+/// cancelled `progress`, with what was found so far.
 base::Result<std::optional<Found>> searchSplits(const SearchSpace& space, const Evaluate& evaluate,
                                                 const Bound& bound, base::Progress& progress);
 

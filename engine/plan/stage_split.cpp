@@ -35,10 +35,9 @@ std::size_t commonParts(std::string_view a, std::string_view b) {
   return common;
 }
 
-/// The request for an estimate of what a micro-batch takes, with the first executable only. How many
-/// micro-batches there are does not change these times. Similar numbers become one, which keeps its
-/// remainders for schedules that need them, so that compilations which share LoweredStages find most stages
-/// again.
+/// The request for an estimate of what a micro-batch takes, with the first executable only. The number of
+/// micro-batches does not change these times. Similar numbers become one, which keeps its remainders for
+/// schedules that need them, so that compilations which share LoweredStages find most stages again.
 ModelRequest estimateOf(const ModelRequest& request, std::size_t stages) {
   ModelRequest estimate = request;
   estimate.executables.resize(1);
@@ -196,7 +195,8 @@ class StageSplitter : public StageSplits {
     return {};
   }
 
-  /// What the stages of a split cost once they are compiled, with the exchange at both ends.
+  /// Costs of the stages of a split once they are compiled, in ticks of a micro-batch, with the exchange at
+  /// both ends.
   base::Result<std::vector<std::int64_t>> compiledCosts(const StageSplit& split) {
     PIPESCOPE_ASSIGN(const ModelRequest request, applied(split));
     ModelRequest estimate = estimateOf(request, stages_);
@@ -205,7 +205,7 @@ class StageSplitter : public StageSplits {
     std::vector<std::int64_t> costs(stages_, 0);
     for (const devices::LoweredDevice& device : compilation.executables.front().lowered) {
       for (const devices::LoweredPass& pass : device.passes) {
-        // With several pipes, each stage exists once more.
+        // Schedules with several pipes have each stage again behind these; the first pipe counts.
         const auto stage = static_cast<std::size_t>(pass.stage);
         if (stage < stages_ && chargesStage(pass.pass)) costs[stage] += pass.ticks().count;
       }
@@ -217,7 +217,7 @@ class StageSplitter : public StageSplits {
     return costs;
   }
 
-  /// By device where devices are free, otherwise by stage.
+  /// Sums the costs of stages by place where places are free, otherwise gives the cost of each stage.
   std::map<int, std::int64_t> loadsOf(const StageSplit& split) const {
     std::map<int, std::int64_t> loads;
     for (std::size_t s = 0; s < stages_; ++s)
@@ -232,7 +232,7 @@ class StageSplitter : public StageSplits {
 
   /// A stage needs an operator that takes time and that every executable has.
   void findWorking(const SplitCosts& costs) {
-    std::map<std::string_view, std::size_t> executables;  // that have a node of this name
+    std::map<std::string_view, std::size_t> executables;  // number that has a node of this name
     for (const ExecutableRequest& executable : request_.executables) {
       for (const Node& node : executable.forward->nodes()) ++executables[node.name];
     }
@@ -264,7 +264,8 @@ class StageSplitter : public StageSplits {
     const int last = static_cast<int>(system.devices().size()) - 1;
     std::map<devices::Flow, std::int64_t> known;
     const auto ticks = [&](int from, int to, std::int64_t bytes) -> std::int64_t {
-      // Whether there are enough devices is checked when the stages are compiled.
+      // Stages beyond the devices of the system are taken to lie on the last one: the compiler checks their
+      // number later.
       from = std::min(from, last);
       to = std::min(to, last);
       if (bytes == 0 || from == to) return 0;
@@ -282,7 +283,7 @@ class StageSplitter : public StageSplits {
     }
   }
 
-  /// By cut: 0 between blocks, otherwise 1 + the number of layers around both operators.
+  /// Depth of each cut: 0 between blocks, otherwise 1 + the number of layers around both operators.
   std::vector<std::size_t> cutDepths() const {
     std::vector<std::size_t> depth(order_.size(), 0);
     for (std::size_t cut = 1; cut < order_.size(); ++cut) {
@@ -354,7 +355,7 @@ class StageSplitter : public StageSplits {
     return changed;
   }
 
-  /// With the stages on the devices that the request names for its cuts.
+  /// Puts the stages on the devices that the request names for its cuts.
   base::Result<ModelRequest> onDevices(ModelRequest cut) const {
     const std::vector<std::int64_t>& devices = request_.layout.cutDevices;
     if (devices.empty()) return cut;
@@ -424,8 +425,8 @@ class StageSplitter : public StageSplits {
   SplitPlaces places_;
   SplitProblem problem_;
   std::vector<bool> borders_;     ///< see splitBorders
-  std::vector<TensorId> shared_;  ///< by entry of SplitProblem::together: one parameter of that set
-  StageSplit best_;               ///< of those that were compiled
+  std::vector<TensorId> shared_;  ///< one parameter of each set of SplitProblem::together
+  StageSplit best_;               ///< best of the splits that were compiled
   std::vector<std::int64_t> forwardCost_;
   std::shared_ptr<const SplitBasis> basis_;
 };

@@ -28,14 +28,15 @@ struct FoundSplit {
 };
 
 struct SplitRequest {
-  compile::ModelRequest request;  ///< with LayoutRequest::stages, and with blocks that the stages name
+  /// Request with LayoutRequest::stages, and with blocks that the stages name.
+  compile::ModelRequest request;
   FoundSplit found;
 };
 
 /// Compiles a request without a split.
 using Compile = std::function<base::Result<compile::Compilation>(const compile::ModelRequest&)>;
 
-/// What a search over the splits of one model into LayoutRequest::splitInto stages must know. The units of
+/// Facts for a search over the splits of one model into LayoutRequest::splitInto stages. The units of
 /// SplitProblem are the forward operators of the first executable in an order in which they can run.
 class StageSplits {
  public:
@@ -44,15 +45,15 @@ class StageSplits {
   static base::Result<std::unique_ptr<StageSplits>> make(const compile::ModelRequest& request,
                                                          bool recomputes, const Compile& compile);
   virtual const SplitProblem& problem() const = 0;
-  /// By unit: the part of its cost that the forward pass has.
+  /// Part of each unit's cost that the forward pass has, in ticks of a micro-batch.
   virtual const std::vector<std::int64_t>& forward() const = 0;
-  /// By unit: how deep a cut before it would lie: 0 between blocks, otherwise 1 + the number of layers around
-  /// both operators. Units that no stage may begin with have the largest number.
+  /// Depth of a cut before each unit: 0 between blocks, otherwise 1 + the number of layers around both
+  /// operators. Units that no stage may begin with have the largest number.
   virtual std::vector<std::size_t> depths() const = 0;
   virtual const SplitPlaces& places() const = 0;
   virtual const std::string& nameOf(std::size_t unit) const = 0;
   virtual const std::string& blockOf(std::size_t unit) const = 0;
-  /// What splitIntoStages finds: by stage its first unit.
+  /// First unit of each stage in the split that splitIntoStages finds. Errors: those of splitIntoStages.
   virtual base::Result<std::vector<std::size_t>> shortestLongestStage() = 0;
   /// The request with the stages that begin with these units, for compileModel.
   virtual base::Result<compile::ModelRequest> applied(const std::vector<std::size_t>& first) const = 0;
@@ -81,7 +82,7 @@ base::Result<SplitRequest> splitIntoStages(const compile::ModelRequest& request,
 /// The number of micro-batches for which splitIntoStages compiles. Requests that differ only in theirs, and
 /// for which this one is the same, are split alike.
 std::int64_t microBatchesOfSplit(const compile::ModelRequest& request);
-/// What splitIntoStages returned for a request that is split alike.
+/// Returns what splitIntoStages returned for a request that is split alike.
 base::Result<SplitRequest> splitAgain(const compile::ModelRequest& request, bool recomputes,
                                       const FoundSplit& found);
 

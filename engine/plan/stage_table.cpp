@@ -137,7 +137,7 @@ Value StageTable::bound(const Cuts& cuts) const {
     for (std::size_t k = 0; k < static_cast<std::size_t>(executable.microBatches); ++k)
       microBatches += costs[k % costs.size()];
   }
-  // With two pipes, each has half of the micro-batches.
+  // Each of several pipes has an equal share of the micro-batches.
   const schedules::ScheduleDefinition* schedule =
       *schedules::findSchedule(compile::scheduleOf(request_.layout));
   Value value;

@@ -1,5 +1,5 @@
 #pragma once
-// What stages of a model cost: estimated from their operators, or known because they were compiled.
+// Costs of stages of a model: estimated from their operators, or known because they were compiled.
 #include <map>
 #include <tuple>
 
@@ -20,7 +20,7 @@ class StageTable {
   /// is known if it was compiled in this place; otherwise it is estimated from the stage that was compiled in
   /// this place, or near it, with the most similar work. None if a stage has nothing to compute.
   std::optional<Value> estimate(const Cuts& cuts) const;
-  /// A value that estimate() is not below. Quick.
+  /// A value that estimate() is not below. It is quick to compute.
   Value bound(const Cuts& cuts) const;
   /// Ticks of a call if all stages took as long as their mean.
   std::int64_t balanced(const Cuts& cuts) const;
@@ -29,8 +29,9 @@ class StageTable {
   struct Passes {
     double forward = 0, recompute = 0, backward = 0;
   };
-  /// Whether two stages of the same operators do the same: first and last stages have copies from and to the
-  /// host, and the last one keeps what it reads again.
+  /// Key under which the passes of a compiled stage are known. Stages with equal keys do the same: the units
+  /// tell whether a stage is the first or the last one, which have copies from and to the host, and the flag
+  /// tells whether it computes its forward pass again.
   using Range = std::tuple<bool, std::size_t, std::size_t>;  ///< recomputes, first, end
   Range rangeOf(std::size_t stage, std::size_t first, std::size_t end) const {
     return {splits_.problem().recomputes[stage], first, end};
@@ -49,10 +50,11 @@ class StageTable {
   const StageSplits& splits_;
   const compile::ModelRequest& request_;
   std::map<Range, Passes> known_;
-  std::vector<double> forward_, backward_, again_;                             ///< sums over the units before
-  std::vector<std::map<std::pair<std::size_t, std::size_t>, Memory>> memory_;  ///< by stage: first, end
-  double allWork_ = 0, allUsed_ = 0;                                           ///< sums over compiled stages
-  std::vector<Passes> errors_;  ///< by stage: known − estimated, of the plan that was compiled last
+  std::vector<double> forward_, backward_, again_;  ///< sums over the units before
+  /// Compiled stages at each place, keyed by (first, end).
+  std::vector<std::map<std::pair<std::size_t, std::size_t>, Memory>> memory_;
+  double allWork_ = 0, allUsed_ = 0;  ///< sums over compiled stages
+  std::vector<Passes> errors_;  ///< known − estimated for each stage of the plan that was compiled last
 };
 
 }  // namespace pipescope::plan

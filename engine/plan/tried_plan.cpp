@@ -11,7 +11,7 @@ namespace {
 
 /// Bytes of the fullest unit.
 std::int64_t usedIn(const devices::LoweredMemory& memory) {
-  std::map<std::int64_t, std::int64_t> change;  // of the bytes, at the unit of that number
+  std::map<std::int64_t, std::int64_t> change;  // change of the bytes, at the unit of that number
   for (const devices::UnitBytesRun& run : memory.units) {
     change[run.firstUnit] += run.bytes.count;
     change[run.firstUnit + run.unitCount] -= run.bytes.count;
@@ -42,7 +42,7 @@ void addTensors(const compile::StagePlan& plan, TriedStage& stage) {
 void addTimes(const devices::LoweredDevice& device, const FullestUnit& unit,
               std::vector<TriedStage>& stages) {
   for (const devices::LoweredPass& pass : device.passes) {
-    // With several pipes, each stage exists once more.
+    // Schedules with several pipes have each stage again behind these; the first pipe counts.
     if (static_cast<std::size_t>(pass.stage) >= stages.size()) continue;
     TriedStage& stage = stages[static_cast<std::size_t>(pass.stage)];
     stage.missing = unit.missing;

@@ -11,14 +11,14 @@ namespace pipescope::plan {
 /// One stage of a compiled plan. Times are in ticks for a micro-batch.
 struct TriedStage {
   std::vector<std::string> blocks;
-  std::string first, last;     ///< its first and last forward operator
-  std::int64_t operators = 0;  ///< of the forward pass
+  std::string first, last;     ///< first and last forward operator
+  std::int64_t operators = 0;  ///< operators of the forward pass
   int place = 0;
   std::int64_t forward = 0, recompute = 0, backward = 0;
   std::int64_t host = 0;      ///< copies from and to the host
-  std::int64_t exchange = 0;  ///< in which transfers keep its device from computing
-  /// What keeps its device busy: passes, host copies and exchange. The limiting stage is the one where this
-  /// is longest.
+  std::int64_t exchange = 0;  ///< time in which transfers keep its device from computing
+  /// Ticks that keep its device busy: passes, host copies and exchange. The limiting stage is the one where
+  /// this is longest.
   std::int64_t occupied = 0;
   std::int64_t parameters = 0;   ///< bytes of its weights
   std::int64_t activations = 0;  ///< bytes of the results of its forward operators
@@ -46,8 +46,9 @@ TriedPlan tryOut(const compile::Compilation& compilation);
 /// The fullest unit of a device's memories.
 struct FullestUnit {
   std::int64_t used = 0, room = 0;
-  std::int64_t missing = 0;  ///< of all memories: the most that a unit lacks; 0: all fit
+  std::int64_t missing = 0;  ///< most bytes that a unit of any memory lacks; 0: all fit
 };
+/// Finds the unit that is filled most, in bytes used ÷ room, over all memories of a device.
 FullestUnit fullestUnit(const devices::LoweredDevice& device, const devices::DeviceInfo& info);
 
 }  // namespace pipescope::plan

@@ -57,7 +57,7 @@ void registerSchedules(ScheduleRegistry& registry);
 /// All schedules, made once.
 const ScheduleRegistry& scheduleRegistry();
 
-/// Errors: an unknown name, with the list of known ones.
+/// Returns the schedule of this name. Fails for an unknown name, with the list of known ones.
 base::Result<const ScheduleDefinition*> findSchedule(std::string_view name);
 /// "1f1b, gpipe, …".
 std::string scheduleNames();

@@ -34,7 +34,7 @@ Order slotted(const Shape& shape, int period) {
   order.stashEntries.assign(static_cast<std::size_t>(n), 0);
   const int last = period * (g - 1);
   order.slots = last + (shape.training ? 2 * n : n);
-  // Within a slot the 2N stages run in descending order, so that backward passes come first.
+  // The 2N stages of a slot run in descending order, so that backward passes come first.
   for (int slot = 0; slot < order.slots; ++slot) {
     for (int numbered = (shape.training ? 2 * n : n) - 1; numbered >= 0; --numbered) {
       const int since = slot - numbered;

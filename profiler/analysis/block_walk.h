@@ -23,6 +23,7 @@ std::size_t columnOf(std::string_view name) {
   return 0;
 }
 
+/// The error of a question that was cancelled; no error if it was not.
 inline base::Status stopped(base::Progress& progress) {
   if (progress.cancelled()) return base::cancelled("The question was stopped.");
   return {};
@@ -110,7 +111,8 @@ base::Status forAllRows(const model::ProfileSource& source, Visit&& visit) {
   return {};
 }
 
-/// Like forEachRow, but calls visit(columns) once for every block that `mayHold` accepts.
+/// Walks over blocks as forEachRow does, but calls visit(columns) once for every block that `mayHold`
+/// accepts.
 template <class Row, class MayHold, class Visit>
 base::Status forEachColumnBlock(const model::ProfileSource& source, base::Progress& progress,
                                 MayHold&& mayHold, Visit&& visit) {

@@ -92,6 +92,10 @@ std::int64_t Catalog::pipesOf(model::ExecutableId id) const {
 std::int64_t Catalog::widthOf(model::ExecutableId id) const {
   return statedCount(property("width." + std::to_string(id.value)));
 }
+std::string Catalog::axesOf(model::ExecutableId id) const {
+  const std::string axes = property("axes." + std::to_string(id.value));
+  return axes.empty() ? "tp " + std::to_string(widthOf(id)) : axes;
+}
 const model::Device* Catalog::device(model::DeviceId id) const {
   return devices.find(id);
 }

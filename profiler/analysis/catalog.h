@@ -57,6 +57,8 @@ struct Catalog {
   /// Ranks of a place: chips that share the work of its stages. They do equal work at equal times, so that a
   /// profile records the first of them only.
   std::int64_t widthOf(model::ExecutableId id) const;
+  /// The axes along which the ranks of a place are divided: "tp 8", "cp 2 × tp 4".
+  std::string axesOf(model::ExecutableId id) const;
   /// Finds an executable by name. An empty name means the first one (training). The error lists the names.
   Result<const model::Executable*> findExecutable(std::string_view name) const;
   /// Returns the stages of an executable by index.

@@ -14,6 +14,7 @@ struct Coverage {
   std::int64_t inferredStages = 0, inferredMessages = 0;
   std::int64_t ranks = 0, ranksOfRun = 0;  ///< ranks with a trace, and those of the run; 0: not stated
 };
+/// Reads the coverage from the properties that an import records.
 Coverage coverageOf(const Catalog& catalog);
 
 }  // namespace pipescope::analysis

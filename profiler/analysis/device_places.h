@@ -10,7 +10,7 @@ namespace pipescope::analysis {
 /// The place of a device in an executable.
 struct DevicePlace {
   std::int32_t replica = -1;         ///< −1: the executable does not use the device
-  std::int32_t rank = 0;             ///< among those that share the work of the place
+  std::int32_t rank = 0;             ///< number among the ranks that share the work of the place
   std::vector<std::int32_t> stages;  ///< ascending
 };
 /// A profile names the devices of the first replica. Each further replica takes the same number of devices

@@ -22,7 +22,7 @@ class PlacementsById {
                      [](const auto* a, const auto* b) { return a->id < b->id; });
   }
 
-  /// Null: no row has this id.
+  /// Returns the row with this id; null if there is none.
   const model::Placement* find(model::PlacementId id) const {
     if (rows_.empty()) return nullptr;
     if (!order_.empty()) {
@@ -59,7 +59,7 @@ class PerDevice {
     if (usual_.size() <= place) usual_.resize(place + 1);
     return usual_[place];
   }
-  /// Null: nothing was asked for this device.
+  /// Returns the answer for this device; null if nothing was asked for it.
   const Value* find(model::DeviceId device) const {
     if (device.value >= 0 && device.value < kUsual) {
       const auto place = static_cast<std::size_t>(device.value);

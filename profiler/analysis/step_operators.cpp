@@ -37,7 +37,7 @@ const StepOperators::Programs* StepOperators::programsWith(std::int64_t row) {
   std::optional<Programs>& kept = programs_[lastBlock_];
   if (!kept) {
     kept.emplace(Programs{blocks_[lastBlock_].firstRow, nullptr});
-    // Other questions name the damage; here the programs are unknown.
+    // Damaged programs are unknown here; other questions name the damage.
     if (auto columns = source_.columns<model::Program>(lastBlock_); columns.ok())
       kept->columns = std::move(columns).value();
   }

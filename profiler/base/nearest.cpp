@@ -38,7 +38,7 @@ std::string_view ownPart(std::string_view key) {
 constexpr std::size_t kBeginning = 3;
 /// Shorter beginnings say little. Flags come with their two dashes.
 constexpr std::size_t kShortestBeginning = 5;
-/// More characters than any key, option or name of a section has.
+/// Limit of a word: more characters than any key, option or name of a section has.
 constexpr std::size_t kMostNameCharacters = 200;
 }  // namespace
 
@@ -53,7 +53,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
     const std::size_t whole = editDistance(word, candidate);
     const std::size_t own = editDistance(ownPart(word), ownPart(candidate)) + 1;
     std::size_t d = 2 * std::min(whole, own);
-    // Who leaves out the end of a long word is further from it in edits than from many a short word.
+    // A word that lacks the end of a long name is further from it in edits than from many a short name.
     if (word.size() >= kShortestBeginning && candidate.starts_with(word)) d = std::min(d, kBeginning);
     if (d < bestDistance) {
       bestDistance = d;

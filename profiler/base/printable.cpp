@@ -68,7 +68,8 @@ std::string printableName(std::string_view text) {
 
 namespace {
 
-/// Up to `most` bytes of the beginning, without a part of a character at the end, and the length of all.
+/// First bytes of the name, at most `most` and without a part of a character at the end, and the length of
+/// the whole.
 std::string cutName(std::string_view name, std::size_t most) {
   std::size_t kept = most;
   while (kept > 0 && (static_cast<unsigned char>(name[kept]) & 0xC0U) == 0x80U) --kept;

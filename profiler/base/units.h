@@ -44,6 +44,7 @@ struct Timebase {
   friend constexpr bool operator==(Timebase, Timebase) = default;
 };
 
+/// Converts ticks to seconds, with the precision of a double.
 constexpr double toSeconds(Ticks ticks, Timebase base) {
   return static_cast<double>(ticks.count) / static_cast<double>(base.ticksPerSecond);
 }

@@ -72,10 +72,10 @@ struct Flow {
   int fromStage = 0, toStage = 0;
   model::TransferKind kind = model::TransferKind::activation;
   Bytes bytes;
-  model::LinkId link;  ///< not valid if the way leads over several links, or nothing was recorded
+  model::LinkId link;  ///< link; not valid if the way leads over several links, or nothing was recorded
   model::LaneId fromLane, toLane;
-  /// Behind a barrier: with all flows of the replica at the same time. Otherwise: alone if transfers contend
-  /// for links, and the mean of the recorded ones in a recording.
+  /// Time of the copies. Behind a barrier they run with all flows of the replica at the same time. Otherwise
+  /// they run alone if transfers contend for links, and in a recording this is the mean of the recorded ones.
   Ticks ticks;
   LinkCost cost;
   /// Ticks by Call::indexOf; empty: all take as long as `ticks`.
@@ -110,7 +110,7 @@ struct Host {
   double networkTicks = 0;    ///< time of a micro-batch on the network; 0: devices never wait for it
   Ticks loaderStart;
   bool overlapsCopies = false;  ///< copies run beside the compute, on a lane of their own
-  /// Until the next micro-batch is there: the longer of the two.
+  /// Ticks until the next micro-batch is there: the longer of the two.
   double ticksPerMicroBatch() const { return loaderTicks > networkTicks ? loaderTicks : networkTicks; }
   /// Returns the time at which the first `microBatches` are prepared. The time is computed from the start, so
   /// that rounding errors do not add up.

@@ -62,8 +62,8 @@ class Flush {
   Ticks lagOf(int place, const Task& task);
   Ticks prepared(const Task& task) const;
 
-  std::vector<std::vector<Ticks>>
-      backwardEnds_;                 ///< start of the last backward pass and ends of pieces, for each stage
+  /// Start of the last backward pass and ends of pieces, for each stage.
+  std::vector<std::vector<Ticks>> backwardEnds_;
   std::vector<std::size_t> loaded_;  ///< pieces of each place's next task that placeLoads has placed
   /// Times by place: until when its host loads and stores run, and since when there is room for the next
   /// load.

@@ -1,5 +1,5 @@
 #pragma once
-// How many entries the stash of each stage really needs.
+// Counts the entries that the stash of each stage really needs.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -32,7 +32,7 @@ struct CallTimes {
   HostState hostState;               ///< state for the next call
 };
 
-/// Error: the order waits for itself.
+/// Runs a call. Fails if the order waits for itself.
 base::Result<CallTimes> runCall(const Call& call, const Host& host, const RunOptions& options);
 
 /// Sets the lags of the call so that everything starts when it did in the recording. Afterwards runCall gives

@@ -16,7 +16,7 @@ struct Wait {
   WorkOf work;
   Ticks start, end;
   model::WaitCause cause = model::WaitCause::fill;
-  model::PlacementId waitedFor;  ///< not valid: the host
+  model::PlacementId waitedFor;  ///< placement; not valid for the host
   int waitedForReplica = -1, waitedForPlace = -1;
 };
 

@@ -46,7 +46,7 @@ void setOnAccelerator(chakra_wire::Node& node) {
   addAttribute(node, "is_cpu_op").set_bool_val(false);
 }
 
-/// Of a collective by its name; gradients are summed where the name says nothing else.
+/// Type of a collective by its name; gradients are summed where the name says nothing else.
 chakra_wire::CollectiveType collectiveType(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   if (has("gather") || has("Gather")) return chakra_wire::ALL_GATHER;
@@ -124,7 +124,7 @@ class ChakraFile {
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
-    // What simulators need to know of a pass to estimate its time on other hardware.
+    // Simulators need this work of a pass to estimate its time on other hardware.
     PIPESCOPE_TRY(work_.read(WantedRows(request_, progress_)));
     // Ids: the passes, then a send and a receive for each transfer.
     for (std::size_t t = 0; t < transfers_.size(); ++t) {

@@ -380,9 +380,9 @@ class Chrome {
   std::vector<model::Transfer> transfers_;
   RecordedLaunches launches_;
   std::int64_t hostItems_ = 0;                                            // spans and events of the host
-  std::map<std::pair<std::int64_t, std::string>, std::int64_t> threads_;  // by process and name
-  std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>>
-      reached_;  // where the last slice of each thread ends, by process and name
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> threads_;  // keyed by process and name
+  // End of the last slice of each thread, by process and name.
+  std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>> reached_;
   std::unordered_map<std::int64_t, std::string> names_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace pipescope::exporting {
 
-/// What the operators of an executable compute in its passes and steps. Exported events state it, so that
+/// Work that the operators of an executable do in its passes and steps. Exported events state it, so that
 /// viewers and queries of other tools can sum it up: no work is stated twice among the passes of a
 /// micro-batch, or among their steps.
 class EventWork {
@@ -23,7 +23,7 @@ class EventWork {
     std::int64_t bytes = 0;  ///< operands and results
   };
   struct StepWork {
-    std::string_view kind, block;  ///< of the operator; empty: none
+    std::string_view kind, block;  ///< kind and block of the operator; empty: none
     Work work;
   };
 
@@ -51,14 +51,14 @@ class EventWork {
     void add(const Sum& other, int sign = 1);
   };
   struct Fact {
-    std::size_t kind = 0, block = 0;  // among texts_
+    std::size_t kind = 0, block = 0;  // index in texts_
     std::int32_t stage = -1;
     model::Pass pass = model::Pass::other;
     Sum work;
   };
   struct Longest {
     const model::Segment* segment = nullptr;
-    Sum rest;  // of operators without steps
+    Sum rest;  // sum of operators without steps
   };
   struct Place {
     int fitness = 0;
@@ -75,7 +75,7 @@ class EventWork {
   std::vector<std::string> texts_;
   std::unordered_map<std::string, std::size_t> known_;
   std::unordered_map<model::OperatorId, Fact> facts_;
-  std::map<std::tuple<model::DeviceId, std::int32_t, model::Pass>, Longest> passes_;  // by stage
+  std::map<std::tuple<model::DeviceId, std::int32_t, model::Pass>, Longest> passes_;  // keyed with the stage
   std::unordered_map<model::SegmentId, Sum> segments_;
   std::map<std::pair<model::DeviceId, model::OperatorId>, Place> longest_;
   std::unordered_map<model::ProgramId, Use> uses_;

@@ -419,7 +419,7 @@ class PerfettoFile {
   EventWork work_;
   std::string buffer_, packed_;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
-  std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> tracks_;  // by process and name
+  std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> tracks_;  // keyed by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> reached_;
   std::unordered_map<std::string, std::uint64_t> names_, categories_, annotations_, values_;
   std::unordered_map<std::int64_t, std::string> programNames_;

@@ -17,7 +17,8 @@ std::span<const std::pair<std::string_view, std::string_view>> embeddedThemes();
 namespace {
 
 constexpr int kLabel = 190, kTop = 48, kBottom = 36, kLegendStep = 130;
-/// Of longer calls, the picture shows what neighbouring placements and steps look like from afar.
+/// Limits of placements and steps that are drawn one by one. The picture of a longer call shows what
+/// neighbouring ones look like from afar.
 constexpr std::int64_t kMostRows = 60'000, kMostSteps = 120'000;
 
 /// The colours of the light theme, by the key of their role.

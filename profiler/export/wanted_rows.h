@@ -72,7 +72,7 @@ class WantedRows {
     return row.iteration < 0 || before == iterationsBefore_.end() ? row.iteration
                                                                   : before->second + row.iteration;
   }
-  /// What the host did, and where it lies beside the wanted calls.
+  /// Actions of the host, with the alignment that puts them beside the wanted calls.
   struct Host {
     std::shared_ptr<const analysis::HostTimeline> timeline;
     analysis::HostAlignment alignment;
@@ -87,7 +87,7 @@ class WantedRows {
     bool isEvent = false;
     const analysis::HostLabel& words;
     base::Ticks wallStart, wallEnd;  ///< nanoseconds since HostTimeline::zero; equal for an event
-    base::Ticks start, end;          ///< where it lies in the time of the devices
+    base::Ticks start, end;          ///< range in the time of the devices
   };
   /// Calls visit(HostPart) for all that has a time on the devices: lane by lane, the spans of a lane before
   /// its events, and a span before those in it.
@@ -122,7 +122,7 @@ class WantedRows {
  private:
   const ChromeRequest& request_;
   base::Progress& progress_;
-  std::map<model::RunId, std::int64_t> iterationsBefore_;  // of each call, if all are exported
+  std::map<model::RunId, std::int64_t> iterationsBefore_;  // iterations before each call, if all are exported
 };
 
 }  // namespace pipescope::exporting

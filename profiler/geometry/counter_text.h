@@ -18,6 +18,7 @@ std::string counterScale(const analysis::CounterSeries& series);
 struct CounterAxis {
   double low = 0, high = 1;
 };
+/// Chooses the axis of a series.
 CounterAxis counterAxis(const analysis::CounterSeries& series);
 
 }  // namespace pipescope::geometry

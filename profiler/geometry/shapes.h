@@ -57,8 +57,8 @@ struct Line {
 };
 
 struct Shapes {
-  std::vector<std::pair<ColourRole, Box>>
-      grounds;  ///< painted before the fills, because those are painted colour by colour
+  /// Painted before the fills, because those are painted colour by colour.
+  std::vector<std::pair<ColourRole, Box>> grounds;
   std::array<std::vector<Box>, kColourRoles> fills;
   std::vector<Hatch> hatches;
   std::vector<Label> labels;

@@ -12,7 +12,7 @@
 #include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/source/trace_files.h"
 #include "profiler/import/read/trace_reader.h"
-#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/infer_events.h"
 #include "profiler/import/recognise/progress_part.h"
 #include "profiler/import/recognise/recogniser.h"
 #include "profiler/import/write/profile_rows.h"
@@ -39,7 +39,7 @@ using Traces = std::vector<std::unique_ptr<TraceData>>;
 struct ReadTraces {
   Traces traces;
   std::vector<std::string> others;   ///< names of files that are no traces
-  std::string advice;                ///< what to do with the first of them; empty: not known
+  std::string advice;                ///< remedy for the first of them; empty: not known
   std::vector<std::string> damages;  ///< sentences on archives of which a part is missing
 };
 
@@ -90,7 +90,7 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
     return {};
   };
   std::vector<std::filesystem::path> files;
-  std::vector<double> sizes;  // of all files up to and with each one
+  std::vector<double> sizes;  // bytes of all files up to and with each one
   for (const auto& path : request.paths) {
     PIPESCOPE_ASSIGN(const std::vector<std::filesystem::path> own, traceFilesOf(path));
     for (const auto& file : own) {
@@ -204,7 +204,7 @@ base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const R
       move(sends ? events.sends : events.receives, trace, first,
            [&](RecordedPass side) { all.addMessage(std::move(side), sends); });
   }
-  completePasses(all);
+  inferEvents(all);
   std::vector<RecordedEvents> divided(traces.size());
   const auto divide = [&](std::vector<RecordedPass>& from, auto list) {
     for (RecordedPass& pass : from)

@@ -16,15 +16,15 @@ namespace pipescope::importing {
 /// Ways to put times of several traces on one clock.
 enum class ClockChoice {
   automatic,   ///< absolute if all state times since 1970, else align, else firstEvent
-  absolute,    ///< as the traces state them
+  absolute,    ///< times count as the traces state them
   firstEvent,  ///< the first event of each trace is at 0
-  align,       ///< by the passes of neighbouring stages
+  align,       ///< the passes of neighbouring stages align the clocks
 };
 
 struct ImportRequest {
   std::vector<std::filesystem::path> paths;  ///< files, archives and folders
-  std::filesystem::path temporaryFolder;     ///< for events that do not fit into memory
-  const Rules* rules = &Rules::builtIn();    ///< what events mean; outlives the import
+  std::filesystem::path temporaryFolder;     ///< folder for events that do not fit into memory
+  const Rules* rules = &Rules::builtIn();    ///< meaning of events; outlives the import
   ClockChoice clock = ClockChoice::automatic;
   std::set<std::int64_t> ranks;        ///< only traces of these ranks; empty: all
   base::Executor* executor = nullptr;  ///< null: everything runs on the calling thread

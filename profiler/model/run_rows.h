@@ -43,7 +43,7 @@ struct Placement {
     visit("start", row.start, "ticks", "");
     visit("end", row.end, "ticks", "");
     visit("run", row.run, "", "");
-    visit("replica", row.replica, "", "");
+    visit("replica", row.replica, "", "of an imported trace: replica × ranks of a place + rank");
     visit("stage", row.stage, "", "");
     visit("chunk", row.chunk, "", "");
     visit("pass", row.pass, "", "Pass");

@@ -42,6 +42,7 @@ void nameHostThread(std::string name);
 std::int64_t hostNow();
 /// Records something without a length, such as a checkpoint that was reached.
 void addHostEvent(HostNameId name);
+/// Records a value of a series at this moment. It does nothing if no HostTrace listens.
 void addHostSample(HostSeriesId series, double value);
 
 /// Measures from its construction to its destruction. Spans of a thread nest.

@@ -16,7 +16,7 @@ struct BestMove {
 
 struct BestMoveAnswer {
   std::optional<BestMove> move;
-  std::string reason;  ///< if there is none: why
+  std::string reason;  ///< reason why there is no move; empty if there is one
   int tried = 0;       ///< changes that were replayed
 };
 

@@ -67,7 +67,7 @@ Change spelledOut(const Recording& recording, const Change& change);
 base::Result<Changed> applyChanges(const ChangeContext& context, const Recording& recording,
                                    const std::vector<Change>& changes);
 
-// --- For the kinds of changes ----------------------------------------------------------
+// --- Helpers of the kinds of changes ---
 
 /// The rows of one file of kinds.
 std::vector<ChangeKind> costChanges();
@@ -84,6 +84,7 @@ base::Result<int> stageNamed(const Recording& recording, const std::string& text
 double ticksPerUnit(const Recording& recording);
 /// Multiplies the ticks of pieces whose pass `takes`, rounded to ticks.
 void scale(Pieces& pieces, double factor, const std::function<bool(model::Pass)>& takes);
+/// Multiplies ticks, rounded to ticks.
 Ticks scaled(Ticks ticks, double factor);
 
 }  // namespace pipescope::replay

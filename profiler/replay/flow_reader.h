@@ -4,6 +4,7 @@
 
 namespace pipescope::replay {
 
+/// Adds the flows between stages, with the times of their recorded copies, to the recording.
 void addFlows(const analysis::Catalog& catalog, const CallRows& rows, Recording& recording);
 
 }  // namespace pipescope::replay

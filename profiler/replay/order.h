@@ -20,7 +20,7 @@ struct OrderRequest {
 /// The schedules that the engine has. Programs pass them in, because the profiler knows no schedule.
 struct Schedules {
   std::vector<std::string> names;  ///< names that users may choose
-  /// Errors: an unknown name, or a rule of the schedule that the request breaks.
+  /// Makes an order. Errors: an unknown name, or a rule of the schedule that the request breaks.
   std::function<base::Result<clock::Order>(const OrderRequest&)> make;
 };
 

@@ -132,7 +132,7 @@ class OperatorFlow {
   }
 
  private:
-  using Tensor = std::pair<OperatorId, model::DebugContextId>;  // who makes it, and which result it is
+  using Tensor = std::pair<OperatorId, model::DebugContextId>;  // maker, and which of its results it is
   struct KeptTensor {
     Bytes bytes;
     bool own = false;             ///< the stage computes it
@@ -144,8 +144,8 @@ class OperatorFlow {
     const model::Operator& op = operators_.at(id);
     return op.stage == stage && op.pass == Pass::forward;
   }
-  /// What each stage keeps from its forward pass: what it copies to the stash or, where values stay in place,
-  /// what its backward pass reads of them.
+  /// Values that each stage keeps from its forward pass: those that it copies to the stash or, where values
+  /// stay in place, those that its backward pass reads.
   std::map<int, Kept> keptByStage() const {
     std::map<int, Kept> kept;
     std::unordered_set<OperatorId> readByBackward;

@@ -92,7 +92,7 @@ void matchProgression(const clock::Order& before, const clock::Order& after, Rec
   if (wasBarrier == isBarrier) return;
   for (ReplicaCosts& replica : recording.replicas) {
     for (Flow& flow : replica.flows) {
-      // Behind a barrier all copies share the links; otherwise most are alone.
+      // Copies share the links behind a barrier; otherwise most are alone.
       if (wasBarrier) flow.ticks = std::min(flow.ticks, std::max(flow.cost.alone, Ticks(0)));
       flow.recorded.clear();
     }

@@ -46,7 +46,7 @@ struct WhatIf {
   }
 };
 
-/// Errors: see applyChanges.
+/// Answers what the call would take with these changes. Errors: those of applyChanges.
 base::Result<WhatIf> whatIf(const ChangeContext& context, const Recording& recording,
                             const std::vector<Change>& changes);
 

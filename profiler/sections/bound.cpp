@@ -14,7 +14,7 @@ namespace {
 
 struct BoundUnit {
   std::string_view name;
-  double size;  ///< in seconds or bytes
+  double size;  ///< seconds or bytes of one unit
   bool isTime;
 };
 constexpr std::array<BoundUnit, 14> kBoundUnits = {{{"ns", 1e-9, true},

@@ -17,7 +17,7 @@ namespace {
 /// Passes of stages, and how many of them state what reports need.
 struct PassCounts {
   std::int64_t passes = 0, withMicroBatch = 0, withIteration = 0;
-  std::int64_t once = 0;  ///< of those with a micro-batch: no other pass states the same
+  std::int64_t once = 0;  ///< passes with a micro-batch which no other pass states
 };
 
 base::Result<PassCounts> passCounts(const Context& context) {

@@ -103,7 +103,7 @@ base::Result<Section> makeEngines(const Context& context) {
   PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
   std::vector<DeviceExecution> devices = execution->devices;
   std::erase_if(devices, [](const DeviceExecution& device) { return !device.placed; });
-  // Of a recorded accelerator the kernels tell what communicates.
+  // Kernels tell which time of a recorded accelerator is communication.
   PIPESCOPE_ASSIGN(const auto recorded, acceleratorsOf(context));
   for (const analysis::AcceleratorTimes& times : recorded->devices)
     for (DeviceExecution& device : devices)

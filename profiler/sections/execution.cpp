@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "profiler/sections/frame/reports.h"
-#include "profiler/sections/frame/token_rate.h"
+#include "profiler/sections/frame/figure_facts.h"
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
 
@@ -78,9 +77,10 @@ Cell meanTileBalance(const Execution& e) {
   return withWork > 0 ? Cell(balance / withWork) : Cell();
 }
 
-std::vector<Fact> executionFacts(const Execution& e, const Words& words, const Recorded& recorded,
-                                 const Cell& hypothetical) {
-  const bool ran = e.total.count > 0, costs = words.time.isCosts(), samples = e.samples > 0;
+std::vector<Fact> executionFacts(const figures::Analyses& from, const Words& words,
+                                 const Recorded& recorded) {
+  const Execution& e = *from.execution;
+  const bool ran = e.total.count > 0, samples = e.samples > 0;
   std::vector<Fact> list = {
       {"total_cycles", "Total", ran ? Cell(e.total.count) : Cell(), Format::ticks,
        "Length of the last call in ticks of device 0, from the host's call until the last device has "
@@ -89,14 +89,17 @@ std::vector<Fact> executionFacts(const Execution& e, const Words& words, const R
        "The same span in emulated microseconds. Where the configuration states costs, a cost unit counts as "
        "a second.",
        words.time.isCycles()},
-      {"hypothetical", "Hypothetical", hypothetical, Format::truth,
-       "True if the model does not fit in memory: no real device could run it like this.", false},
+      factOf("hypothetical", from),
       {"samples", "Samples", samples ? Cell(e.samples) : Cell(), Format::count,
        "Samples that the call consumes, over all replicas.", samples || !ran},
-      {"samples_per_second", "Samples per second",
-       samples && ran && !costs ? Cell(e.samplesPerSecond) : Cell(), Format::rate,
-       "Samples ÷ time: the speed of the emulated system.", samples || !ran},
+      factOf("samples_per_second", from),
+      factOf("tokens_per_second", from),
   };
+  const auto named = [&](const char* key) -> Fact& { return *std::ranges::find(list, key, &Fact::key); };
+  named("hypothetical").inText = false;
+  named("samples_per_second").inText = samples || !ran;
+  named("tokens_per_second").inText =
+      !std::holds_alternative<std::monostate>(named("tokens_per_second").value);
   for (const auto& [kind, key] : kKinds)
     list.push_back({key, "  " + model::toString(kind), kindSum(e, words, recorded, kind), Format::ticks,
                     "Sum over devices; only where devices consist of tiles.", showsKind(e, words, kind)});
@@ -178,19 +181,14 @@ SectionTable trafficTable(const Execution& e, const Words& words, const Recorded
 }
 
 base::Result<Section> makeExecution(const Context& context) {
-  PIPESCOPE_ASSIGN(const auto made, executionOf(context));
-  const Execution& e = *made;
+  PIPESCOPE_ASSIGN(const figures::Analyses analyses, analysesOf(context));
+  const Execution& e = *analyses.execution;
   const Words words = wordsOf(context.catalog);
-  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
-  const bool hypothetical = isHypothetical(*memory);
-  std::vector<Fact> facts =
-      executionFacts(e, words, recorded, memory->devices.empty() ? Cell() : Cell(hypothetical));
-  const auto rate = std::ranges::find(facts, "samples_per_second", &Fact::key);
-  facts.insert(rate + 1, tokenRate(context.catalog, context.executable, e));
+  const bool hypothetical = !figures::fitsInMemory(*analyses.memory);
   Section section{"execution",
                   "Execution",
-                  std::move(facts),
+                  executionFacts(analyses, words, recorded),
                   {executionDeviceTable(e, context.catalog, words, recorded),
                    trafficTable(e, words, recorded, context.catalog.measured())},
                   {}};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "profiler/figures/figure.h"
 #include "profiler/replay/best_move.h"
 #include "profiler/replay/trial.h"
 #include "profiler/sections/frame/reports.h"
@@ -92,7 +93,8 @@ class GainReplay {
   }
 
  private:
-  /// What a schedule refuses in a replay, it also refuses in a run. Other errors say what a recording lacks.
+  /// True if a schedule judges one of the changes. A change that a schedule refuses in a replay is also
+  /// refused in a run; other errors of a replay say what the recording lacks.
   static bool isAskedOfSchedule(const std::vector<replay::Change>& changes) {
     return std::ranges::any_of(changes, [](const replay::Change& change) {
       return change.key == replay::kAccumulationKey || change.key == replay::kScheduleKey;
@@ -112,7 +114,7 @@ class GainReplay {
   base::Result<replay::ReplayedCall> before_ = base::badInput("Nothing was replayed.");
 };
 
-/// "What is the matter. What to do. Setting a=b would make it 12 % faster."
+/// Writes "What is the matter. What to do. Setting a=b would make it 12 % faster."
 std::string insightSentence(const RankedInsight& ranked) {
   std::string text = ranked.insight.what + " " + ranked.insight.advice;
   if (ranked.changes.empty()) return text;
@@ -186,7 +188,7 @@ base::Result<Section> makeInsights(const Context& context) {
   PIPESCOPE_ASSIGN(analysis::InsightInput input,
                    analysis::insightInput(context.source, context.catalog, context.executable, *execution,
                                           *stages, *memory, progress));
-  const GainReplay replay(context, !isHypothetical(*memory));
+  const GainReplay replay(context, figures::fitsInMemory(*memory));
   const analysis::InsightRule* imbalance = analysis::insightRegistry().find("imbalance");
   if (imbalance != nullptr && stages->imbalance && imbalance->exceeds(*stages->imbalance))
     input.replanned = replay.replanned();

@@ -138,8 +138,8 @@ SectionTable kernelTable(const AcceleratorReport& report, const Words& words) {
   return table;
 }
 
-/// What the trace counts over time, such as memory, and the launches that wait. The page trace draws the
-/// curves.
+/// Table of the counters of the trace, such as memory, and of the launches that wait. The page trace draws
+/// their curves.
 base::Result<SectionTable> counterTable(const Context& context, const Words& words) {
   SectionTable table{"counters", "Counters over time", words.basis("the trace shows them as curves"), {}, {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},

@@ -49,7 +49,8 @@ SectionTable variableTable() {
   return table;
 }
 
-/// Where a variable begins during a step.
+/// Address at which a variable begins during a step; an empty cell if it is not live then or has no known
+/// address.
 Cell addressOf(const analysis::UnitLayout& layout, model::VariableId variable, std::int64_t step) {
   for (const analysis::PlacedVariable& placed : layout.variables) {
     const bool live = placed.alwaysLive || (placed.firstStep <= step && step < placed.endStep);

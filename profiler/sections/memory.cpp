@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler/sections/frame/figure_facts.h"
 #include "profiler/sections/frame/no_memory.h"
-#include "profiler/sections/frame/reports.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/tile_tables.h"
 
@@ -64,26 +64,20 @@ SectionTable otherTable(const analysis::Memory& m) {
 base::Result<Section> makeMemory(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& m = *made;
+  figures::Analyses analyses;
+  analyses.memory = &m;
   Section section{"memory", "Memory", {}, {}, {}};
   // A device with a single memory, such as HBM, has no fullest tile.
   const bool whole = !m.devices.empty() && std::all_of(m.devices.begin(), m.devices.end(),
                                                        [](const auto& d) { return d.units == 1; });
-  // A system without a memory model has no figures.
-  const auto known = [&](base::Bytes bytes) { return m.devices.empty() ? Cell() : Cell(bytes.count); };
-  section.facts = {
-      {"total_bytes", "Used", known(m.total), Format::bytes,
-       "What variables and code take, without the gaps between them; sum over devices."},
-      {"max_tile_bytes", whole ? "  on the fullest device" : "  on the fullest tile", known(m.maxUnit),
-       Format::bytes, "Bytes used."},
-      {"max_tile_bytes_including_gaps", "Largest address span", known(m.maxUnitIncludingGaps), Format::bytes,
-       whole ? "Bytes of a device with the gaps between variables. It decides whether the model fits."
-             : "Bytes of a tile with the gaps between variables. It decides whether the model fits."},
-      {"always_live_bytes", "Always live", known(m.alwaysLive), Format::bytes, "Sum over devices."},
-      {"not_always_live_peak_bytes", "Not always live, peak", known(m.notAlwaysLivePeak), Format::bytes,
-       "Largest over program steps of each device, summed over devices."},
-      {"by_category", "By category", memoryParts(m.byCategory), Format::bytes,
-       "Bytes used, sum over devices.", false, kAnyParts},
-  };
+  for (const char* key : {"total_bytes", "max_tile_bytes", "max_tile_bytes_including_gaps",
+                          "always_live_bytes", "not_always_live_peak_bytes"}) {
+    section.facts.push_back(factOf(key, analyses));
+    for (std::string* text : {&section.facts.back().label, &section.facts.back().doc})
+      *text = forUnits(*text, !whole);
+  }
+  section.facts.push_back({"by_category", "By category", memoryParts(m.byCategory), Format::bytes,
+                           "Bytes used, sum over devices.", false, kAnyParts});
   SectionTable memoryTable{"devices", "Devices", "one replica", {}, {}};
   memoryTable.columns = {
       {"index", "Device", Format::index, ""},

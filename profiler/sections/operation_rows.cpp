@@ -64,8 +64,8 @@ Cell integerOf(std::int64_t value) {
   return Cell(value);
 }
 
-/// Decides whether a sum over all operations is known. Devices of tiles have it even if it is 0. Of other
-/// devices 0 means that nothing is known, because their model has no such figure.
+/// Decides whether a sum over all operations is known. Devices of tiles have it even if it is 0. Other
+/// devices' model has no such figure, so 0 means there that nothing is known.
 bool isKnownSum(const Words& words, std::int64_t sum) {
   return words.tiles || sum != 0;
 }
@@ -206,7 +206,7 @@ class OperationTable {
   double ticksPerSecond_;
   bool hasSeconds_, steps_;
   double peak_;
-  std::int64_t iterations_;  ///< of a call
+  std::int64_t iterations_;  ///< iterations of a call
   std::string basis_;
   std::map<std::int32_t, std::string> devices_;  ///< name, by stage
 };
@@ -217,7 +217,7 @@ base::Result<std::vector<Ceiling>> ceilingsOf(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::FlopUse use,
                    analysis::flopUse(context.source, context.catalog, context.executable));
   std::vector<Ceiling> ceilings;
-  // With products of several types: the highest peak among them.
+  // The ceiling is the highest peak among the types of products that the program has.
   const double peak =
       std::max(use.peakPerDevice, analysis::OperatorPeaks(context.catalog, context.executable).highest());
   if (peak > 0) ceilings.push_back({"compute", "Arithmetic peak", peak, true});

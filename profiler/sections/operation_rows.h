@@ -9,7 +9,7 @@
 
 namespace pipescope::sections {
 
-/// What a row of a table of operations stands for.
+/// Things that a row of a table of operations may stand for.
 enum class OperationRows {
   layers,     ///< a layer of the model or node of the ONNX model, with its gradients and updates
   blocks,     ///< a block of the model
@@ -18,7 +18,7 @@ enum class OperationRows {
   programs,   ///< a program that has steps: OnTileExecute, DoExchange …
 };
 
-/// What bounds the speed of operations: the peak of the arithmetic units, and the rates of memories.
+/// Bound on the speed of operations: the peak of the arithmetic units, or the rate of a memory.
 struct Ceiling {
   std::string key, name;
   double rate = 0;       ///< FLOP/s of one device, or B/s
@@ -34,9 +34,12 @@ base::Result<SectionTable> operationTable(const Context& context, OperationRows 
 /// shows them.
 struct OperationTables {
   std::vector<SectionTable> tables;
-  std::vector<SectionTable> code;  ///< by table: the rows' code, with the name of the row in the first column
-  std::vector<std::vector<model::DebugContextId>> contexts;  ///< by table and row; none for blocks and types
-  std::vector<std::vector<model::OperatorId>> operators;     ///< by table and row; of operators and programs
+  /// Code of each table's rows, with the name of the row in the first column.
+  std::vector<SectionTable> code;
+  /// One for each table and row; none for blocks and types.
+  std::vector<std::vector<model::DebugContextId>> contexts;
+  /// One for each table and row, for tables of operators and programs.
+  std::vector<std::vector<model::OperatorId>> operators;
 };
 /// There can be half a million programs, so the table has the longest of them, and its basis says how many
 /// there are. `programs` = false: it has none.
@@ -48,8 +51,8 @@ base::Result<OperationTables> shortOperationTables(const Context& context);
 
 /// The longest programs.
 struct LongestPrograms {
-  SectionTable table;     ///< with the columns of the table of programs
-  std::size_t count = 0;  ///< of all programs of these operators
+  SectionTable table;     ///< rows with the columns of the table of programs
+  std::size_t count = 0;  ///< number of all programs of these operators
 };
 /// The programs that state one of these operators; without operators, all programs. At most `most` rows.
 base::Result<LongestPrograms> longestPrograms(const Context& context,

@@ -96,16 +96,6 @@ base::Status addOverflow(const Context& context, const DeviceMemory& device, Sec
 
 }  // namespace
 
-bool isHypothetical(const analysis::Memory& memory) {
-  const auto fits = [](const DeviceMemory& device) { return device.fits; };
-  return !std::all_of(memory.devices.begin(), memory.devices.end(), fits) ||
-         !std::all_of(memory.others.begin(), memory.others.end(), fits);
-}
-
-Cell fitsCell(const analysis::Memory& memory) {
-  return memory.devices.empty() ? Cell() : Cell(!isHypothetical(memory));
-}
-
 base::Result<SectionTable> overflowTable(const Context& context, const analysis::Memory& memory) {
   const bool tiles = wordsOf(context.catalog).tiles;
   SectionTable table{"out_of_memory", "What does not fit", "gaps included", {}, {}};

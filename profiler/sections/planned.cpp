@@ -65,7 +65,7 @@ std::string verdictOn(const PlanComparison& comparison, const analysis::Catalog&
       "{}. {} leaves it first: in iteration {}, at {}, the plan has {} at position {}, and the recording "
       "has {}.",
       plan, nameOf(catalog, device.device), device.first->iteration,
-      exactTimeText(static_cast<double>(device.first->time.count), words.time),
+      timeText(static_cast<double>(device.first->time.count), words.time, TimeStyle::exact),
       taskText(device.first->planned), device.first->position, taskText(device.first->recorded));
 }
 

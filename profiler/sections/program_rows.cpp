@@ -19,11 +19,11 @@ struct VertexUnits {
   std::int64_t from = 0, until = 0, code = 0;
 };
 
-/// What programs run of one type of vertex.
+/// Sums over the vertices of one type that programs run. `data` and `code` are bytes.
 struct VertexSum {
   std::int64_t count = 0, data = 0, units = 0, code = 0;
   std::set<std::int64_t> programs;
-  std::map<std::int64_t, std::vector<VertexUnits>> ranges;  ///< by memory space; they may overlap
+  std::map<std::int64_t, std::vector<VertexUnits>> ranges;  ///< keyed by memory space; they may overlap
 
   /// Finds how many units hold some. The code lies once on each of them.
   void countUnits() {
@@ -52,7 +52,7 @@ std::string programText(const analysis::ProgramNode& node) {
 
 namespace {
 
-/// So many programs below no other one are still a list that can be read.
+/// Number of programs below no other one that are still a list which can be read.
 constexpr std::int64_t kMostLooseRoots = 1'000;
 
 /// Puts programs that lie below no other one below the rows of their devices.
@@ -110,7 +110,7 @@ ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Contex
   }
   names = base::shortNames(names);  // programs and their names need the room
   std::vector<int> path;            // the last row of each depth
-  int functionDepth = -1;           // of the function around the present row
+  int functionDepth = -1;           // depth of the function around the present row
   for (const analysis::ProgramNode& node : nodes) {
     const auto depth = static_cast<std::size_t>(node.depth);
     path.resize(depth + 1, -1);

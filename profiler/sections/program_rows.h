@@ -16,12 +16,13 @@ namespace pipescope::sections {
 std::string programText(const analysis::ProgramNode& node);
 
 struct ProgramRows {
-  SectionTable table;                          ///< control programs, functions and the programs in them
-  std::vector<int> parents;                    ///< by row: the row of the program that it lies in; −1: none
-  std::vector<model::ProgramId> ids, targets;  ///< by row; target: the Function that a Call runs
-  std::vector<model::DeviceId> devices;        ///< by row
-  std::vector<model::DebugContextId> contexts;        ///< by row
-  std::vector<std::optional<model::StepKind>> steps;  ///< by row; only programs without children have one
+  SectionTable table;                           ///< control programs, functions and the programs in them
+  std::vector<int> parents;                     ///< row of the program that each row lies in; −1: none
+  std::vector<model::ProgramId> ids, targets;   ///< ids of each row; target: the Function that a Call runs
+  std::vector<model::DeviceId> devices;         ///< one for each row
+  std::vector<model::DebugContextId> contexts;  ///< one for each row
+  /// One for each row; only programs without children have one.
+  std::vector<std::optional<model::StepKind>> steps;
 };
 /// `begin` gets the rows of the devices first, if very many programs lie below them.
 base::Result<ProgramRows> programRows(const Context& context,

@@ -1,5 +1,5 @@
 #pragma once
-// What replays of a call answer: the best single move, which the stages section shows, and the section of a
+// Answers of replays of a call: the best single move, which the stages section shows, and the section of a
 // what-if.
 #include "profiler/replay/best_move.h"
 #include "profiler/sections/frame/section.h"
@@ -9,11 +9,11 @@ namespace pipescope::sections {
 /// Gives the process the schedules of the engine. Programs call it once at their start; without it, only
 /// imported traces are replayed.
 void setSchedules(replay::Schedules schedules);
-/// Null: the process knows none.
+/// Returns the schedules that setSchedules() gave; null if there are none.
 const replay::Schedules* knownSchedules();
 
-/// Why changes of the last call cannot be tried, as a sentence; empty if they can. What cannot be replayed as
-/// it was recorded says nothing about a change.
+/// Gives as a sentence the reason why changes of the last call cannot be tried; empty if they can. A call
+/// that cannot be replayed as it was recorded says nothing about a change.
 std::string noTrialsReason(const Context& context);
 /// A sentence about the move, such as "Best single move: training.gradient_accumulation=20 makes it 12.3 %
 /// faster …"; empty if there is none.

@@ -19,14 +19,6 @@ std::vector<int> limitingIndices(const StagesReport& report) {
 
 }  // namespace
 
-bool hasRecompute(const analysis::StagesReport& report) {
-  return std::ranges::any_of(report.stages, [](const auto& stage) { return stage.recompute > 0; });
-}
-
-const char* busyHeading(bool recomputes) {
-  return recomputes ? "F+R+B" : "F+B";
-}
-
 std::string numberRanges(const std::vector<int>& numbers) {
   std::vector<std::string> parts;
   for (std::size_t first = 0, next = 0; first < numbers.size(); first = next) {
@@ -65,9 +57,10 @@ std::string missingStagesText(const StagesReport& report) {
 
 std::string slowReplicaText(const analysis::SlowReplica& slow) {
   return fmt::format(
-      "These figures are of replica 0. In replica {} stage {} ({}) takes {:.2f} times as long: the section "
+      "These figures are of replica 0. In replica {}{} stage {} ({}) takes {:.2f} times as long: the section "
       "stragglers says what that costs.",
-      slow.replica, slow.stage, slow.deviceName, slow.ratio);
+      slow.replica, slow.rank > 0 ? fmt::format(" on rank {} of its place", slow.rank) : "", slow.stage,
+      slow.deviceName, slow.ratio);
 }
 
 std::vector<std::string> limitingRemarks(const StagesReport& report, const ShownTime& time) {
@@ -91,8 +84,8 @@ std::vector<std::string> limitingRemarks(const StagesReport& report, const Shown
   return {fmt::format(
       "Stage {} computes longest, but stage {} takes longer with its host copies and exchange: {} instead of "
       "{} per micro-batch. The other stages wait for it.",
-      slowest->index, limiting->index, exactTimeText(limiting->occupied, time),
-      exactTimeText(slowest->occupied, time))};
+      slowest->index, limiting->index, timeText(limiting->occupied, time, TimeStyle::exact),
+      timeText(slowest->occupied, time, TimeStyle::exact))};
 }
 
 SectionTable stageOperationTable(const StagesReport& r, int stage, const Words& words) {

@@ -19,8 +19,8 @@ std::string stageNames(const std::vector<int>& stages, std::size_t all);
 /// together: "stages 0 and 3", "stages 1–11", or "all stages". Empty if nothing has run.
 std::string limitingStages(const analysis::StagesReport& report);
 
-/// Which stages of a recorded run are missing in its trace, and what cannot be said without them. Empty:
-/// none.
+/// Names the stages of a recorded run that are missing in its trace, and the figures that cannot be given
+/// without them. Empty if no stage is missing.
 std::string missingStagesText(const analysis::StagesReport& report);
 
 /// Says which stage of another replica is slower than that of the first one.
@@ -29,11 +29,6 @@ std::string slowReplicaText(const analysis::SlowReplica& slow);
 /// Sentences: which stages are equal, or why the limiting stage is not the one that computes longest. `time`
 /// is the unit of the ticks in them.
 std::vector<std::string> limitingRemarks(const analysis::StagesReport& report, const ShownTime& time);
-
-/// True if a stage computes forward passes again.
-bool hasRecompute(const analysis::StagesReport& report);
-/// The heading of the sum of a stage's passes: "F+R+B", or "F+B" where nothing is computed again.
-const char* busyHeading(bool recomputes);
 
 /// What makes a stage slow: its operations, host copies and exchange.
 SectionTable stageOperationTable(const analysis::StagesReport& report, int stage, const Words& words);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pipeline/recorded/late_arrivals.h"
+#include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/section.h"
 #include "profiler/sections/frame/words.h"
 
@@ -36,6 +38,8 @@ const char* causeKey(Stragglers::Cause cause) {
       return "slow_worker";
     case Stragglers::Cause::replica:
       return "slow_data_parallel_rank";
+    case Stragglers::Cause::rank:
+      return "slow_rank_of_place";
     case Stragglers::Cause::type:
       return "operation";
     case Stragglers::Cause::several:
@@ -44,7 +48,7 @@ const char* causeKey(Stragglers::Cause cause) {
   return "several";
 }
 
-/// How the slowness of workers moves over the iterations, in words; empty if no worker is slow.
+/// Says how the slowness of workers moves over the iterations; empty if no worker is slow.
 std::string slownessText(const Stragglers& found, const std::vector<std::string>& names) {
   const analysis::Slowness slowness = analysis::slownessOf(found.pace);
   const std::size_t all = found.iterations.size();
@@ -93,6 +97,10 @@ std::string verdictOf(const Stragglers& found) {
     case Stragglers::Cause::replica:
       return fmt::format("Data-parallel rank {} is slow on several of its workers; {}.", found.culprit,
                          disappears);
+    case Stragglers::Cause::rank:
+      return fmt::format(
+          "Rank {} of the places, which share the work of their stages, is slow on several of them; {}.",
+          found.culprit, disappears);
     case Stragglers::Cause::type:
       return fmt::format("Operations of the type {} vary between workers or iterations; {}.", found.culprit,
                          disappears);
@@ -139,10 +147,35 @@ SectionTable iterationTable(const Stragglers* found, double ticksPerSecond) {
   return table;
 }
 
+/// The devices that others wait for at collectives. Times of recorded steps do not show them: all wait for
+/// the last one.
+SectionTable arrivalTable(const std::vector<analysis::LateArrival>& arrivals, const Context& context,
+                          const Words& words) {
+  SectionTable table{
+      "arrivals", "Last to arrive at collectives", words.per("iteration; share of the run"), {}, {}};
+  table.columns = {{"device", "Index", Format::index, "Device index", false},
+                   {"device_name", "Device", Format::plain, ""},
+                   {"waiting", "Waiting", Format::count, "devices that wait for it"},
+                   {"cycles", "For", Format::ticks, "mean over the devices that wait"},
+                   {"share", "Share", Format::fraction, "of the run's length"}};
+  table.mostInText = 12;
+  for (const analysis::LateArrival& late : arrivals)
+    table.rows.push_back({deviceIndexCell(late.device), deviceNameCell(context.catalog, late.device),
+                          std::int64_t{late.waiting}, late.ticksPerIteration, late.share});
+  return table;
+}
+
 base::Result<Section> makeStragglers(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::StragglersAnswer answer,
                    analysis::stragglers(context.source, context.catalog, context.executable));
   const Stragglers* found = answer.stragglers ? &*answer.stragglers : nullptr;
+  std::vector<analysis::LateArrival> arrivals;
+  if (context.catalog.measured()) {
+    PIPESCOPE_ASSIGN(const auto waits, waitsOf(context));
+    arrivals = analysis::lateArrivals(*waits);
+  }
+  const analysis::LateArrival* const late = analysis::lastToArrive(arrivals);
+  const Words words = wordsOf(context.catalog);
   std::vector<std::string> workers;
   if (found != nullptr)
     for (const analysis::Straggler& worker : found->workers) workers.push_back(worker.name);
@@ -158,12 +191,15 @@ base::Result<Section> makeStragglers(const Context& context) {
   Section section{"stragglers", "Stragglers", {}, {}, {}};
   section.facts = {
       {"cause", "Cause", found == nullptr ? Cell() : Cell(std::string(causeKey(found->cause))), Format::plain,
-       "none, stage_imbalance, slow_worker, slow_data_parallel_rank, operation or several: what makes up "
+       "none, stage_imbalance, slow_worker, slow_data_parallel_rank, slow_rank_of_place, operation or "
+       "several: what makes up "
        "most of "
        "the slowdown.",
        false},
       {"culprit", "Culprit", found == nullptr || found->culprit.empty() ? Cell() : Cell(found->culprit),
-       Format::plain, "Name of the stage, worker, data-parallel rank or type of operation that is the cause.",
+       Format::plain,
+       "Name of the stage, worker, data-parallel rank, rank of the places or type of operation that is the "
+       "cause.",
        false},
       {"slowness", "Slowness",
        found == nullptr ? Cell() : Cell(std::string(nameOf(analysis::slownessOf(found->pace).pattern))),
@@ -173,6 +209,14 @@ base::Result<Section> makeStragglers(const Context& context) {
        "(other workers in turn): workers whose computations take 10 % longer than those of the median "
        "worker.",
        false},
+      {"last_to_arrive", "Last to arrive",
+       late == nullptr ? Cell() : deviceNameCell(context.catalog, late->device), Format::plain,
+       "The device that others wait for at collectives most: half of these waits or more, and 2 % of the "
+       "run.",
+       late != nullptr},
+      {"last_to_arrive_share", "  waited for", late == nullptr ? Cell() : Cell(late->share), Format::fraction,
+       "Time that a device waits for it at collectives ÷ length of the run, mean over the devices that wait.",
+       late != nullptr},
       {"slowdown", "Slowdown", figure(&Stragglers::slowdown), Format::ratio,
        "Mean iteration without launch delays ÷ mean iteration with all operations at their usual time: "
        "computations at the mean of their type, messages and collectives at the median."},
@@ -183,6 +227,8 @@ base::Result<Section> makeStragglers(const Context& context) {
       {"by_worker", "By worker", parts(&Stragglers::workers), Format::ratio, alone, false, kAnyParts},
       {"by_data_parallel_rank", "By data-parallel rank", parts(&Stragglers::replicas), Format::ratio, alone,
        false, kAnyParts},
+      {"by_rank_of_place", "By rank of the places", parts(&Stragglers::ranks), Format::ratio, alone, false,
+       kAnyParts},
       {"by_operation", "By type of operation", parts(&Stragglers::types), Format::ratio, alone, false,
        kAnyParts},
       {"by_iteration", "By iteration", found == nullptr ? Cell(Breakdown()) : slowdownsByIteration(*found),
@@ -194,9 +240,20 @@ base::Result<Section> makeStragglers(const Context& context) {
       culpritTable("workers", "Workers", "Worker", found == nullptr ? nullptr : &found->workers),
       culpritTable("data_parallel_ranks", "Data-parallel ranks", "Rank",
                    found == nullptr ? nullptr : &found->replicas),
+      culpritTable("ranks_of_places", "Ranks of the places", "Rank",
+                   found == nullptr || found->ranks.size() < 2 ? nullptr : &found->ranks),
       culpritTable("operations", "Types of operations", "Type", found == nullptr ? nullptr : &found->types),
+      arrivalTable(arrivals, context, words),
       iterationTable(found,
                      static_cast<double>(context.catalog.timebase(model::DeviceId(0)).ticksPerSecond))};
+  if (late != nullptr)
+    section.remarks.push_back(
+        fmt::format("{} arrives last at collectives: each of {} other device{} waits {} for it in an "
+                    "iteration ({}). Their "
+                    "steps look equally long for that reason.",
+                    std::get<std::string>(deviceNameCell(context.catalog, late->device)), late->waiting,
+                    late->waiting == 1 ? "" : "s", timeText(late->ticksPerIteration, words.time),
+                    formatCell(late->share, Format::fraction) + " of the run"));
   if (found == nullptr) {
     lack(section, answer.why);
     return section;

@@ -7,8 +7,7 @@
 #include "profiler/analysis/model/flop_use.h"
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/analysis/pipeline/memory_use.h"
-#include "profiler/sections/frame/reports.h"
-#include "profiler/sections/frame/token_rate.h"
+#include "profiler/sections/frame/figure_facts.h"
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/stage_texts.h"
@@ -41,18 +40,25 @@ Cell largest(const Breakdown& shares) {
   return none ? Cell() : Cell(most->first);
 }
 
-/// What holds the devices up most. Engines that compute may wait for their memory.
+/// Names the activity that takes most of the devices' time. Engines that compute may wait for their memory.
 Cell boundBy(const Breakdown& shares, const analysis::MemoryUse& memory) {
   Cell most = largest(shares);
   return memory.holdsUp && most == Cell("compute") ? Cell(kMemoryBandwidth) : most;
 }
 
-Cell optionalCell(const std::optional<double>& value) {
-  return value ? Cell(*value) : Cell();
+/// The rate of samples, with what kind of rate it is.
+Fact rateFact(const figures::Analyses& from, bool hypothetical) {
+  Fact fact = factOf("samples_per_second", from);
+  if (from.catalog->measured()) return fact;
+  fact.label[0] = 's';
+  fact.label = (hypothetical ? "Hypothetical " : "Emulated ") + fact.label;
+  return fact;
 }
 
-Cell stageFact(int stage) {
-  return stage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stage));
+/// A fact that text shows only where it has a value.
+Fact ifKnown(Fact fact) {
+  fact.inText = !std::holds_alternative<std::monostate>(fact.value);
+  return fact;
 }
 
 /// Searches the outcomes of all executables, because the test accuracy belongs to the inference executable.
@@ -64,8 +70,8 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
   return found;
 }
 
-/// How long the devices wait for the host in an iteration, and the step time. None if the configuration
-/// states no time of the host.
+/// Time that the devices wait for the host in an iteration, and the step time. hostWait() returns nullopt if
+/// the configuration states no time of the host.
 struct HostWait {
   double waited = 0, step = 0;  ///< seconds
 };
@@ -145,40 +151,26 @@ std::size_t placesOf(const analysis::Catalog& catalog, model::ExecutableId execu
 
 base::Result<Section> makeSummary(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
-  PIPESCOPE_ASSIGN(const auto executionMade, executionOf(context));
-  PIPESCOPE_ASSIGN(const auto stagesMade, stagesOf(context));
-  PIPESCOPE_ASSIGN(const auto memoryMade, memoryOf(context));
-  const analysis::Execution& execution = *executionMade;
-  const analysis::StagesReport& stages = *stagesMade;
-  const analysis::Memory& memory = *memoryMade;
+  PIPESCOPE_ASSIGN(const figures::Analyses analyses, analysesOf(context));
+  const analysis::Execution& execution = *analyses.execution;
+  const analysis::StagesReport& stages = *analyses.stages;
   PIPESCOPE_ASSIGN(const analysis::FlopUse flops,
                    analysis::flopUse(context.source, catalog, context.executable));
   PIPESCOPE_ASSIGN(const auto waits, waitsOf(context));
-  const bool hypothetical = isHypothetical(memory);
+  const bool hypothetical = !figures::fitsInMemory(*analyses.memory);
   const bool ran = catalog.lastRunOf(context.executable) != nullptr;
   std::optional<double> loss = anyOutcome(catalog, "final_loss");
   if (!loss) {
     PIPESCOPE_ASSIGN(loss, analysis::lastValue(context.source, "loss"));
   }
-  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
-  const Breakdown shares = timeParts(execution, recorded.placements);
+  const Breakdown shares = timeParts(execution, analyses.placed);
   const analysis::MemoryUse traffic = analysis::memoryUse(catalog, execution, flops);
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
-      {"fits", "Fits", fitsCell(memory), Format::truth,
-       "Whether every tile or card has as much memory as it needs, gaps included; empty without a memory "
-       "model."},
-      {"hypothetical", "Hypothetical", memory.devices.empty() ? Cell() : Cell(hypothetical), Format::truth,
-       "True if the model does not fit: no real device could run it, so its times and rates are "
-       "hypothetical.",
-       false},
-      {"samples_per_second",
-       catalog.measured() ? "Samples per second"
-       : hypothetical     ? "Hypothetical samples per second"
-                          : "Emulated samples per second",
-       execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
-       catalog.measured() ? "Samples ÷ recorded time." : "Samples ÷ emulated time of the last call."},
-      tokenRate(catalog, context.executable, execution),
+      factOf("fits", analyses),
+      factOf("hypothetical", analyses),
+      rateFact(analyses, hypothetical),
+      ifKnown(factOf("tokens_per_second", analyses)),
       {"bound_by", "Bound by", boundBy(shares, traffic), Format::plain,
        "The part with the largest share of the devices' time. Where that is compute, it is memory bandwidth "
        "if "
@@ -189,29 +181,25 @@ base::Result<Section> makeSummary(const Context& context) {
        "for fill, drain, slower stages and other devices' updates; control is time of a pass in which no "
        "engine computes or moves data.",
        true, kTimeShares},
-      {"limiting_stage", "Limiting stage", stageFact(stages.limitingStage), Format::stage,
-       "The stage whose passes with host copies and exchange take longest. The others wait for it."},
-      {"slowest_stage", "Computes longest", stageFact(stages.slowestStage), Format::stage,
-       "The stage with the largest forward + recompute + backward."},
-      {"imbalance", "Imbalance", optionalCell(stages.imbalance), Format::ratio,
-       "Largest ÷ mean of forward + recompute + backward over devices."},
-      {"bubble_fraction", "Bubble", stages.limiting() == nullptr ? Cell() : Cell(stages.bubble.fraction()),
-       Format::fraction, "Share of the flush in which devices that hold a stage do not compute."},
-      {"model_flop_use", "Model FLOP use", optionalCell(flops.model), Format::fraction,
+      factOf("limiting_stage", analyses),
+      factOf("slowest_stage", analyses),
+      factOf("imbalance", analyses),
+      factOf("bubble_fraction", analyses),
+      {"model_flop_use", "Model FLOP use", figures::cellOf(flops.model), Format::fraction,
        flopBasis(flops, "FLOP of forward and backward passes without recompute")},
-      {"flop_use_with_recompute", "  with recompute", optionalCell(flops.withRecompute), Format::fraction,
+      {"flop_use_with_recompute", "  with recompute", figures::cellOf(flops.withRecompute), Format::fraction,
        flopBasis(flops, "FLOP of all passes, recompute included")},
-      {"memory_bandwidth_use", "Memory bandwidth use", optionalCell(traffic.share), Format::fraction,
+      {"memory_bandwidth_use", "Memory bandwidth use", figures::cellOf(traffic.share), Format::fraction,
        "Bytes that computing moves to and from the devices' memory (HBM) ÷ (its peak bandwidth × time), over "
        "the devices that hold a stage; empty without a model of this memory.",
        traffic.share.has_value()},
-      {"final_loss", "Final loss", optionalCell(loss), Format::number,
+      {"final_loss", "Final loss", figures::cellOf(loss), Format::number,
        "Mean over the rows that the last training call returned. Of a run that was stopped: of its last "
        "recorded call."},
-      {"test_accuracy", "Test accuracy", optionalCell(anyOutcome(catalog, "test_accuracy")), Format::fraction,
-       "Over the rows that inference returned."},
+      {"test_accuracy", "Test accuracy", figures::cellOf(anyOutcome(catalog, "test_accuracy")),
+       Format::fraction, "Over the rows that inference returned."},
       {"host_samples_per_second", "Host samples per second",
-       optionalCell(anyOutcome(catalog, "host_samples_per_second")), Format::rate,
+       figures::cellOf(anyOutcome(catalog, "host_samples_per_second")), Format::rate,
        "How fast the emulator itself ran."},
       {"system", "System", catalog.target.name, Format::plain, catalog.target.description},
       {"state", "Profile", model::toString(catalog.state.state), Format::plain, catalog.state.reason},
@@ -219,23 +207,25 @@ base::Result<Section> makeSummary(const Context& context) {
        catalog.measured() ? "Times are those of the trace that was imported."
                           : "Emulated: times come from device models."},
   };
+  std::ranges::find(section.facts, "hypothetical", &Fact::key)->inText = false;
   if (const std::int64_t width = catalog.widthOf(context.executable); width > 1) {
     const model::Executable* row = catalog.executable(context.executable);
     section.facts.push_back(
         {"division", "Divided",
-         fmt::format("dp {} × pp {} × tp {}", row == nullptr ? 1 : row->replicas,
-                     placesOf(catalog, context.executable), width),
+         fmt::format("dp {} × pp {} × {}", row == nullptr ? 1 : row->replicas,
+                     placesOf(catalog, context.executable), catalog.axesOf(context.executable)),
          Format::plain,
          "Replicas, which take different samples (dp), places, which hold different stages "
-         "(pp), and ranks of a place, which share the tensors of a layer (tp)."});
+         "(pp), and ranks of a place, which share the tensors of a layer (tp), a sequence (cp) or experts "
+         "(ep)."});
   }
   if (!ran) lack(section, kNothingRan);
-  if (ran && !recorded.placements) lack(section, nothingPlaced(context.catalog));
+  if (ran && !analyses.placed) lack(section, nothingPlaced(context.catalog));
   if (hypothetical) section.remarks.push_back(kHypothetical);
   if (ran && catalog.measured() && stages.stages.empty()) section.remarks.push_back(kNoPassesRecognised);
   if (ran && !stages.missing.empty()) section.remarks.push_back(missingStagesText(stages));
   if (stages.slowReplica) section.remarks.push_back(slowReplicaText(*stages.slowReplica));
-  if (const auto host = recorded.placements ? hostWait(context, *waits, stages) : std::nullopt) {
+  if (const auto host = analyses.placed ? hostWait(context, *waits, stages) : std::nullopt) {
     section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
                              "Per iteration, mean over the devices that hold a stage."});
     section.remarks.push_back(fmt::format("host-bound: {} of {} per iteration.",

@@ -67,7 +67,7 @@ SectionTable systemDeviceTable(const Context& context) {
     }
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
-    // What else a recorded device does, such as a host, is no idleness.
+    // A recorded device without stages, such as a host, may work on other things, so it is not called idle.
     Cell held = stages;
     if (stages.empty()) held = catalog.measured() ? Cell() : Cell(std::string("idle"));
     table.rows.push_back({device.name, device.kind, held, device.units, device.unitName, clock,

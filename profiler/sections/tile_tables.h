@@ -1,5 +1,5 @@
 #pragma once
-// What lies at which address of one tile, and the vertices on it: tables of the section on memory.
+// Tables of the section on memory about one tile: the content of its addresses, and its vertices.
 #include <vector>
 
 #include "profiler/analysis/memory/memory.h"

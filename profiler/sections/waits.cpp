@@ -60,8 +60,8 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
   return "for " + model::toString(g.cause);
 }
 
-/// What a device waits for if the wait names the device itself: its own part is done, and that of others is
-/// not. Empty: the wait names something else.
+/// Names the thing that a device waits for if the wait names the device itself: its own part is done, and
+/// that of others is not. Empty if the wait names something else.
 const char* othersPart(const analysis::WaitGroup& g) {
   if (g.reason == kUnknownSide) return "not recorded";
   if (g.waitedForDevice != g.device) return "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/figure_facts.h"
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/replays.h"
 #include "profiler/sections/stage_texts.h"
@@ -12,47 +13,38 @@ namespace {
 
 using replay::WhatIf;
 
-Cell optionalNumber(const std::optional<double>& value) {
-  return value ? Cell(*value) : Cell();
-}
-
 std::vector<Fact> stepFacts(const WhatIf& answer) {
   const bool ran = answer.before.stepTicks > 0;
   const auto of = [&](double value) { return ran ? Cell(value) : Cell(); };
-  const auto& before = answer.stagesBefore;
-  const auto& after = answer.stagesAfter;
-  return {
-      {"before_step_cycles", "Step time, recorded", of(answer.before.stepTicks), Format::ticks,
-       "Length of the recorded call ÷ its iterations."},
-      {"after_step_cycles", "Step time, replayed", of(answer.after.stepTicks), Format::ticks,
-       "The same with the changes."},
-      {"gain_fraction", "Faster by", of(answer.gain()), Format::fraction,
-       "Micro-batches per time with the changes ÷ those recorded − 1."},
-      {"before_samples_per_second", "Samples per second, recorded",
-       optionalNumber(answer.before.samplesPerSecond), Format::rate,
-       "Samples of the recorded call ÷ its length; all replicas.",
-       answer.before.samplesPerSecond.has_value()},
-      {"after_samples_per_second", "Samples per second, replayed",
-       optionalNumber(answer.after.samplesPerSecond), Format::rate, "The same with the changes.",
-       answer.after.samplesPerSecond.has_value()},
-      {"before_micro_batches", "Micro-batches, recorded",
-       ran ? Cell(std::int64_t{answer.before.microBatches}) : Cell(), Format::count, "of a weight update",
-       answer.before.microBatches != answer.after.microBatches},
-      {"after_micro_batches", "Micro-batches, replayed",
-       ran ? Cell(std::int64_t{answer.after.microBatches}) : Cell(), Format::count, "of a weight update",
-       answer.before.microBatches != answer.after.microBatches},
-      {"before_imbalance", "Imbalance, recorded", optionalNumber(before.imbalance), Format::ratio,
-       "Largest ÷ mean of forward + recompute + backward, over the devices that hold a stage."},
-      {"after_imbalance", "Imbalance, replayed", optionalNumber(after.imbalance), Format::ratio,
-       "The same with the changes."},
-      {"before_bubble_fraction", "Bubble, recorded", of(before.bubble.fraction()), Format::fraction,
-       "1 − busy ÷ (devices with a stage × flush), mean over iterations."},
-      {"after_bubble_fraction", "Bubble, replayed", of(after.bubble.fraction()), Format::fraction,
-       "The same with the changes."},
+  std::vector<Fact> facts;
+  const auto add = [&](std::string_view key, const Cell& before, const Cell& after, bool inText = true) {
+    for (Fact& fact : replayedFacts(key, before, after)) {
+      fact.inText = inText;
+      facts.push_back(std::move(fact));
+    }
   };
+  // A pipeline of each side, without the analyses that a replay does not make.
+  figures::Analyses before, after;
+  before.stages = &answer.stagesBefore;
+  after.stages = &answer.stagesAfter;
+  const auto addFigure = [&](std::string_view key) {
+    const figures::Figure& figure = figures::figure(key);
+    add(key, figure.value(before), figure.value(after));
+  };
+  add("step_cycles", of(answer.before.stepTicks), of(answer.after.stepTicks));
+  facts.push_back({"gain_fraction", "Faster by", of(answer.gain()), Format::fraction,
+                   "Micro-batches per time with the changes ÷ those recorded − 1."});
+  add("samples_per_second", figures::cellOf(answer.before.samplesPerSecond),
+      figures::cellOf(answer.after.samplesPerSecond), answer.before.samplesPerSecond.has_value());
+  const auto count = [&](std::int64_t microBatches) { return ran ? Cell(microBatches) : Cell(); };
+  add("micro_batches", count(answer.before.microBatches), count(answer.after.microBatches),
+      answer.before.microBatches != answer.after.microBatches);
+  addFigure("imbalance");
+  addFigure("bubble_fraction");
+  return facts;
 }
 
-/// From the recorded step time to the new one. The rows add up.
+/// Lists the steps from the recorded step time to the new one. The rows add up.
 SectionTable waterfall(const WhatIf& answer, const Words& words) {
   SectionTable table{"waterfall",
                      "From the recorded step time to the new one",
@@ -70,7 +62,7 @@ SectionTable waterfall(const WhatIf& answer, const Words& words) {
   if (answer.before.stepTicks <= 0) return table;
   add("recorded", {}, answer.before.stepTicks);
   for (const replay::WhatIfPart& part : answer.parts)
-    add(part.change, part.change, optionalNumber(part.ticks));
+    add(part.change, part.change, figures::cellOf(part.ticks));
   if (answer.parts.size() > 1) add("interaction", {}, answer.interaction);
   add("replayed", {}, answer.after.stepTicks);
   return table;
@@ -88,18 +80,18 @@ Breakdown waitBreakdown(const analysis::StageReport& stage) {
 
 SectionTable whatIfStageTable(const WhatIf& answer, const Words& words) {
   SectionTable table{"stages", "Stages", words.per("micro-batch; update and waits per iteration"), {}, {}};
-  const std::string busy = busyHeading(hasRecompute(answer.stagesBefore) || hasRecompute(answer.stagesAfter));
-  table.columns = {
-      {"index", "Stage", Format::index, ""},
-      {"blocks", "Blocks", Format::list, "with the changes"},
-      {"before_busy_cycles", busy + " before", Format::ticks, "per micro-batch"},
-      {"forward_cycles", "Forward", Format::ticks, "per micro-batch"},
-      {"recompute_cycles", "Recompute", Format::ticks, "per micro-batch"},
-      {"backward_cycles", "Backward", Format::ticks, "per micro-batch, weight gradients included"},
-      {"busy_cycles", busy, Format::ticks, "per micro-batch"},
-      {"update_cycles", "Update", Format::ticks, "per iteration"},
-      {"limits", "Limits", Format::truth, "occupied longest, or within 1 % of it"},
-      {"waits", "Waits", Format::ticks, "per iteration, by cause", true, waitCauseNames()}};
+  const std::string busy = figures::busyLabel(figures::hasRecompute(answer.stagesBefore) ||
+                                              figures::hasRecompute(answer.stagesAfter));
+  table.columns = {{"index", "Stage", Format::index, ""},
+                   {"blocks", "Blocks", Format::list, "with the changes"},
+                   {"before_busy_cycles", busy + " before", Format::ticks, "per micro-batch"},
+                   columnOf("forward_cycles"),
+                   columnOf("recompute_cycles"),
+                   columnOf("backward_cycles"),
+                   {"busy_cycles", busy, Format::ticks, "per micro-batch"},
+                   columnOf("update_cycles"),
+                   {"limits", "Limits", Format::truth, "occupied longest, or within 1 % of it"},
+                   {"waits", "Waits", Format::ticks, "per iteration, by cause", true, waitCauseNames()}};
   for (std::size_t s = 0; s < answer.stagesAfter.stages.size(); ++s) {
     const analysis::StageReport& stage = answer.stagesAfter.stages[s];
     const bool known = s < answer.stagesBefore.stages.size();

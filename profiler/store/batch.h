@@ -49,6 +49,7 @@ struct BlockRecord {
   std::uint32_t bytesCrc32 = 0;  ///< checksum of the priors followed by the bytes of the block
 };
 
+/// Checksums of the rows that describe a block and a table.
 std::uint32_t checksumOf(const BlockRecord& block);
 std::uint32_t checksumOf(std::int64_t number, const std::string& name, const TableTotals& totals);
 /// Checksum of the row of store_state.

@@ -33,8 +33,8 @@ constexpr std::size_t kRowsOfTheirOwn = kRowsToCode / 4;
 constexpr std::size_t kMostSpare = 16;
 constexpr std::size_t kMostSpareRows = kRowsToCode;
 
-// So many bytes are written before `delay` has passed, so that little memory is held and little remains to be
-// written at the end of a run.
+// Number of bytes that are written before `delay` has passed, so that little memory is held and little
+// remains to be written at the end of a run.
 constexpr std::int64_t kBytesToCommit = 4'000'000;
 // Commits take longer on a slow disk. Coding waits when so many bytes are ready.
 constexpr std::int64_t kMostPreparedBytes = 8 * kBytesToCommit;

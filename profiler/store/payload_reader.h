@@ -39,7 +39,7 @@ class RecentPriors {
 
 /// The bytes of a block as they are in the file.
 struct BlockBytes {
-  RecentPriors::Entry priors;  ///< if they are known already
+  RecentPriors::Entry priors;  ///< priors, if they are known already
   std::string priorBytes;      ///< otherwise
   std::string bytes;
 };

@@ -31,7 +31,7 @@ std::vector<std::filesystem::path> databaseSiblings(const std::filesystem::path&
 /// profiles (of any format) and empty files are replaced.
 base::Status checkProfileOutput(const std::filesystem::path& path, const base::OutputRules& rules);
 
-/// Error: the file is missing, is a folder or is not a plain file. Opening a pipe would wait for ever.
+/// Fails if the file is missing, is a folder or is not a plain file. Opening a pipe would wait for ever.
 base::Status checkPlainFile(const std::filesystem::path& path);
 
 /// Removes a database file and the files that SQLite may have left next to it.

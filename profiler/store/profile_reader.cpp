@@ -95,7 +95,7 @@ struct ProfileReader::Impl {
   void readAhead(std::size_t table, const std::vector<std::size_t>& blocks);
   base::Result<DecodedRows> readPlain(const TableTotals& totals, std::size_t table);
   base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block);
-  /// Error: the table is damaged as a whole, or the block does not exist.
+  /// Fails if the table is damaged as a whole, or if the block does not exist.
   base::Status checkPlace(const TableContent& content, std::size_t table, std::size_t block) const;
   base::Error unreadable(const std::string& what, std::string_view problem) const {
     return base::badInput(fmt::format("{}: {} cannot be read: {}.", path, what, problem));

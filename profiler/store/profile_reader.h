@@ -13,7 +13,7 @@
 namespace pipescope::store {
 
 struct OpenOptions {
-  /// Null: the cache of the process, with 256 MB.
+  /// Cache of decoded blocks; null stands for the cache of the process, with 256 MB.
   std::shared_ptr<BlockCache> cache;
   /// Time that a read waits for a commit in progress before it fails.
   std::chrono::milliseconds patience = kLockPatience;
@@ -26,8 +26,8 @@ struct OpenOptions {
 /// Blocks that are lost to damage are in the directory with 0 rows. Reading them is an error that names them.
 class ProfileReader : public model::ProfileSource {
  public:
-  /// Errors: a file that is missing (io), or that is not such a profile (badInput): another kind of file, a
-  /// foreign database such as Graphcore's profile.pop, another format, a damaged file.
+  /// Opens a profile. Errors: a file that is missing (io), or that is not such a profile (badInput): another
+  /// kind of file, a foreign database such as Graphcore's profile.pop, another format, a damaged file.
   static base::Result<std::shared_ptr<ProfileReader>> open(const std::filesystem::path& path,
                                                            OpenOptions options = {});
   ~ProfileReader() override;

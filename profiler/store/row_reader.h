@@ -24,7 +24,7 @@ struct RowReader {
   base::Result<DecodedRows> (*readPlain)(Database& database, const TableTotals& totals) = nullptr;
   /// Makes the rows of a block from its columns.
   base::Result<DecodedRows> (*toRows)(const DecodedBlock& block, std::size_t rows) = nullptr;
-  /// Error: a number that its field cannot have.
+  /// Fails if a column has a number that its field cannot have.
   base::Status (*checkColumns)(const std::vector<ColumnData>& columns) = nullptr;
 };
 

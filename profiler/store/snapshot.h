@@ -35,7 +35,7 @@ struct Snapshot {
   std::int64_t lastBlock = 0;  ///< largest id seen in the directory
 };
 
-/// Error: a view, a trigger, or a table with a known name and another definition.
+/// Fails if the database has a view, a trigger, or a table with a known name and another definition.
 base::Status checkSchema(Database& database);
 
 /// Reads the profile as of its last commit. With `earlier`, only new entries of the directory are read.

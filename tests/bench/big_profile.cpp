@@ -233,7 +233,7 @@ class Pipeline {
     const auto cells = ops.size() * at(shape_.microBatches);
     forwardDone_.assign(cells, Ticks(-1));
     backwardDone_.assign(cells, Ticks(-1));
-    // In each round every device does what it can, so that the rows of a round are close together in time.
+    // Every device does what it can in each round, so that the rows of a round are close together in time.
     for (bool any = true; any;) {
       any = false;
       for (int s = 0; s < shape_.devices; ++s) {
@@ -329,7 +329,7 @@ class Pipeline {
   std::vector<std::vector<model::LaneId>> lanes_;
   std::vector<model::MemorySpaceId> spaces_;
   std::vector<model::LinkId> down_, up_;
-  std::vector<model::DebugContextId> names_;  // of the stage that is being added
+  std::vector<model::DebugContextId> names_;  // names in the stage that is being added
   std::vector<std::vector<model::SegmentId>> segments_;
   std::vector<std::vector<Ticks>> lengths_;
   std::vector<model::CounterId> counters_;

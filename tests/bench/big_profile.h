@@ -14,9 +14,9 @@ namespace pipescope::bench {
 struct PipelineShape {
   int devices = 256;
   int microBatches = 2048;
-  int forwardSteps = 480;  ///< also steps of the recompute; the backward pass has twice as many
+  int forwardSteps = 480;  ///< steps, those of the recompute too; the backward pass has twice as many
   int tilesPerDevice = 1472;
-  bool tiles = false;  ///< also record what single tiles do
+  bool tiles = false;  ///< true: records what single tiles do, too
   std::int64_t emulatedSteps() const { return std::int64_t{devices} * microBatches * forwardSteps * 4; }
 };
 base::Status recordPipeline(record::Recorder& recorder, const PipelineShape& shape);

@@ -1,5 +1,5 @@
 #pragma once
-// How long the thread of the window does not return to its event loop.
+// Measures how long the thread of the window does not return to its event loop.
 #include <sys/resource.h>
 
 #include <QCoreApplication>
@@ -46,7 +46,7 @@ struct LongestTurn {
     QElapsedTimer whole;
     whole.start();
     do {
-      // Without a limit of time, because the function would otherwise not wait but use a core.
+      // The call has no limit of time, because with one the function would not wait but use a core.
       measure([] { QCoreApplication::processEvents(QEventLoop::AllEvents | QEventLoop::WaitForMoreEvents); });
     } while (!done() && whole.elapsed() < kLongestWaitMs);
   }

@@ -174,7 +174,7 @@ void import(const fs::path& trace, const fs::path& profile) {
   if (!imported.ok()) fail(imported.error().message);
 }
 
-/// What the window needs for its first picture: the small tables and all lanes at 1,000 columns.
+/// Reads the data of the window's first picture: the small tables and all lanes at 1,000 columns.
 void open(const fs::path& profile) {
   const auto opened = store::ProfileReader::open(profile.string());
   if (!opened.ok()) fail(opened.error().message);

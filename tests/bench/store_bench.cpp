@@ -171,7 +171,7 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
   const double span = static_cast<double>((run->end - run->start).count);
   std::mt19937_64 random(1);
   std::vector<double> seconds, busy;
-  std::vector<analysis::StepSpan> answer;  // its memory is used again, as in a view
+  std::vector<analysis::StepSpan> answer;  // memory is used again, as in a view
   std::size_t spans = 0;
   constexpr std::size_t kFirst = 300, kAll = 1000;
   for (std::size_t i = 0; i < kAll; ++i) {

@@ -38,7 +38,8 @@ double milliseconds(const QElapsedTimer& clock) {
   return static_cast<double>(clock.nsecsElapsed()) / 1e6;
 }
 
-/// Of this thread; the time that other programs take from the machine does not count.
+/// Processor time of this thread in milliseconds; the time that other programs take from the machine does not
+/// count.
 double processorMilliseconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -91,7 +91,7 @@ def chakra(data):
 
 
 def replay(nodes):
-    """When each node starts, if it waits only for what it depends on."""
+    """Start of each node, if it waits only for what it depends on."""
     starts = {}
     pending = list(nodes)
     while pending:
@@ -109,7 +109,7 @@ def replay(nodes):
 
 
 def annotations(data):
-    """Of each slice of a Perfetto trace: its category and arguments."""
+    """Return the category and arguments of each slice of a Perfetto trace."""
     tables, found = {number: {} for number in (1, 3, 29)}, []
     for _, packet in fields(data):
         packet = fields(packet)

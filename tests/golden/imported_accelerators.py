@@ -254,7 +254,7 @@ def check_replicas(program, folder, collectives):
 
 
 def check_dates(program, folder):
-    """By their dates three ranks meet seconds apart in each collective, though it takes a millisecond: the dates are wrong."""
+    """Three ranks meet seconds apart in each collective by their dates, though it takes a millisecond: they are wrong."""
     run_folder, profile = os.path.join(folder, "ranks"), os.path.join(folder, "t.pop")
     os.makedirs(run_folder)
     starts = [[1000 * n + 13 * rank for n in range(5)] for rank in range(3)]
@@ -282,7 +282,7 @@ class Device:
                        {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "/host:CPU"}}]
         for tid, name in enumerate([thread, *beside]):
             self.events.append({"ph": "M", "name": "thread_name", "pid": 3, "tid": tid, "args": {"name": name}})
-            if tid > 0:  # what the profiler repeats beside the work, such as the whole program
+            if tid > 0:  # slices that the profiler repeats beside the work, such as the whole program
                 self.add(3, tid, "jit_train_step(12)", 0, 9000, {})
 
     def add(self, pid, tid, name, start, length, more):
@@ -389,7 +389,7 @@ def check_devices(program, folder):
 
 
 def check_reasons(program, folder):
-    """Where a trace lacks what a section needs, the section has no figures and says why."""
+    """A section has no figures and says why if the trace lacks what it needs."""
     counters = [{"ph": "C", "pid": 1, "name": "memory", "ts": 5 * i, "args": {"bytes": i}} for i in range(9)]
     slices = [{"ph": "X", "pid": 1, "tid": 1, "name": "task", "ts": 10 * i, "dur": 4} for i in range(9)]
     path, profile = os.path.join(folder, "t.json"), os.path.join(folder, "t.pop")

@@ -26,7 +26,7 @@ class Job:
         self.schedule, self.slow_worker, self.slow_stage, self.early = schedule, slow_worker, slow_stage, early
         self.rng = random.Random(5)
         self.ops, self.groups, self.marks = [], {}, {}
-        self.program = defaultdict(list)  # of each rank, in the order of the host's calls
+        self.program = defaultdict(list)  # program of each rank, in the order of the host's calls
         self.build()
         self.run(transfer)
 
@@ -188,7 +188,7 @@ class FusedJob(Job):
         steady = count - ahead
         last = None
 
-        def exchange(*parts):  # (what, pass, micro-batch, stage at the other side)
+        def exchange(*parts):  # parts are (what, pass, micro-batch, stage at the other side)
             nonlocal last
             parts = [part for part in parts if 0 <= part[3] < self.stages]
             if not parts:
@@ -445,7 +445,7 @@ class Case:
             receives = [op for op in job.program[rank] if op["kind"] == "recv"]
             open_ones = [op for op in receives if op["peer"] not in ranks]
             self.expect(name, f"rank {rank} waits for ranks that were not recorded", by_rank[rank] > 0, bool(open_ones))
-            # Between the passes of a rank there cannot be more than its messages took.
+            # Waits between the passes of a rank cannot be longer than its messages took.
             took = sum(op["end"] - op["start"] for op in job.program[rank] if op["kind"] in ("recv", "send") and
                        op["peer"] not in ranks) / job.steps
             self.expect(name, f"rank {rank} waits at most {took} µs for them", by_rank[rank] <= took, True)

@@ -475,7 +475,7 @@ class Case:
         self.expect(name, "schedule that fits best", fit["plan"], "interleaved-1f1b")
 
     def contradictory(self, name, pipe):
-        """Where chunks cannot be told apart, the report says so instead of showing times that contradict the step time."""
+        """The report says that chunks cannot be told apart, instead of showing times that contradict the step time."""
         files = {f"rank{r}.json": bare([e for e in repeated_rank(pipe, r) if r > 0 or e["name"] != "Forward 1"])
                  for r in range(pipe.ranks)}
         profile = os.path.join(self.folder, name + ".pop")
@@ -510,7 +510,7 @@ class Case:
         self.expect(name, "matched collectives", len(self.report(profile, "collectives")["collectives"]), 3)
 
     def some_ranks(self, name, pipe, replicas, ranks):
-        """Of a folder only some ranks are imported, so that replicas are not whole."""
+        """Import only some ranks of a folder, so that replicas are not whole."""
         files = {f"rank{r}.json": bare([dict(event, ts=event["ts"] + 1_700_000_000_000_000)
                                         for event in script(pipe, r % pipe.stages)]) for r in range(pipe.stages * replicas)}
         profile = os.path.join(self.folder, name + ".pop")

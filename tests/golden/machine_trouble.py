@@ -100,7 +100,7 @@ class Trouble(unittest.TestCase):
         self.assertGreater(refused, 0)
 
     def test_threads(self):
-        """With fewer threads than asked for, a run gives the same or says why it ends; a thread takes 8 MiB of addresses."""
+        """A run with fewer threads than asked for gives the same or says why it ends; a thread takes 8 MiB of addresses."""
         whole = self.done("run", MNIST, "--samples", "4000", "--epochs", "1", "-o", "a.pop", "--progress", "off",
                           "--threads", "1", "--metrics", "a.jsonl")
         status, _, err = self.run_it("run", MNIST, "--samples", "4000", "--epochs", "1", "-o", "b.pop", "--progress", "off",

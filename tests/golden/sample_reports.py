@@ -167,7 +167,7 @@ def wrong_without_call(reports, report):
 
 
 def wrong_without_placements(reports, report):
-    """With --record off only the length of calls is known, and what compiling tells."""
+    """Only the length of calls is known with --record off, and what compiling tells."""
     found = []
     for section in ("stages", "waits", "operations"):
         for path, key, value, _ in members(report[section], section):
@@ -185,7 +185,7 @@ def wrong_without_placements(reports, report):
 
 
 def wrong_costs(report):
-    """On the system `fixed` times are costs, and nothing is known of memory, work or sizes that the file does not state."""
+    """Times are costs on the system `fixed`, and nothing is known of memory, work or sizes that the file does not state."""
     return [f"{path} is {value}, but the configuration states only costs" for path, key, value, _ in members(report)
             if is_type(value, "number") and ("byte" in key or "flop" in key)]
 
@@ -219,7 +219,7 @@ def wrong_alone(reports, report):
 
 
 def wrong_prediction(reports, report, sample):
-    """What the planner says of the configuration as it is, against the figures of its profile."""
+    """Compare what the planner says of the configuration as it is with the figures of its profile."""
     plan = json.loads(reports.run("plan", "--present", sample, "--format", "json"))
     found = []
     rates = plan["samples_per_second"], report["execution"]["samples_per_second"]

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# What is typed, and words that the shell must offer. A single word is also completed.
+# Typed words, and words that the shell must offer for them. A single word is also completed.
 TYPED = [
     ("pipescope repo", ["report"]),
     ("pipescope run --epo", ["--epochs"]),

@@ -18,7 +18,7 @@ HELP = [["help"], ["run", "--help"], ["report", "--help"], ["plan", "--help"], [
 
 
 def shown(command, columns):
-    """What a command writes into a terminal with so many columns."""
+    """Return what a command writes into a terminal with so many columns."""
     reader, writer = os.openpty()
     fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen(command, stdin=writer, stdout=writer, stderr=writer) as process:

@@ -63,7 +63,7 @@ class BesideTest : public WindowTest {
     }
     return shown;
   }
-  /// What the page says above its content about the comparison.
+  /// Line that the page shows above its content about the comparison.
   QString line() const {
     for (const auto* label : window->currentPage()->findChildren<shell::ElidedLabel*>()) {
       if (label->isVisible() && label->text().startsWith(QStringLiteral("Compared with")))

@@ -187,7 +187,7 @@ TEST_F(CardTest, MemoryInOnePieceHasNoTilesToChoose) {
   for (const pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>()) {
     EXPECT_EQ(table->model()->table().basis.find("tile"), std::string::npos) << table->title().toStdString();
   }
-  // On an axis up to 96 GB, the bar for 1 MB would be invisible.
+  // The bar for 1 MB would be invisible on an axis up to 96 GB.
   auto* capacity = window->currentPage()->findChildren<QCheckBox*>().last();
   ASSERT_EQ(capacity->text(), QStringLiteral("Capacity"));
   EXPECT_FALSE(capacity->isChecked());

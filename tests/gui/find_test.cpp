@@ -21,7 +21,7 @@ using pages::DataTable;
 using timeline::TimelineCanvas;
 using Kind = geometry::TimelineItem::Kind;
 
-/// What the steps of a name path add up to.
+/// Sums over the steps of a name path.
 struct Expected {
   std::int64_t count = 0, sum = 0, min = INT64_MAX, max = 0;
 };

@@ -104,7 +104,7 @@ TEST_F(ImportTest, TellsTracesFromProfiles) {
   EXPECT_FALSE(gui::mayBeTrace(folder.filePath(QStringLiteral("missing")).toStdString()));
   write(QStringLiteral("ranks/rank0.json"), "[]");
   EXPECT_TRUE(gui::mayBeTrace(folder.filePath(QStringLiteral("ranks")).toStdString()));
-  // What is no trace is opened as before, with the sentence of the reader.
+  // A file that is no trace is opened as before, with the sentence of the reader.
   const auto opened = gui::openOrImport(
       folder.filePath(QStringLiteral("a.pop")).toStdString(), [](const QString&) {}, [] { return false; });
   EXPECT_FALSE(opened.ok());

@@ -128,7 +128,7 @@ TEST_F(InsightsPageTest, AButtonLeadsToThePageThatShowsTheFinding) {
     showPage(QStringLiteral("insights"));
   }
   EXPECT_TRUE(stage) << "one finding is about a stage";
-  // By the keyboard, too.
+  // The keyboard does the same.
   cards()[0]->seenIn()->setFocus();
   QTest::keyClick(cards()[0]->seenIn(), Qt::Key_Space);
   ASSERT_TRUE(settle());
@@ -211,7 +211,7 @@ TEST_F(InsightsPageTest, OtherProfilesShowFindingsOrSayWhyNot) {
                       texts(window->currentPage()).join(' ').contains(QStringLiteral("None of the"));
     EXPECT_TRUE(!cards().isEmpty() || said);
   }
-  // What does not fit is the first finding.
+  // A model that does not fit is the first finding.
   openPage({.overflow = true});
   ASSERT_FALSE(cards().isEmpty());
   EXPECT_TRUE(cards()[0]->insight().severe);

@@ -318,7 +318,7 @@ TEST_F(KeysTest, NoKeyOfAPageIsDeadAfterADialogOrInTheSidebar) {
       ASSERT_TRUE(settle());
       prepare(key);
       if (sidebar) {
-        // Up and Down move within the sidebar itself.
+        // The keys ↑ and ↓ move within the sidebar itself.
         if (key.key == QStringLiteral("↑") || key.key == QStringLiteral("↓")) continue;
         for (QToolButton* button : window->findChild<shell::Sidebar*>()->findChildren<QToolButton*>()) {
           if (button->isChecked()) button->setFocus(Qt::TabFocusReason);

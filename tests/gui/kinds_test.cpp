@@ -144,7 +144,7 @@ TEST_P(EachKind, EveryPageShowsContentOrSaysWhyItHasNone) {
   const Source source = GetParam().make();
   ASSERT_NE(source, nullptr);
   open(source, QStringLiteral("summary"));
-  // As programs print it; sentences about number formats write NaN.
+  // Programs print figures that are no numbers in this way; sentences about number formats write NaN.
   static const QRegularExpression kNoNumber(QStringLiteral("(^|[^\\w/.])(nan|inf|-nan|-inf)($|[^\\w/.])"));
   for (const QString& id : window->pageIds()) {
     if (kWithoutProfile.contains(id)) continue;

@@ -10,7 +10,7 @@ namespace pipescope::testing {
 
 class LocalSshd {
  public:
-  /// Why the server cannot run here; empty: it can.
+  /// Reason why the server cannot run here; empty if it can.
   static QString problem();
 
   LocalSshd();

@@ -152,7 +152,7 @@ TEST_F(ModelPagesTest, RowsMayBeOperatorsOrPrograms) {
   chooseIn("Rows", 0);
   ASSERT_TRUE(settle());
   EXPECT_EQ(linesOf("Programs"), all);
-  // Of the programs, only those of the selected operation are in its tab. Together they take its time.
+  // The tab holds only those programs that are of the selected operation. Together they take its time.
   DataTable* layers = table(QStringLiteral("By layer of origin"));
   const sections::SectionTable& rows = layers->model()->table();
   const auto cycles = std::ranges::find(rows.columns, "cycles", &sections::SectionColumn::key);
@@ -260,7 +260,7 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
     rows.of<model::Device>().push_back(device);
   }
   rows.of<model::DebugContext>() = {{model::DebugContextId(0), {}, "layer", ""}};
-  std::map<int, std::int64_t> ticks;  // by device
+  std::map<int, std::int64_t> ticks;  // keyed by device
   for (int p = 0; p < kPrograms; ++p) {
     rows.of<model::Program>().push_back({model::ProgramId(p),
                                          {},
@@ -291,7 +291,7 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
   }
   ASSERT_TRUE(profile->commit(rows).ok());
   const auto catalog = *analysis::loadCatalog(*profile);
-  std::vector<sections::ProgramRows> begun;  // what is shown while the programs are being arranged
+  std::vector<sections::ProgramRows> begun;  // rows that are shown while the programs are being arranged
   const auto keep = [&](sections::ProgramRows first) { begun.push_back(std::move(first)); };
   ASSERT_TRUE(sections::programRows({*profile, *catalog, model::ExecutableId(0)}, keep).ok());
   ASSERT_EQ(begun.size(), 1U);
@@ -454,7 +454,7 @@ QString fakeDot(const QTemporaryDir& folder, const char* script) {
 
 TEST(DotLayout, ReadsThePlacesOfBoxesAndArcs) {
   const QTemporaryDir folder;
-  // What dot 2.43 prints for two boxes of 72 by 36 points, one above the other.
+  // Text that dot 2.43 prints for two boxes of 72 by 36 points, one above the other.
   const QString dot =
       fakeDot(folder,
               "cat > /dev/null; printf 'graph 1 1 2\\nnode n0 0.5 1.75 1 0.5 \"\" solid box black "

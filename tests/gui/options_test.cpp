@@ -104,7 +104,8 @@ TEST(GuiOptions, HelpNamesEveryOption) {
   }
 }
 
-/// In German, strtod() would read "0.8" as 0: figures of a profile would be wrong without any message.
+/// The function strtod() would read "0.8" as 0 in German: figures of a profile would be wrong without any
+/// message.
 TEST(GuiNumbers, AreReadWithPointsInEveryLanguage) {
   const QTemporaryDir folder;
   const QString locale = folder.filePath(QStringLiteral("de_DE.UTF-8"));

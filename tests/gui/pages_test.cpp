@@ -192,7 +192,7 @@ TEST_F(PageTest, AnImportedTraceIsNotCalledEmulated) {
       continue;
     EXPECT_EQ(window->currentPage()->notice(), QLatin1String(sentence));
   }
-  // What is left of an iteration is not known to be exchange.
+  // The rest of an iteration is not known to be exchange.
   showPage(QStringLiteral("stages"));
   QStringList names;
   for (const timeline::Legend* legend : window->currentPage()->findChildren<timeline::Legend*>()) {

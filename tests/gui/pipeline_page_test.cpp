@@ -155,7 +155,7 @@ TEST_F(PipelinePageTest, TheLegendHasEveryColourOnce) {
       if (entry.also) named.emplace(*entry.also, entry.hatched);
     }
     for (const auto& [role, hatched] : drawn(shapes())) {
-      // What is too narrow for hatching has the same colour without it.
+      // Boxes that are too narrow for hatching have the same colour without it.
       EXPECT_TRUE(named.contains({role, hatched}) || named.contains({role, true})) << geometry::roleKey(role);
     }
     for (const timeline::LegendEntry& entry : child<timeline::Legend>()->shown()) {
@@ -226,7 +226,7 @@ TEST_F(PipelinePageTest, TheAxisStartsAndEndsWithTheStep) {
 
 TEST_F(PipelinePageTest, WordsBelowTheRowsCoverNoRow) {
   openPipeline();
-  // So low that the rows must scroll.
+  // The canvas is so low that the rows must scroll.
   canvas->setFixedHeight(140);
   ASSERT_TRUE(waitFor([&] { return canvas->height() == 140; }));
   const geometry::PipelineScene& scene = canvas->scene();

@@ -45,7 +45,7 @@ class ReportPageTest : public WindowTest {
 
 TEST_F(ReportPageTest, TheMatrixAddsUpTheWaitsOfEachPair) {
   openPage(QStringLiteral("waits"), {.slowHost = true});
-  // From the profile's rows: the time of the last call that each device waits, by what it waits for.
+  // Rows of the profile give the time of the last call that each device waits, by what it waits for.
   const auto profile = fixture->profile();
   const auto catalog = *analysis::loadCatalog(*profile);
   const model::Run* last = catalog->lastRunOf(catalog->executables.front().id);

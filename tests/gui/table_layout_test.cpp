@@ -63,7 +63,7 @@ TEST_F(TableLayoutTest, ABarOfAShareLiesBehindItsOwnFigureAndNotBesideTheOneBefo
   ASSERT_GT(cell.width(), 120) << "the bar must be narrower than a half";
   const QImage picture = view->viewport()->grab(cell).toImage();
   ASSERT_EQ(picture.width(), cell.width());
-  std::vector<int> columns;  // those of the bar, just below its upper edge, where no figure is
+  std::vector<int> columns;  // columns of the bar, just below its upper edge, where no figure is
   for (int x = 0; x < picture.width(); ++x) {
     if (picture.pixelColor(x, 5) == palette->dataBar()) columns.push_back(x);
   }
@@ -187,7 +187,7 @@ TEST_F(TableLayoutTest, ATreeGetsSmallerBeforeItScrollsSideways) {
   tree.resize(needed + 20, 200);
   EXPECT_TRUE(fits());
   EXPECT_EQ(size(), usual);
-  // In a wide window, the figures come nearer to the names.
+  // The figures come nearer to the names in a wide window.
   const int narrow = tree.view()->columnWidth(1);
   tree.resize(3600, 200);
   EXPECT_TRUE(fits());
@@ -322,7 +322,7 @@ TEST_F(TableLayoutTest, WhereRoomIsShortTimesHaveThreeDigits) {
   EXPECT_EQ(model.index(0, 1).data().toString(), QStringLiteral("9,999"));
   EXPECT_EQ(model.headerData(0, Qt::Horizontal).toString(), QStringLiteral("Exposed\nshare"));
   EXPECT_LE(table.view()->horizontalHeader()->length(), table.view()->viewport()->width() + 1);
-  // What leaves the window is whole.
+  // Figures that leave the window are whole.
   EXPECT_TRUE(table.csv().startsWith(QStringLiteral("Exposed share (ticks),"))) << table.csv().toStdString();
   EXPECT_TRUE(table.csv().contains(QStringLiteral("183010027")));
   table.resize(900, 200);

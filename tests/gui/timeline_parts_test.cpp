@@ -78,7 +78,7 @@ TEST(WaitMatrix, NamesOfRanksAreShortenedBeforeTheyAreCut) {
   const int upright = matrix.cellRect(0, 0).top();
   matrix.resize(1400, 500);
   EXPECT_LT(matrix.cellRect(0, 0).top(), upright) << "names that have room side by side lie";
-  // Of numbers some may be left out.
+  // Names that are numbers may be left out in part.
   QStringList numbers;
   for (int i = 0; i < 200; ++i) numbers << QString::number(i);
   matrix.setMatrix(ranks, numbers, {});

@@ -179,7 +179,7 @@ TEST_F(TracePageTest, TheTableFollowsTheView) {
   EXPECT_EQ(
       table->ranges()->headerData(pages::RangeModel::balance, Qt::Horizontal, Qt::DisplayRole).toString(),
       QStringLiteral("Tile balance"));
-  // Over the whole call, the steps of each stage must take the time that the schedule gives.
+  // The steps of each stage over the whole call must take the time that the schedule gives.
   canvas->zoomToAll();
   ASSERT_TRUE(waitFor([&] { return table->ranges()->rows()[0].total == trace().end - trace().start; }));
   for (std::size_t i = 0; i < 4; ++i) {

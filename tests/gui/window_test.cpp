@@ -78,7 +78,7 @@ void WindowTest::SetUp() {
 
 void WindowTest::TearDown() {
   window.reset();
-  // What this window has saved must not change that of the next test: tests may share a process.
+  // Settings that this window has saved must not change those of the next test: tests may share a process.
   QSettings(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("pipescope"), QStringLiteral("window"))
       .clear();
   QThreadPool::globalInstance()->waitForDone();

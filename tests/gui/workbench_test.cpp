@@ -287,7 +287,7 @@ TEST_F(WorkbenchFormTest, BlocksGetAStageOfTheirOwnAndStagesAnotherDevice) {
   EXPECT_EQ(value("stages[2].device"), QStringLiteral("3"));
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->summary().isEmpty());
-  // What is dropped beside everything stays where it was.
+  // A card that is dropped beside everything stays where it was.
   const QString toml = window->draft().toml();
   drag(board->cardRect(QStringLiteral("B2")).center(), QPoint(board->stageRect(0).left(), 2));
   EXPECT_EQ(window->draft().toml(), toml);

@@ -31,7 +31,7 @@ def group(names, **settings):
 
 class Groups(unittest.TestCase):
     def steps(self, more):
-        """What one update takes from the weights and the bias."""
+        """Return what one update takes from the weights and the bias."""
         made, device = executable(more)
         before = {name: made.weight(name).copy() for name, _, _ in made.weights}
         rows = {"samples": numpy.eye(2, dtype=numpy.float32), "labels": numpy.array([0, 1], numpy.int32)}
@@ -58,7 +58,7 @@ class Groups(unittest.TestCase):
 
 
 class Returned(unittest.TestCase):
-    """What calls return besides the outputs of the model."""
+    """Calls may return more than the outputs of the model."""
 
     def call(self, more, iterations, weights=()):
         model = MODEL.replace("[training]", f'[training]\nreturned_gradients = ["scores/bias"]\ndevice_iterations = {iterations}')
@@ -94,7 +94,7 @@ class Returned(unittest.TestCase):
 
 
 class Instances(unittest.TestCase):
-    """What is refused before MPI is loaded."""
+    """Some requests are refused before MPI is loaded."""
 
     def compile(self, **environment):
         os.environ.update(environment)

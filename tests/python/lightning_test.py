@@ -294,7 +294,7 @@ class Trainers(unittest.TestCase):
 
     def test_evaluation_takes_the_module_and_the_checkpoint_of_the_fit(self):
         class Worse(Model):
-            """Its weights are spoilt in the second epoch, so that the best checkpoint is not the last one."""
+            """A model whose weights are spoilt in the second epoch, so that the best checkpoint is not the last one."""
 
             spoils = True
 

@@ -162,7 +162,7 @@ class Configurations(unittest.TestCase):
         for instance, name in enumerate(names):
             self.assertRegex(name, rf"^host_seconds instance {instance} on \S+$")
             own = samples["value"][samples["counter"] == list(counters["name"]).index(name)]
-            self.assertEqual(len(own), 2 * CALLS)  # of two epochs
+            self.assertEqual(len(own), 2 * CALLS)  # two epochs have as many
             self.assertTrue((own > 0).all() and (own < 60).all(), own)
 
     @unittest.skipIf(NO_TORCH, "PyTorch is not installed.")

@@ -34,7 +34,7 @@ def losses_of(metrics):
 
 
 class EqualBits(unittest.TestCase):
-    """With equal weights and batches, losses are equal bits through PopTorch's surface, TOML and ONNX."""
+    """Losses are equal bits through PopTorch's surface, TOML and ONNX if weights and batches are equal."""
 
     @classmethod
     def setUpClass(cls):

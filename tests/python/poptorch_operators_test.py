@@ -32,7 +32,7 @@ class Trained(nn.Module):
 
 
 PLACES = torch.tensor([[0, 2], [1, 1], [2, 0]])
-REAL = {  # of a tensor of 3 × 4; each also has a gradient
+REAL = {  # functions of a tensor of 3 × 4; each also has a gradient
     "sinh": torch.sinh, "cosh": torch.cosh, "asinh": torch.asinh, "exp2": torch.exp2, "cumprod": lambda x: x.cumprod(1),
     "logcumsumexp": lambda x: x.logcumsumexp(1), "nansum": lambda x: x.nansum(1), "amax": lambda x: x.amax(),
     "median": lambda x: x.median(1)[0], "norm 3": lambda x: x.norm(p=3), "norm inf": lambda x: x.norm(p=math.inf, dim=1),
@@ -111,7 +111,7 @@ class Operators(unittest.TestCase):
 
             with self.subTest(name):
                 self.compare(write, sample())
-                if name not in ("a mask", "rows"):  # how many elements these read is not known before the model runs
+                if name not in ("a mask", "rows"):  # the number of elements that these read is not known before the model runs
                     self.compare(add, sample())
 
     def test_random_numbers_have_their_distributions(self):

@@ -142,7 +142,7 @@ class Defaults(unittest.TestCase):
 
         self.assertEqual(weight_after(None, torch.float32), -40000)
         self.assertEqual(weight_after(None, torch.float16), -40000)
-        # As in PopTorch, whatever was chosen.
+        # The result is that of PopTorch, whatever was chosen.
         self.assertEqual(weight_after(poptorch.MeanReductionStrategy.Post, torch.float16), -40000)
 
 

@@ -1,4 +1,4 @@
-"""What PopTorch refuses of models, strategies, options and loaders, each with its sentence, and what it takes beside it."""
+"""Refusals of PopTorch for models, strategies, options and loaders, each with its sentence, and what it takes beside them."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""What scripts of PopTorch's users rely on: the front door, the environment, hooks, notes, libpva and libpvti."""
+"""Things that scripts of PopTorch's users rely on: the front door, the environment, hooks, notes, libpva and libpvti."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""What the tests of pipescope.poptorch share: the tutorial's network."""
+"""Shared parts of the tests of pipescope.poptorch: the tutorial's network."""
 
 import importlib.util
 import os

@@ -200,7 +200,7 @@ class Values(unittest.TestCase):
 
 
 class WholeRuns(unittest.TestCase):
-    """What `pipescope run` records of its own work."""
+    """`pipescope run` records its own work."""
 
     def run_sample(self, name, *options):
         path = os.path.join(self.folder.name, name)

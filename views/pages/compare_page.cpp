@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 
+#include "profiler/figures/figure.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/report_cache.h"
 #include "profiler/sections/frame/words.h"
@@ -34,17 +35,9 @@ using shell::Ui;
 constexpr int kComparedRows = 14, kChangedOptionRows = 8, kChangedOptionsShare = 5;
 constexpr double kManyTimes = 900;  ///< a change in percent above which a card says how many times as much
 
-/// A card: a row of the table of the iteration, and whether more of it is better.
-struct ComparedCard {
-  const char *key, *caption;
-  bool moreIsBetter;
-};
-constexpr std::array<ComparedCard, 6> kComparedCards = {{{"step_cycles", "Step time", false},
-                                                         {"samples_per_second", "Samples per second", true},
-                                                         {"bubble_fraction", "Bubble", false},
-                                                         {"imbalance", "Imbalance", false},
-                                                         {"max_tile_bytes", "Fullest tile or device", false},
-                                                         {"total_bytes", "Memory of all devices", false}}};
+/// The figures of the cards, which are rows of the table of the iteration.
+constexpr std::array kComparedCards = {"step_cycles", "samples_per_second", "bubble_fraction",
+                                       "imbalance",   "max_tile_bytes",     "total_bytes"};
 
 }  // namespace
 
@@ -257,10 +250,10 @@ class ComparePage : public shell::Page {
     };
     const bool hypothetical = isTrue("before_hypothetical") || isTrue("after_hypothetical");
     for (std::size_t i = 0; i < cards_.size(); ++i) {
-      const ComparedCard& card = kComparedCards[i];
+      const figures::Figure& figure = figures::figure(kComparedCards[i]);
       for (std::size_t r = 0; r < step.rows.size(); ++r) {
         const auto& row = step.rows[r];
-        if (wordsIn(row[key]) != QLatin1String(card.key)) continue;
+        if (wordsIn(row[key]) != QLatin1String(figure.key)) continue;
         const Format format = step.rowFormats[r];
         const auto shown = [&](const sections::Cell& cell) { return loneText(cell, format, diff.time()); };
         const double change = numberIn(row[delta]), share = numberIn(row[relative]) * 100;
@@ -283,10 +276,10 @@ class ComparePage : public shell::Page {
                 ? QString()
                 : QStringLiteral(", ") + sign +
                       text(sections::withoutUnitOf(shown(row[after]), shown(row[delta])));
-        const bool better = (change > 0) == card.moreIsBetter;
+        const bool better = (change > 0) == figure.moreIsBetter();
         const QString caption = hypothetical && format == Format::ticks  ? tr("Hypothetical step time")
                                 : hypothetical && format == Format::rate ? tr("Hypothetical samples/s")
-                                                                         : tr(card.caption);
+                                                                         : text(figure.label);
         const bool neither = !known && shown(row[before]) == shown(row[after]);
         empty_[i] = neither;
         cards_[i]->setVisible(!neither);

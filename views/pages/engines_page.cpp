@@ -173,8 +173,11 @@ class EnginesPage : public shell::Page {
     area_->left()->removeWidget(whole_);
     (any > 0 ? area_->left() : area_->top())->addWidget(whole_);
     communication_->setParts(
-        bars, [time = data_->section.time()](double ticks) { return text(chartTime(ticks, time)); }, names,
-        notes);
+        bars,
+        [time = data_->section.time()](double ticks) {
+          return text(timeText(ticks, time, sections::TimeStyle::chart));
+        },
+        names, notes);
     communication_->setTitle(
         tr("Communication"),
         limited(tr("%1 of the last call, launches included; on the right, the exposed share")

@@ -214,7 +214,7 @@ class GraphPage : public shell::Page {
   }
 
   QString time(base::Ticks ticks) const {
-    return text(exactTimeText(static_cast<double>(ticks.count), data_->time));
+    return text(timeText(static_cast<double>(ticks.count), data_->time, sections::TimeStyle::exact));
   }
 
   QString describe(int box) const {

@@ -140,7 +140,11 @@ class RecordedPage : public shell::Page {
       notes << tr("idle %1").arg(text(formatCell(row[columnNamed(table, "idle_share")], Format::fraction)));
     }
     accelerators_->setParts(
-        bars, [time = kernels.time()](double ticks) { return text(chartTime(ticks, time)); }, names, notes);
+        bars,
+        [time = kernels.time()](double ticks) {
+          return text(timeText(ticks, time, sections::TimeStyle::chart));
+        },
+        names, notes);
     accelerators_->setTitle(
         tr("What each accelerator does"),
         shown < table.rows.size()

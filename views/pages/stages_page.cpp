@@ -5,8 +5,10 @@
 #include <array>
 #include <cmath>
 
+#include "profiler/figures/figure.h"
 #include "profiler/sections/stage_texts.h"
 #include "views/pages/parts/charts/parts_chart.h"
+#include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/stages_data.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
@@ -152,7 +154,9 @@ class StagesPage : public shell::Page {
     mark(context_.selection.current().stage);
   }
 
-  QString time(double ticks) const { return text(chartTime(ticks, data_->words.time)); }
+  QString time(double ticks) const {
+    return text(timeText(ticks, data_->words.time, sections::TimeStyle::chart));
+  }
   QString unit() const {
     return data_->scale.unit == geometry::TimeUnit::cycles ? tr("cycles")
            : data_->scale.unit == geometry::TimeUnit::time
@@ -162,18 +166,22 @@ class StagesPage : public shell::Page {
 
   void applyCards() {
     const StagesReport& r = data_->report;
-    const auto ratio = [](double value) { return QString::number(value, 'f', 2); };
+    const auto fact = [this](const char* key) -> const sections::Fact& {
+      return *factNamed(data_->section, key);
+    };
+    const auto shown = [&](const char* key) { return text(factText(data_->section, fact(key))); };
     const QString detail = r.imbalanceBackward && r.imbalanceForward
                                ? tr("largest ÷ mean; forward %1, backward %2")
-                                     .arg(ratio(*r.imbalanceForward), ratio(*r.imbalanceBackward))
+                                     .arg(shown("imbalance_forward"), shown("imbalance_backward"))
                                : tr("largest ÷ mean of the forward passes");
-    cards_[0]->setFigure(tr("Imbalance"), r.imbalance ? ratio(*r.imbalance) : QStringLiteral("–"), detail, {},
-                         r.imbalance.value_or(0) > 1.2 ? Ui::warning : Ui::text);
-    cards_[0]->setAmount(r.imbalance, false);
+    const auto setCard = [&](FigureCard& card, const char* key, const QString& meaning, Ui colour) {
+      card.setFigure(text(fact(key).label), shown(key), meaning, {}, colour);
+      card.setAmount(figures::numberIn(fact(key).value), figures::figure(key).moreIsBetter());
+    };
+    setCard(*cards_[0], "imbalance", detail, r.imbalance.value_or(0) > 1.2 ? Ui::warning : Ui::text);
+    setCard(*cards_[1], "bubble_fraction",
+            tr("of the flush, in which devices that hold a stage do not compute"), Ui::text);
     const bool whole = r.missing.empty();
-    cards_[1]->setFigure(tr("Bubble"), whole ? percent(r.bubble.fraction()) : QStringLiteral("–"),
-                         tr("of the flush, in which devices that hold a stage do not compute"), {});
-    cards_[1]->setAmount(whole ? std::optional(r.bubble.fraction()) : std::nullopt, false);
     if (const StageReport* limiting = r.limiting())
       applyLimiting(*limiting);
     else
@@ -250,13 +258,14 @@ class StagesPage : public shell::Page {
     return row != nullptr && row->kind == model::ExecutableKind::training;
   }
 
+  static QString lostName(std::size_t part) { return text(figures::lostTo(figures::kStepParts[part])); }
+
   void applyLost() {
     const analysis::LostTime& lost = data_->report.lost;
-    const std::vector<NamedPart> parts = {
-        {tr("useful"), ColourRole::lostUseful, lost.useful},
-        {tr("fill and drain"), ColourRole::lostFill, lost.fillAndDrain},
-        {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
-        {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
+    const std::vector<NamedPart> parts = {{lostName(0), ColourRole::lostUseful, lost.useful},
+                                          {lostName(1), ColourRole::lostFill, lost.fillAndDrain},
+                                          {lostName(2), ColourRole::lostImbalance, lost.imbalance},
+                                          {lostName(3), ColourRole::lostExchange, lost.exchangeUpdateHost}};
     lost_->setVisible(data_->report.missing.empty());
     const std::vector<NamedPart> whole = {{tr("step time"), ColourRole::otherKind, lost.step}};
     lost_->setParts({lost.replayed ? parts : whole}, [this](double value) { return time(value); });

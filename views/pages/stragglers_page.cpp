@@ -35,20 +35,23 @@ class StragglersPage : public shell::Page {
     auto* area = new ColumnsArea(this);
     sentences_ = new Panel(context.palette, tr("Verdict"), this);
     area->top()->addWidget(sentences_);
-    auto* panel = new Panel(context.palette, tr("Workers and iterations"), this);
-    panel->setTitle(tr("Workers and iterations"),
-                    tr("time of a worker's computations ÷ the usual time of the same computations, in each "
-                       "iteration; the strongest colour is the slowest"));
-    matrix_ = new timeline::WaitMatrix(context.palette, panel);
+    matrixPanel_ = new Panel(context.palette, tr("Workers and iterations"), this);
+    matrixPanel_->setTitle(
+        tr("Workers and iterations"),
+        tr("time of a worker's computations ÷ the usual time of the same computations, in each "
+           "iteration; the strongest colour is the slowest"));
+    matrix_ = new timeline::WaitMatrix(context.palette, matrixPanel_);
     matrix_->setMostNameWidth(kWorkerNameWidth);
     matrix_->setAccessibleName(tr("Workers and iterations"));
-    panel->body()->addWidget(matrix_);
-    area->top()->addWidget(panel);
+    matrixPanel_->body()->addWidget(matrix_);
+    area->top()->addWidget(matrixPanel_);
     stages_ = addTable(*area->left());
     operations_ = addTable(*area->left());
     area->left()->addStretch(1);
     workers_ = addTable(*area->right());
     ranks_ = addTable(*area->right());
+    ranksOfPlaces_ = addTable(*area->right());
+    arrivals_ = addTable(*area->right());
     area->right()->addStretch(1);
     iterations_ = addTable(*area->bottom());
     setContent(area);
@@ -75,12 +78,17 @@ class StragglersPage : public shell::Page {
 
   void apply(std::shared_ptr<const StragglersData> content) {
     data_ = std::move(content);
-    if (!data_->answer.stragglers) return showInstead(text(data_->answer.why));
+    // Who arrives last at collectives can be known where the steps cannot be replayed.
+    if (!data_->answer.stragglers && tableNamed(data_->section, "arrivals")->rows.empty())
+      return showInstead(text(data_->answer.why));
     applySentences();
-    applyMatrix(*data_->answer.stragglers);
+    matrixPanel_->setVisible(data_->answer.stragglers.has_value());
+    if (data_->answer.stragglers) applyMatrix(*data_->answer.stragglers);
     const std::pair<DataTable*, const char*> tables[] = {{stages_, "stages"},
                                                          {workers_, "workers"},
                                                          {ranks_, "data_parallel_ranks"},
+                                                         {ranksOfPlaces_, "ranks_of_places"},
+                                                         {arrivals_, "arrivals"},
                                                          {operations_, "operations"},
                                                          {iterations_, "iterations"}};
     for (const auto& [widget, name] : tables) {
@@ -144,8 +152,9 @@ class StragglersPage : public shell::Page {
   std::shared_ptr<const StragglersData> data_;
   Panel* sentences_ = nullptr;
   timeline::WaitMatrix* matrix_ = nullptr;
-  DataTable *stages_ = nullptr, *workers_ = nullptr, *ranks_ = nullptr, *operations_ = nullptr,
-            *iterations_ = nullptr;
+  Panel* matrixPanel_ = nullptr;
+  DataTable *stages_ = nullptr, *workers_ = nullptr, *ranks_ = nullptr, *ranksOfPlaces_ = nullptr,
+            *arrivals_ = nullptr, *operations_ = nullptr, *iterations_ = nullptr;
 };
 
 }  // namespace pipescope::pages

@@ -47,7 +47,7 @@ std::vector<std::size_t> numberColumns(const SweepFile& file) {
   std::vector<std::size_t> columns;
   for (std::size_t c = 0; c < file.table.columns.size(); ++c) {
     for (const auto& row : file.table.rows) {
-      if (!sections::numberOfCell(row[c])) continue;
+      if (!figures::numberIn(row[c])) continue;
       columns.push_back(c);
       break;
     }
@@ -56,7 +56,7 @@ std::vector<std::size_t> numberColumns(const SweepFile& file) {
 }
 
 double numberAt(const SweepFile& file, std::size_t row, std::size_t column) {
-  return sections::numberOfCell(file.table.rows[row][column]).value_or(kNoValue);
+  return figures::numberIn(file.table.rows[row][column]).value_or(kNoValue);
 }
 
 std::function<std::string(double)> formatOf(const sections::SectionColumn& column) {
@@ -72,7 +72,7 @@ geometry::ParallelAxis axisOf(const SweepFile& file, std::size_t column) {
   bool numbers = true;
   for (const auto& row : file.table.rows)
     numbers = numbers && (std::holds_alternative<std::monostate>(row[column]) ||
-                          sections::numberOfCell(row[column]).has_value());
+                          figures::numberIn(row[column]).has_value());
   for (std::size_t r = 0; r < file.table.rows.size(); ++r) {
     if (numbers) {
       axis.values.push_back(numberAt(file, r, column));

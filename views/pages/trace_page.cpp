@@ -314,7 +314,7 @@ class TracePage : public shell::Page {
       end = trace.iterations[first].end;
     }
     const int width = std::max(1, canvas_->window().view.width());
-    // Without a margin, so that the table of the visible time shows the figures of this iteration.
+    // The view has no margin, so that the table of the visible time shows the figures of this iteration.
     geometry::TimeView view(start, end, width);
     view.keepWithin(trace.start, trace.end);
     context_.timeRange.reset(view);

@@ -218,7 +218,9 @@ class WaitsPage : public shell::Page {
       return NamedPart{name, role, numberIn(data_->section, key)};
     };
     const double perUnit = data_->section.ticksPerShownUnit;
-    const auto shown = [time = data_->section.time()](double ticks) { return text(chartTime(ticks, time)); };
+    const auto shown = [time = data_->section.time()](double ticks) {
+      return text(timeText(ticks, time, sections::TimeStyle::chart));
+    };
     path_->setParts({{part("critical_path_compute_cycles", tr("compute"), ColourRole::compute),
                       part("critical_path_exchange_cycles", tr("exchange"), ColourRole::exchange),
                       part("critical_path_update_cycles", tr("update"), ColourRole::update),

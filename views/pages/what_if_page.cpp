@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 
+#include "profiler/figures/figure.h"
 #include "profiler/geometry/charts/waterfall.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
@@ -31,16 +32,8 @@ using shell::Ui;
 
 constexpr int kWhatIfRows = 16, kWhatIfChartHeight = 260, kWhatIfChartMost = 640;
 
-/// A card: the facts before and after, and whether more of it is better.
-struct WhatIfCard {
-  const char *before, *after, *caption;
-  bool moreIsBetter;
-};
-constexpr std::array<WhatIfCard, 4> kWhatIfCards = {
-    {{"before_step_cycles", "after_step_cycles", "Step time", false},
-     {"before_samples_per_second", "after_samples_per_second", "Samples per second", true},
-     {"before_bubble_fraction", "after_bubble_fraction", "Bubble", false},
-     {"before_imbalance", "after_imbalance", "Imbalance", false}}};
+/// The figures of the cards.
+constexpr std::array kWhatIfCards = {"step_cycles", "samples_per_second", "bubble_fraction", "imbalance"};
 
 /// The recording of an executable, which stays the same while changes are tried.
 struct HeldRecording {
@@ -206,9 +199,10 @@ class WhatIfPage : public shell::Page {
     memory_->parentWidget()->setVisible(content.held && !tableNamed(content.section, "memory")->rows.empty());
   }
 
-  void applyCard(FigureCard& card, const WhatIfCard& what, const WhatIfContent& content) {
-    const sections::Fact &before = *factNamed(content.section, what.before),
-                         &after = *factNamed(content.section, what.after);
+  void applyCard(FigureCard& card, const std::string& key, const WhatIfContent& content) {
+    const figures::Figure& what = figures::figure(key);
+    const sections::Fact &before = *factNamed(content.section, "before_" + key),
+                         &after = *factNamed(content.section, "after_" + key);
     const auto shown = [&](const sections::Fact& fact) {
       return text(loneText(fact.value, fact.format, content.section.time()));
     };
@@ -221,11 +215,11 @@ class WhatIfPage : public shell::Page {
     const bool isHypothetical = hypothetical != nullptr && hypothetical->value == sections::Cell(true);
     const QString caption = isHypothetical && before.format == Format::ticks  ? tr("Hypothetical step time")
                             : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
-                                                                              : tr(what.caption);
+                                                                              : text(what.label);
     if (from == to) return card.setFigure(caption, shown(after), tr("as recorded"), {});
     const bool isShare = before.format == Format::fraction;  // changes by percentage points
     const sections::Cell change = isShare ? to - from : from == 0 ? 0 : to / from - 1;
-    const bool better = (to > from) == what.moreIsBetter;
+    const bool better = (to > from) == what.moreIsBetter();
     const bool judged = before.format != Format::ticks || hasSameWork(content.section);
     card.setFigure(caption,
                    from == 0 && !isShare
@@ -246,7 +240,7 @@ class WhatIfPage : public shell::Page {
 
   void applyWaterfall(const WhatIfContent& content) {
     const auto format = [time = content.section.time()](double value, bool change) {
-      const std::string shown = exactChartTime(value, time);
+      const std::string shown = timeText(value, time, sections::TimeStyle::exactChart);
       return change ? sections::signedText(shown, value) : shown;
     };
     waterfall_->setTitle(tr("From the recorded step time to the new one"),

@@ -15,7 +15,7 @@ namespace pipescope::remote {
 /// Command that starts ssh.
 struct SshProgram {
   QString program = QStringLiteral("ssh");
-  QStringList options = {};                  ///< before the destination, such as -F and a file
+  QStringList options = {};                  ///< options before the destination, such as -F and a file
   QHash<QString, QString> environment = {};  ///< added to that of this process, such as SSH_ASKPASS
 };
 

@@ -39,7 +39,7 @@ void ItemChart::setHeights(int least, int most) {
   setFixedHeight(least);
 }
 
-/// Or, in a taller window, two fifths of its height.
+/// Heights of the chart. It may grow to two fifths of a taller window.
 shell::Growing::Heights ItemChart::heights() const {
   constexpr int kPart = 2, kParts = 5;
   if (heights_.most == heights_.least) return heights_;

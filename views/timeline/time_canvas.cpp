@@ -39,7 +39,7 @@ void TimeCanvas::refresh() {
   viewport()->update();
 }
 
-// --- What is shown ---
+// --- Visible range ---
 
 int TimeCanvas::rowsWidth() const {
   return std::max(1, viewport()->width() - kGutter);

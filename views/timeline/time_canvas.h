@@ -25,7 +25,7 @@ class TimeCanvas : public QAbstractScrollArea {
   /// Shows this stretch, or the nearest that lies within what there is.
   void show(geometry::TimeView view);
   virtual void zoomToAll();
-  /// About the pointer if it is over the rows, else about the middle.
+  /// Zooms about the pointer if it is over the rows, else about the middle.
   void zoomBy(double factor);
   void panBy(double part);
   /// Makes the canvas show all rows and the whole time by enlarging `frame`, which contains it. Returns what

@@ -48,7 +48,7 @@ TimelineCanvas::TimelineCanvas(const shell::Palette& palette, shell::TimeRange& 
   connect(&range, &shell::TimeRange::changed, this, &TimelineCanvas::refreshRows);
 }
 
-// --- What is shown ---
+// --- Model and options ---
 
 void TimelineCanvas::setModel(std::shared_ptr<const geometry::TimelineModel> model) {
   control_.setTrace(model ? model->trace : nullptr);

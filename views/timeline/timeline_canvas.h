@@ -86,7 +86,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   /// Makes the canvas show the whole time and all rows by enlarging `frame`, which contains it. Returns what
   /// undoes it.
   std::function<void()> showWhole(QWidget& frame);
-  /// About the pointer if it is over the rows, else about the middle.
+  /// Zooms about the pointer if it is over the rows, else about the middle.
   void zoomBy(double factor);
   void panBy(double fraction) { control_.pan(fraction); }
   /// Makes the rows of steps higher (+1) or lower (−1); 0: as high as lets all devices be seen.

@@ -32,6 +32,7 @@ struct Prediction {
   std::vector<int> limitingStages() const;
 };
 
+/// Reads the JSON that `pipescope plan --present` prints.
 base::Result<Prediction> parsePrediction(const QByteArray& json);
 
 }  // namespace pipescope::workbench

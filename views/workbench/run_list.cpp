@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "profiler/figures/figure.h"
 #include "views/shell/background.h"
 
 namespace pipescope::workbench {
@@ -32,8 +33,10 @@ RunList::RunList(shell::Opener open, QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(6);
-  table_->setHeaderLabels({tr("Run"), tr("State"), tr("Step time"), tr("Samples/s"), tr("Bubble"),
-                           tr("Imbalance"), tr("Fits"), tr("Loss")});
+  QStringList headings = {tr("Run"), tr("State")};
+  for (const char* key : {"step_cycles", "samples_per_second", "bubble_fraction", "imbalance", "fits"})
+    headings << QString::fromUtf8(figures::figure(key).columnHeading());
+  table_->setHeaderLabels(headings << tr("Loss"));
   table_->setRootIsDecorated(false);
   table_->setAllColumnsShowFocus(true);
   table_->setUniformRowHeights(true);

@@ -34,7 +34,7 @@ class SettingsForm : public QWidget {
   void rebuild();
   /// Shows each sentence at its setting. Returns the sentences that belong to no setting that is shown.
   QStringList setProblems(const std::vector<Problem>& problems);
-  /// Null: the setting is not shown.
+  /// Returns the field of the setting; null if it is not shown.
   KeyField* field(const QString& path) const;
   QLineEdit* search() const { return search_; }
 

@@ -70,7 +70,7 @@ class StageBoard : public QWidget {
 
   const shell::Palette& palette_;
   StagePlaces places_;
-  std::optional<StagePlaces> trial_;  ///< while something is dragged
+  std::optional<StagePlaces> trial_;  ///< places while something is dragged
   std::optional<Prediction> prediction_, before_;
   StageLayout layout_;
   QString marked_, held_;  ///< blocks

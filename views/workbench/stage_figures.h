@@ -13,6 +13,7 @@ QStringList stageFigures(const std::optional<Prediction>& prediction, const std:
                          int stage);
 /// Returns the share of the fullest unit of the stage's device that is full; 0: its size is not known.
 double fillOf(const PredictedStage& stage);
+/// Tool tip of a stage, with its figures in full.
 QString stageTip(const StagePlace& place, int stage, const std::optional<Prediction>& prediction);
 /// The whole configuration in one line. `start`: the samples per second with which changes are compared.
 QString predictionSentence(const Prediction& prediction, std::optional<double> start);

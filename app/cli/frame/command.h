@@ -44,7 +44,7 @@ const std::vector<std::string>& arguments();
 const std::string& commandLine();
 /// The options of commands that write CSV.
 struct CsvOptions {
-  std::string table = {};  ///< of the section; empty: the main one
+  std::string table = {};  ///< table of the section; empty: the main one
   bool safe = false;       ///< spreadsheets take no cell for a formula
 };
 /// Adds --table with this help, and --csv-safe.
@@ -54,7 +54,7 @@ void addCsvSafe(CLI::App& command, bool& safe);
 base::Result<std::string> csvOf(const sections::Section& section, const CsvOptions& options);
 /// Refuses the options for formats other than CSV.
 base::Status refuseCsvOptions(const std::string& format, const CsvOptions& options);
-/// What every command says of its option --overwrite, in its help and where it refuses to replace a file.
+/// Text of every command about its option --overwrite, in its help and where it refuses to replace a file.
 inline constexpr const char* kOverwriteHelp =
     "Also replace a file of another kind. Without it, only files of the kind that is written, and empty "
     "files, are replaced";

@@ -10,10 +10,10 @@ namespace pipescope::cli {
 
 struct OptionDocument {
   std::vector<std::string> names;  ///< "--epochs", "-o"; of a positional argument its name without dashes
-  std::string placeholder;         ///< of the value: "N"; empty: the option takes none
+  std::string placeholder;         ///< placeholder of the value: "N"; empty: the option takes none
   std::string help, group;
-  std::vector<std::string> words;  ///< that the value may be; empty: any
-  ValueWords offered;              ///< by completions
+  std::vector<std::string> words;  ///< words that the value may be; empty: any
+  ValueWords offered;              ///< words that completions offer
   bool positional = false, repeats = false;
 };
 
@@ -22,10 +22,12 @@ struct CommandDocument {
   std::vector<OptionDocument> options;
 };
 
+/// Describes all commands of the program with their options, for the manual page and the completions.
 std::vector<CommandDocument> documentCommands(const CLI::App& program);
 
 /// A page for `man`, in roff with the macros of man(7).
 std::string manualPage(const std::vector<CommandDocument>& commands);
+/// Scripts that complete command lines in bash, zsh and fish.
 std::string bashCompletion(const std::vector<CommandDocument>& commands);
 std::string zshCompletion(const std::vector<CommandDocument>& commands);
 std::string fishCompletion(const std::vector<CommandDocument>& commands);

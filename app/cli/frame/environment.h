@@ -12,8 +12,8 @@ std::vector<std::string> environmentNames();
 /// Sets the keys whose variables exist. Variables whose names are only close to a key's have no effect: a
 /// note on standard error says so.
 base::Status readEnvironment(config::Configuration& configuration);
-/// For commands that read a configuration: the message with the flags and variables that set a key instead of
-/// the key.
+/// Returns the message with the flags and variables that set a key instead of the key, for commands that read
+/// a configuration.
 std::string asTyped(const std::string& message);
 /// The same as fail(), with the message asTyped().
 int failAsTyped(const base::Error& error);

@@ -1,5 +1,5 @@
 #pragma once
-// What the commands that search, vary or run a model begin with: a configuration, a model from a file, or a
+// Reads the input of commands that search, vary or run a model: a configuration, a model from a file, or a
 // model by its builder's name.
 #include <string>
 #include <string_view>

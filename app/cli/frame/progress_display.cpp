@@ -119,7 +119,7 @@ void catchInterrupts() {
 }
 
 int interruptStatus() {
-  constexpr int kBySignal = 128;  // as shells say it
+  constexpr int kBySignal = 128;  // shells add it to the number of the signal
   return kBySignal + (interrupted != 0 ? interrupted : SIGINT);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How wide a terminal is, and what fits into it.
+// Finds the width of a terminal, and fits text into it.
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -42,7 +42,8 @@ bool replaceWord(std::string& text, const std::string& word, const std::string& 
 TypedFlags::TypedFlags(const config::KeyTable& keys, const std::vector<std::string>& arguments,
                        const std::vector<std::string>& variables)
     : keys_(keys) {
-  std::map<std::string, std::pair<const config::Key*, bool>> known;  // by flag; true: the opposite
+  // Key of each flag; true: the flag means the opposite.
+  std::map<std::string, std::pair<const config::Key*, bool>> known;
   for (const config::Key& key : keys.all()) {
     for (const std::string& flag : key.flags) {
       known["--" + flag] = {&key, false};

@@ -12,7 +12,8 @@ std::string usageSentence(const CLI::ParseError& error, const CLI::App& program,
 
 /// The words that an option takes, as its type name tells: "TEXT:{text,json,csv}". Empty: any.
 std::vector<std::string> wordsOf(const CLI::Option& option);
-/// What a help text must add to a description: ". One of text, json", or nothing if it names the words.
+/// Text that a help text must add to a description: ". One of text, json"; empty if the description names the
+/// words.
 std::string missingWords(const std::string& description, const std::vector<std::string>& words);
 /// The placeholder of an option's value: "TEXT". Empty for an option without a value.
 std::string placeholderOf(const CLI::Option& option);

@@ -51,7 +51,7 @@ std::vector<std::string> keysWith(const char* end) {
   return words;
 }
 
-/// What a replay can change, without what names a stage or a link.
+/// Keys that a replay can change, without those that name a stage or a link.
 std::vector<std::string> changes() {
   std::vector<std::string> words;
   for (const replay::ChangeKind& kind : replay::changeKinds()) {

@@ -1,5 +1,6 @@
 #pragma once
-// What may follow an option, for the completions of shells, where the option itself does not list it.
+// Lists the words that may follow an option, for the completions of shells, where the option itself does not
+// list them.
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>

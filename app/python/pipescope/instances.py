@@ -1,4 +1,4 @@
-"""Where a process stands among those that `pipescope poprun` started. Without the launcher it is alone, with one replica.
+"""The place of a process among those that `pipescope poprun` started. Without the launcher it is alone, with one replica.
 
 `pipescope.popdist` gives users these functions; the names are PopDist's.
 """

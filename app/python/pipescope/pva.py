@@ -56,14 +56,14 @@ class Range:
 
 
 class Cycles:
-    """When a step begins and ends on an IPU, in cycles."""
+    """The beginning and end of a step on an IPU, in cycles."""
 
     def __init__(self, step):
         self.cyclesFrom, self.cyclesTo = Range(step.cyclesFrom), Range(step.cyclesTo)
 
 
 class Microseconds:
-    """When a run begins and ends, in microseconds of emulated time."""
+    """The beginning and end of a run, in microseconds of emulated time."""
 
     def __init__(self, run):
         self.start, self.end = run.startMicroseconds, run.endMicroseconds
@@ -112,7 +112,7 @@ class OperationAnalysis:
 
 
 class ComputeInstrumentation(enum.Enum):
-    """How closely times were recorded."""
+    """The closeness with which times were recorded."""
 
     Off, Vertex, Tile, Ipu, Device, Unknown = range(6)
 

@@ -66,9 +66,10 @@ def instrument_fn(function, channel, label=None):
 
 
 class HeatmapDouble:
-    """How many values fall between neighbouring edges, over time: a chart with a series for each pair of edges.
+    """Counts how many values fall between neighbouring edges, over time: a chart with a series for each pair of edges.
 
-    `edges` ascend. A value belongs to the pair whose first edge is at or below it; values outside of all pairs are not counted.
+    `edges` ascend. A value belongs to the pair whose first edge is at or below it; values outside of all pairs are not
+    counted.
     """
 
     def __init__(self, name, edges, unit=""):

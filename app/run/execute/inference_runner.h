@@ -20,7 +20,7 @@ class InferenceRunner {
   base::Status prepare();
   /// Makes the model, which takes as much memory as its weights.
   base::Status makeExecutable();
-  /// Only after makeExecutable().
+  /// Executable that makeExecutable() has made. Call it only after that.
   run::ModelExecutable& executable() { return *executable_; }
 
   struct Score {

@@ -23,7 +23,6 @@ struct RunContext : RunSetup {
   MetricsFile& metrics;
 };
 
-/// One executable of a run.
 class ExecutableRun {
  public:
   virtual ~ExecutableRun() = default;

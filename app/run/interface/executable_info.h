@@ -37,8 +37,9 @@ struct ExecutableInfo {
   std::vector<TensorInfo> inputs, outputs;
   bool hasLoss = false;
   std::int64_t microBatchSize = 1;
-  std::int64_t microBatches = 1;  ///< in a flush: accumulated in training, device iterations in inference
-  std::int64_t iterations = 1;    ///< flushes of a call: weight updates in training
+  /// Number in a flush: accumulated in training, device iterations in inference.
+  std::int64_t microBatches = 1;
+  std::int64_t iterations = 1;  ///< flushes of a call: weight updates in training
   std::int64_t replicas = 1;
   std::int64_t inputGroup = 1;  ///< number of neighbouring replicas that get the same rows
   std::vector<StageInfo> stages;
@@ -50,6 +51,7 @@ struct ExecutableInfo {
   std::int64_t rowsPerCall() const { return microBatchSize * blocksPerIteration() * iterations; }
 };
 
+/// Describes the inputs, outputs and sizes of an executable on a system.
 ExecutableInfo describeExecutable(const compile::CompiledExecutable& executable,
                                   const devices::System& system);
 

@@ -35,7 +35,7 @@ class ModelOptions {
   /// If `pipescope poprun` started this process, joins the other instances of the program: all replicas are
   /// emulated, and this process computes its share of them. Otherwise does nothing.
   base::Status joinInstances();
-  /// Null: this process runs alone.
+  /// Instances that joinInstances() has joined; null if this process runs alone.
   const std::shared_ptr<const numerics::Instances>& instances() const { return instances_; }
 
   /// `say` gets the sentence that a model does not fit as soon as it is known, before changes that would help

@@ -29,10 +29,10 @@ class ReturnedOutputs {
 
   const emulate::ExecutableFacts& facts_;
   const ExecutableInfo& info_;
-  std::vector<emulate::OutputRule> rules_;  ///< by output
+  std::vector<emulate::OutputRule> rules_;  ///< one for each output
   std::vector<float> losses_, returned_;
-  std::vector<std::vector<std::byte>> bytes_;  ///< by output
-  std::vector<std::vector<double>> sums_;      ///< by output, for all replicas; empty if it is no sum
+  std::vector<std::vector<std::byte>> bytes_;  ///< one for each output
+  std::vector<std::vector<double>> sums_;  ///< sums of each output, for all replicas; empty if it is no sum
 };
 
 }  // namespace pipescope::run

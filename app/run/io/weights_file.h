@@ -14,6 +14,7 @@ namespace pipescope::app {
 /// Checks before the run that weights can be loaded from and saved to the configured paths.
 base::Status checkWeightFiles(const config::Configuration& configuration);
 
+/// Writes the weights, and in training the optimizer's state, to an .npz file. Errors name the file.
 base::Status saveWeights(const std::string& path, numerics::Session& session);
 
 /// Sets the session's weights. In training it also sets the optimizer's state if the file has one. The file

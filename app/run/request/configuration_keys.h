@@ -19,6 +19,7 @@ struct KeyOwners {
   const data::DatasetRegistry& datasets;
   const optimizers::OptimizerRegistry& optimizers;
 };
+/// Makes one table of the keys of engine/config and of these registries.
 config::KeyTable joinKeys(const KeyOwners& owners);
 
 /// The keys of all parts of this program. The first call makes the table.

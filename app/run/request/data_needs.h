@@ -20,8 +20,8 @@ struct DataNeeds {
   /// "cross_entropy" or "nll" if the loss in the graph is that of its predictions and labels, element by
   /// element. Empty: it is another one, or there is none.
   std::string loss;
-  std::int64_t callRows =
-      1;  ///< rows of one call. Synthetic data has as many unless the configuration says otherwise.
+  /// Rows of one call. Synthetic data has as many unless the configuration says otherwise.
+  std::int64_t callRows = 1;
 
   /// The inputs, then the labels if they are not an input.
   std::vector<data::FieldRequest> fields() const;

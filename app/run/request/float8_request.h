@@ -9,6 +9,7 @@
 
 namespace pipescope::app {
 
+/// True if execution.precision is float8.
 bool usesFloat8(const config::Configuration& configuration);
 
 /// Returns the support of the configuration's devices for float8 products. Refuses other devices with a

@@ -17,6 +17,7 @@ bool scalesLoss(const config::Configuration& configuration);
 
 /// Refuses settings that would have no effect or that exclude each other.
 base::Result<numerics::SessionOptions> trainingOptions(const config::Configuration& configuration);
+/// Options of numerics without training.
 numerics::SessionOptions inferenceOptions(const config::Configuration& configuration);
 
 /// The learning rate of each update of a run.

@@ -24,7 +24,7 @@ struct MeasuredRow {
 
 struct MeasuredTable {
   std::vector<std::string> keys;  ///< paths, in the order of the columns
-  std::vector<MeasuredRow> rows;  ///< at least one row
+  std::vector<MeasuredRow> rows;  ///< rows of the table, at least one
 };
 
 /// Reads a CSV file. Columns that are named by keys (or their flags) are settings, those of measuredColumns()

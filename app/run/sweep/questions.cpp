@@ -11,17 +11,13 @@
 #include <set>
 
 #include "engine/config/suggestion.h"
+#include "profiler/sections/frame/sweep_file.h"
 
 namespace pipescope::app {
 namespace {
 
 using base::badInput;
 using Rows = std::vector<const SweepRow*>;
-
-const SweepFigure& figureNamed(std::string_view key) {
-  return *std::ranges::find(sweepFigures(), key,
-                            [](const SweepFigure& f) { return std::string_view(f.key); });
-}
 
 Rows fittingRows(const SweepTable& table) {
   Rows rows;
@@ -32,45 +28,42 @@ Rows fittingRows(const SweepTable& table) {
 }
 
 /// True if some row has the figure.
-bool anyHas(const Rows& rows, const SweepFigure& figure) {
+bool anyHas(const Rows& rows, const figures::Figure& figure) {
   return std::ranges::any_of(rows, [&](const SweepRow* row) { return figureOf(*row, figure).has_value(); });
 }
 
 /// Samples per second; step time if nothing has samples.
-const SweepFigure& speedOf(const Rows& rows) {
-  const SweepFigure& rate = figureNamed("samples_per_second");
-  return anyHas(rows, rate) ? rate : figureNamed("step_time_us");
+const figures::Figure& speedOf(const Rows& rows) {
+  const figures::Figure& rate = figures::figure("samples_per_second");
+  return anyHas(rows, rate) ? rate : figures::figure("step_time_us");
 }
 
 /// A number that is larger for what is better; −∞ without a value.
-double goodness(const SweepRow& row, const SweepFigure& figure) {
+double goodness(const SweepRow& row, const figures::Figure& figure) {
   const std::optional<double> value = figureOf(row, figure);
   if (!value) return -HUGE_VAL;
-  return figure.moreIsBetter ? *value : -*value;
+  return figure.moreIsBetter() ? *value : -*value;
 }
 
-base::Result<const SweepFigure*> figureMeant(const Rows& rows, const std::string& word) {
-  static const std::map<std::string, std::string> words = {{"memory", "memory_bytes"},
-                                                           {"devices", "devices"},
-                                                           {"price", "samples_per_currency_unit"},
-                                                           {"bubble", "bubble_fraction"},
-                                                           {"imbalance", "imbalance"}};
+base::Result<const figures::Figure*> figureMeant(const Rows& rows, const std::string& word) {
   if (word == "time") return &speedOf(rows);
-  const auto meant = words.find(word);
-  const std::string key = meant == words.end() ? word : meant->second;
-  std::vector<std::string> known = {"time"};
-  for (const auto& [name, figure] : words) known.push_back(name);
-  for (const SweepFigure& figure : sweepFigures()) {
-    if (key == figure.key && key != "fits") return &figure;
-    const bool isNew = std::ranges::find(known, figure.key) == known.end();
-    if (isNew && std::string_view(figure.key) != "fits") known.emplace_back(figure.key);
+  std::vector<std::string> words = {"time"}, keys;
+  for (const figures::Figure* figure : sections::sweepFigures()) {
+    const std::string key = figure->key, meant = figure->word;
+    if (key == "fits") continue;
+    if (word == key || (!meant.empty() && word == meant)) return figure;
+    if (!meant.empty()) words.push_back(meant);
+    if (key != meant) keys.push_back(key);
   }
+  std::ranges::sort(words.begin() + 1, words.end());
+  std::vector<std::string> known = words;
+  known.insert(known.end(), keys.begin(), keys.end());
   return badInput(fmt::format("--pareto: there is no figure {}{}", word, config::suggestion(word, known)));
 }
 
-bool dominates(const SweepRow& a, const SweepRow& b, const std::vector<const SweepFigure*>& figures) {
+bool dominates(const SweepRow& a, const SweepRow& b, const std::vector<const figures::Figure*>& figures) {
   bool better = false;
-  for (const SweepFigure* figure : figures) {
+  for (const figures::Figure* figure : figures) {
     const double of = goodness(a, *figure), than = goodness(b, *figure);
     if (of < than) return false;
     better = better || of > than;
@@ -108,8 +101,8 @@ base::Result<std::map<const SweepRow*, double>> numbersOf(const SweepTable& tabl
 }
 
 std::string ratesOf(const SweepRow& row) {
-  const std::optional<double> rate = figureOf(row, figureNamed("samples_per_second"));
-  const std::optional<double> step = figureOf(row, figureNamed("step_time_us"));
+  const std::optional<double> rate = figureOf(row, figures::figure("samples_per_second"));
+  const std::optional<double> step = figureOf(row, figures::figure("step_time_us"));
   if (rate)
     return fmt::format(" with {} samples per second",
                        sections::formatCell(std::round(*rate), sections::Format::count));
@@ -124,7 +117,7 @@ SweepAnswer noneFits(const SweepTable& table) {
 /// The fastest of the rows with the best order.
 template <class Order>
 const SweepRow* firstOf(const Rows& rows, Order order) {
-  const SweepFigure& speed = speedOf(rows);
+  const figures::Figure& speed = speedOf(rows);
   return *std::ranges::min_element(rows, [&](const SweepRow* a, const SweepRow* b) {
     const auto of = order(*a), than = order(*b);
     return of != than ? of < than : goodness(*a, speed) > goodness(*b, speed);
@@ -145,11 +138,11 @@ base::Result<SweepAnswer> extreme(const SweepTable& table, const std::string& ke
 }
 
 /// The figures of --pareto, in the order in which `names` has them.
-base::Result<std::vector<const SweepFigure*>> figuresMeant(const Rows& rows, const std::string& names) {
-  std::vector<const SweepFigure*> figures;
+base::Result<std::vector<const figures::Figure*>> figuresMeant(const Rows& rows, const std::string& names) {
+  std::vector<const figures::Figure*> figures;
   for (std::size_t at = 0; at <= names.size();) {
     const std::size_t comma = std::min(names.find(',', at), names.size());
-    PIPESCOPE_ASSIGN(const SweepFigure* figure, figureMeant(rows, names.substr(at, comma - at)));
+    PIPESCOPE_ASSIGN(const figures::Figure* figure, figureMeant(rows, names.substr(at, comma - at)));
     if (std::ranges::find(figures, figure) != figures.end())
       return badInput(fmt::format("--pareto {}: {} is named twice.", names, figure->key));
     figures.push_back(figure);
@@ -161,10 +154,10 @@ base::Result<std::vector<const SweepFigure*>> figuresMeant(const Rows& rows, con
 }  // namespace
 
 base::Status checkParetoOfCompiled(const std::string& names) {
-  PIPESCOPE_ASSIGN(const std::vector<const SweepFigure*> figures, figuresMeant({}, names));
+  PIPESCOPE_ASSIGN(const std::vector<const figures::Figure*> figures, figuresMeant({}, names));
   static const std::set<std::string_view> compiled = {"memory_bytes", "memory_use", "devices",
                                                       "system_devices"};
-  for (const SweepFigure* figure : figures) {
+  for (const figures::Figure* figure : figures) {
     if (!compiled.contains(figure->key))
       return badInput(
           fmt::format("--pareto {}: --compile-only emulates nothing, so combinations have no {}: leave out "
@@ -177,8 +170,8 @@ base::Status checkParetoOfCompiled(const std::string& names) {
 
 base::Result<SweepAnswer> paretoFront(const SweepTable& table, const std::string& names) {
   const Rows rows = fittingRows(table);
-  PIPESCOPE_ASSIGN(const std::vector<const SweepFigure*> figures, figuresMeant(rows, names));
-  for (const SweepFigure* figure : figures) {
+  PIPESCOPE_ASSIGN(const std::vector<const figures::Figure*> figures, figuresMeant(rows, names));
+  for (const figures::Figure* figure : figures) {
     if (!rows.empty() && !anyHas(rows, *figure))
       return badInput(fmt::format("--pareto {}: no combination has the figure {}.{}", names, figure->key,
                                   std::string_view(figure->key) == "samples_per_currency_unit"
@@ -210,7 +203,7 @@ base::Result<SweepAnswer> smallestThatFits(const SweepTable& table, const std::s
   const Rows rows = fittingRows(table);
   if (rows.empty()) return noneFits(table);
   const SweepRow* best = firstOf(rows, [](const SweepRow& row) {
-    return row.figures.systemDevices.value_or(row.figures.devices.value_or(0));
+    return row.figures.number("system_devices").value_or(row.figures.number("devices").value_or(0));
   });
   return SweepAnswer{fmt::format("The smallest system that fits is {}{}.", best->values[at], ratesOf(*best)),
                      {best}};
@@ -219,7 +212,7 @@ base::Result<SweepAnswer> smallestThatFits(const SweepTable& table, const std::s
 base::Result<SweepAnswer> kneeOf(const SweepTable& table, const std::string& key) {
   PIPESCOPE_ASSIGN(const std::size_t at, positionOf(table, key, "--knee"));
   PIPESCOPE_ASSIGN(auto numbers, numbersOf(table, at, "--knee"));
-  const SweepFigure& rate = figureNamed("samples_per_second");
+  const figures::Figure& rate = figures::figure("samples_per_second");
   std::map<double, const SweepRow*> curve;  // the fastest row for each value
   const Rows rows = fittingRows(table);
   if (rows.empty()) return noneFits(table);

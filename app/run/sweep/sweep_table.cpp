@@ -28,11 +28,6 @@ constexpr const char* kHash = sections::kSweepHash;
 constexpr const char* kProfile = sections::kSweepProfile;
 constexpr const char* kTrouble = "trouble";  // exchanged between processes only: no table has it
 
-template <class T>
-Cell figureCell(const std::optional<T>& value) {
-  return value ? Cell(*value) : Cell();
-}
-
 /// A value of a key as a number, if it is one, so that JSON and CSV give its type.
 Cell valueCell(const std::string& text) {
   const Json parsed = Json::parse(text, nullptr, false);
@@ -50,15 +45,11 @@ Json jsonOf(const Cell& cell) {
   return {};
 }
 
-template <class T>
-void readFigure(const Json& object, const char* key, std::optional<T>& value) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->is_null()) return;
-  if constexpr (std::is_same_v<T, bool>) {
-    if (found->is_boolean()) value = found->template get<bool>();
-  } else {
-    if (found->is_number()) value = found->template get<T>();
-  }
+Cell cellOf(const Json& value) {
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_boolean()) return value.get<bool>();
+  return {};
 }
 
 std::string textOf(const Json& object, const char* key) {
@@ -67,18 +58,11 @@ std::string textOf(const Json& object, const char* key) {
 }
 
 void readRow(const Json& object, SweepRow& row) {
-  VariantFigures& f = row.figures;
-  readFigure(object, "fits", f.fits);
-  readFigure(object, "samples_per_second", f.samplesPerSecond);
-  readFigure(object, "step_time_us", f.stepTimeUs);
-  readFigure(object, "imbalance", f.imbalance);
-  readFigure(object, "bubble_fraction", f.bubbleFraction);
-  readFigure(object, "memory_bytes", f.memoryBytes);
-  readFigure(object, "memory_use", f.memoryUse);
-  readFigure(object, "devices", f.devices);
-  readFigure(object, "system_devices", f.systemDevices);
-  readFigure(object, "samples_per_currency_unit", f.samplesPerCurrencyUnit);
-  f.note = textOf(object, "note");
+  for (const figures::Figure* figure : sections::sweepFigures()) {
+    const auto found = object.find(figure->key);
+    if (found != object.end()) row.figures.values[figure->key] = cellOf(*found);
+  }
+  row.figures.note = textOf(object, "note");
   row.error = textOf(object, "error");
   row.profile = textOf(object, kProfile);
   row.trouble = textOf(object, kTrouble);
@@ -123,38 +107,11 @@ base::Result<std::vector<Json>> objectsIn(const std::string& file) {
 
 }  // namespace
 
-const std::vector<SweepFigure>& sweepFigures() {
-  using Get = Cell (*)(const VariantFigures&);
-  static const std::map<std::string_view, Get> cells = {
-      {"fits", [](const VariantFigures& f) { return figureCell(f.fits); }},
-      {"samples_per_second", [](const VariantFigures& f) { return figureCell(f.samplesPerSecond); }},
-      {"step_time_us", [](const VariantFigures& f) { return figureCell(f.stepTimeUs); }},
-      {"imbalance", [](const VariantFigures& f) { return figureCell(f.imbalance); }},
-      {"bubble_fraction", [](const VariantFigures& f) { return figureCell(f.bubbleFraction); }},
-      {"memory_bytes", [](const VariantFigures& f) { return figureCell(f.memoryBytes); }},
-      {"memory_use", [](const VariantFigures& f) { return figureCell(f.memoryUse); }},
-      {"devices", [](const VariantFigures& f) { return figureCell(f.devices); }},
-      {"system_devices", [](const VariantFigures& f) { return figureCell(f.systemDevices); }},
-      {"samples_per_currency_unit",
-       [](const VariantFigures& f) { return figureCell(f.samplesPerCurrencyUnit); }}};
-  static const std::vector<SweepFigure> all = [] {
-    std::vector<SweepFigure> figures;
-    for (const sections::SweepColumn& column : sections::sweepColumns()) {
-      figures.push_back(
-          {column.key, column.heading, column.doc, column.format, cells.at(column.key), column.moreIsBetter});
-    }
-    return figures;
-  }();
-  return all;
-}
-
-std::optional<double> figureOf(const SweepRow& row, const SweepFigure& figure) {
+std::optional<double> figureOf(const SweepRow& row, const figures::Figure& figure) {
   if (!row.done) return std::nullopt;
-  const Cell cell = figure.cell(row.figures);
-  if (const auto* n = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*n);
-  if (const auto* x = std::get_if<double>(&cell)) return *x;
+  const Cell cell = row.figures.of(figure.key);
   if (const auto* b = std::get_if<bool>(&cell)) return *b ? 1.0 : 0.0;
-  return std::nullopt;
+  return figures::numberIn(cell);
 }
 
 sections::Section sweepSection(const SweepTable& table, const std::vector<const SweepRow*>& rows) {
@@ -165,10 +122,10 @@ sections::Section sweepSection(const SweepTable& table, const std::vector<const 
   sections::SectionTable list{"sweep", "Combinations", "emulated; one row each", {}, {}};
   for (const VariedKey& key : table.keys)
     list.columns.push_back({key.key, std::string(config::lastPart(key.key)), Format::plain, "varied"});
-  for (const SweepFigure& figure : sweepFigures()) {
-    const bool any =
-        std::ranges::any_of(rows, [&](const SweepRow* row) { return figureOf(*row, figure).has_value(); });
-    list.columns.push_back({figure.key, figure.heading, figure.format, figure.doc, any});
+  for (const figures::Figure* figure : sections::sweepFigures()) {
+    list.columns.push_back(sections::sweepColumn(*figure));
+    list.columns.back().inText =
+        std::ranges::any_of(rows, [&](const SweepRow* row) { return figureOf(*row, *figure).has_value(); });
   }
   const bool remarks = std::ranges::any_of(
       rows, [](const SweepRow* row) { return !row->error.empty() || !row->figures.note.empty(); });
@@ -180,7 +137,8 @@ sections::Section sweepSection(const SweepTable& table, const std::vector<const 
   for (const SweepRow* row : rows) {
     std::vector<Cell> cells;
     for (const std::string& value : row->values) cells.push_back(valueCell(value));
-    for (const SweepFigure& figure : sweepFigures()) cells.push_back(figure.cell(row->figures));
+    for (const figures::Figure* figure : sections::sweepFigures())
+      cells.push_back(row->figures.of(figure->key));
     cells.push_back(row->figures.note.empty() ? Cell() : Cell(row->figures.note));
     cells.push_back(row->error.empty() ? Cell() : Cell(row->error));
     if (profiles) cells.push_back(row->profile.empty() ? Cell() : Cell(row->profile));
@@ -201,7 +159,8 @@ sections::Section sweepSection(const SweepTable& table) {
 
 std::string rowToJson(const SweepRow& row) {
   Json object = Json::object();
-  for (const SweepFigure& figure : sweepFigures()) object[figure.key] = jsonOf(figure.cell(row.figures));
+  for (const figures::Figure* figure : sections::sweepFigures())
+    object[figure->key] = jsonOf(row.figures.of(figure->key));
   object["note"] = row.figures.note;
   object["error"] = row.error;
   object[kProfile] = row.profile;

@@ -19,12 +19,12 @@ struct SweepRow {
   /// Reason why the machine or this program gave no answer about the combination. It is then not done, no
   /// table holds it, and the next sweep tries it again.
   std::string trouble = {};
-  std::string profile =
-      {};                 ///< file of its profile, as seen from the table's folder; empty: none was written
+  /// File of its profile, as seen from the table's folder; empty: none was written.
+  std::string profile = {};
   std::string hash = {};  ///< hash of the whole configuration and the program's version
   bool done = false;      ///< false if not yet emulated
 
-  bool fits() const { return done && error.empty() && figures.fits.value_or(true); }
+  bool fits() const { return done && error.empty() && figures.fits(); }
 };
 
 struct SweepTable {
@@ -33,18 +33,8 @@ struct SweepTable {
   std::vector<SweepRow> rows;  ///< rows by index of the combination
 };
 
-/// One figure of a row: its key in tables, and how text shows it.
-struct SweepFigure {
-  const char* key;
-  const char* heading;
-  const char* doc;
-  sections::Format format;
-  sections::Cell (*cell)(const VariantFigures& figures);
-  bool moreIsBetter;
-};
-const std::vector<SweepFigure>& sweepFigures();
 /// The value of a figure; nothing: the row has none.
-std::optional<double> figureOf(const SweepRow& row, const SweepFigure& figure);
+std::optional<double> figureOf(const SweepRow& row, const figures::Figure& figure);
 
 /// The rows that are done, as a section with one table "sweep".
 sections::Section sweepSection(const SweepTable& table);
@@ -59,6 +49,7 @@ enum class TableFormat { csv, json };
 /// Chooses the format by the ending of the file's name: .csv or .json.
 base::Result<TableFormat> formatOfTable(const std::string& file);
 base::FileKind kindOf(TableFormat format);
+/// Writes the table in the format of the file's name. Errors name the file and say what to do.
 base::Status writeTable(const SweepTable& table, const std::string& file, const base::OutputRules& rules);
 
 /// Takes from an older table those rows whose configuration and version are unchanged. Returns their number.

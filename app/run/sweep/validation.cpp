@@ -17,16 +17,17 @@ using sections::Cell;
 using sections::Format;
 
 struct MeasureWords {
+  const char* figure;  ///< key of the figure
   const char* name;
   const char* emulatedKey;
   const char* ratioKey;
   Format format;
 };
 constexpr std::array<MeasureWords, kMeasures> kWords = {
-    MeasureWords{"Step time, µs", "emulated_step_time_us", "step_time_ratio", Format::number},
-    MeasureWords{"Samples per second", "emulated_samples_per_second", "samples_per_second_ratio",
-                 Format::number},
-    MeasureWords{"Memory", "emulated_memory_bytes", "memory_ratio", Format::bytes}};
+    MeasureWords{"step_time_us", "Step time, µs", "emulated_step_time_us", "step_time_ratio", Format::number},
+    MeasureWords{"samples_per_second", "Samples per second", "emulated_samples_per_second",
+                 "samples_per_second_ratio", Format::number},
+    MeasureWords{"memory_bytes", "Memory", "emulated_memory_bytes", "memory_ratio", Format::bytes}};
 
 /// The rank of each value, from 1; equal values share the mean of their ranks.
 std::vector<double> ranksOf(const std::vector<double>& values) {
@@ -71,11 +72,7 @@ base::Status takeFigures(const base::Result<std::string>& answer, ValidatedRow& 
                     figures.trouble));
   row.error = figures.error;
   row.note = figures.figures.note;
-  row.emulated[static_cast<std::size_t>(Measure::stepTimeUs)] = figures.figures.stepTimeUs;
-  row.emulated[static_cast<std::size_t>(Measure::samplesPerSecond)] = figures.figures.samplesPerSecond;
-  if (figures.figures.memoryBytes)
-    row.emulated[static_cast<std::size_t>(Measure::memoryBytes)] =
-        static_cast<double>(*figures.figures.memoryBytes);
+  for (std::size_t m = 0; m < kMeasures; ++m) row.emulated[m] = figures.figures.number(kWords[m].figure);
   return {};
 }
 

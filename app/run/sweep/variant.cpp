@@ -19,6 +19,7 @@ namespace pipescope::app {
 namespace {
 
 using config::Configuration;
+using figures::Cell;
 
 /// The configuration without what needs numbers, because a sweep computes none.
 base::Result<Configuration> withoutNumbers(const Configuration& given) {
@@ -50,37 +51,35 @@ void emulateTwice(record::Recorder& recorder, const compile::Compilation& compil
   }
 }
 
+/// Takes a value where it is the first one or the larger one.
+void takeLarger(const Cell& value, Cell& largest) {
+  const std::optional<double> number = figures::numberIn(value);
+  if (number && *number > figures::numberIn(largest).value_or(-1)) largest = value;
+}
+
 /// The largest figures over all executables, since one memory holds each of them in turn.
 base::Status addMemory(const record::MemoryProfile& profile, const analysis::Catalog& catalog,
-                       VariantFigures& figures) {
+                       VariantFigures& variant) {
   for (const model::Executable& executable : catalog.executables) {
     PIPESCOPE_ASSIGN(const analysis::Memory memory, analysis::memory(profile, catalog, executable.id));
-    for (const analysis::DeviceMemory& device : memory.devices) {
-      figures.memoryBytes = std::max(figures.memoryBytes.value_or(0), device.total.count);
-      if (device.bytesPerUnit.count <= 0) continue;
-      figures.memoryUse =
-          std::max(figures.memoryUse.value_or(0), static_cast<double>(device.maxUnitIncludingGaps.count) /
-                                                      static_cast<double>(device.bytesPerUnit.count));
-    }
+    figures::Analyses of;
+    of.memory = &memory;
+    for (const char* key : {"memory_bytes", "memory_use"})
+      takeLarger(figures::figure(key).value(of), variant.values[key]);
   }
   return {};
 }
 
 base::Status addTimes(const record::MemoryProfile& profile, const analysis::Catalog& catalog, double price,
-                      VariantFigures& figures) {
+                      VariantFigures& variant) {
   const model::ExecutableId first = catalog.executables.begin()->id;
   PIPESCOPE_ASSIGN(const analysis::Execution execution, analysis::execution(profile, catalog, first));
   PIPESCOPE_ASSIGN(const analysis::StagesReport stages, analysis::stagesReport(profile, catalog, first));
-  const model::Run* run = catalog.lastRunOf(first);
-  if (run == nullptr || stages.limiting() == nullptr) return {};
-  constexpr double kMicroseconds = 1e6, kSecondsPerHour = 3600;
-  figures.stepTimeUs =
-      stages.lost.step * kMicroseconds / static_cast<double>(catalog.timebase({}).ticksPerSecond);
-  figures.imbalance = stages.imbalance;
-  figures.bubbleFraction = stages.bubble.fraction();
-  if (run->samples <= 0) return {};
-  figures.samplesPerSecond = execution.samplesPerSecond;
-  if (price > 0) figures.samplesPerCurrencyUnit = execution.samplesPerSecond * kSecondsPerHour / price;
+  if (catalog.lastRunOf(first) == nullptr || stages.limiting() == nullptr) return {};
+  const figures::Analyses of{&catalog, first, &execution, &stages, nullptr, true, price};
+  for (const char* key : {"samples_per_second", "tokens_per_second", "samples_per_currency_unit",
+                          "step_time_us", "imbalance", "bubble_fraction"})
+    variant.values[key] = figures::figure(key).value(of);
   return {};
 }
 
@@ -104,6 +103,11 @@ base::Status writeVariant(const record::MemoryProfile& profile, const std::strin
 
 }  // namespace
 
+Cell VariantFigures::of(std::string_view key) const {
+  const auto found = values.find(key);
+  return found == values.end() ? Cell() : found->second;
+}
+
 base::Result<VariantFigures> emulateVariant(const Configuration& given, const VariantOptions& options,
                                             plan::SharedStages& known, base::Executor& executor) {
   PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
@@ -117,12 +121,14 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
   if (!options.compileOnly) emulateTwice(recorder, compilation, recorded, level);
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(profile));
-  VariantFigures figures;
-  figures.devices = compilation.devicesWithStages();
-  figures.systemDevices = static_cast<std::int64_t>(compilation.system->devices().size());
-  PIPESCOPE_TRY(addMemory(profile, *catalog, figures));
+  VariantFigures variant;
+  figures::Analyses ofSystem;
+  ofSystem.catalog = catalog.get();
+  for (const char* key : {"devices", "system_devices"})
+    variant.values[key] = figures::figure(key).value(ofSystem);
+  PIPESCOPE_TRY(addMemory(profile, *catalog, variant));
   if (!options.compileOnly)
-    PIPESCOPE_TRY(addTimes(profile, *catalog, configuration.real("system.price_per_hour"), figures));
+    PIPESCOPE_TRY(addTimes(profile, *catalog, configuration.real("system.price_per_hour"), variant));
   if (writes) {
     // A file that stands in the way says nothing about the configuration.
     const base::Status written = writeVariant(profile, options.profile);
@@ -130,12 +136,12 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
       return base::isAnswer(written.error().kind) ? base::ioError(written.error().message) : written.error();
   }
   const std::vector<std::string> overflow = compilation.overflow();
-  if (figures.memoryBytes) figures.fits = overflow.empty();
+  if (variant.number("memory_bytes")) variant.values["fits"] = overflow.empty();
   if (!overflow.empty()) {
     const std::string first = overflow.front().substr(0, overflow.front().find('\n'));
-    figures.note = first.substr(0, std::min(first.find(". "), first.size() - 1)) + ".";
+    variant.note = first.substr(0, std::min(first.find(". "), first.size() - 1)) + ".";
   }
-  return figures;
+  return variant;
 }
 
 }  // namespace pipescope::app

@@ -1,34 +1,34 @@
 #pragma once
 // Emulates one configuration, with a profile if one is wanted, and gives the figures that compare
 // configurations.
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/config/configuration.h"
 #include "engine/plan/divided_model.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/result.h"
+#include "profiler/figures/figure.h"
 
 namespace pipescope::app {
 
 /// The figures of one configuration: of training, or of inference if nothing is trained. They are those that
 /// `pipescope report` shows of the second call. A figure that does not exist has no value: without emulation
-/// there are no times, and a system with given costs has no memory.
+/// there are no times, and a system with given costs has no memory. Those of memory are the largest over all
+/// executables.
 struct VariantFigures {
-  std::optional<bool> fits;                ///< true if every executable fits in memory
-  std::optional<double> samplesPerSecond;  ///< rate of the emulated system, all replicas
-  std::optional<double> stepTimeUs;        ///< mean length of an iteration; a cost unit counts as a second
-  std::optional<double> imbalance;         ///< largest ÷ mean over devices
-  std::optional<double> bubbleFraction;
-  std::optional<std::int64_t> memoryBytes;  ///< bytes on the fullest device, over all executables
-  std::optional<double>
-      memoryUse;  ///< largest address span of a unit (tile, card) ÷ its capacity; above 1: too much
-  std::optional<std::int64_t> devices;        ///< devices that hold a stage, of all replicas
-  std::optional<std::int64_t> systemDevices;  ///< chips of the whole system
-  /// Samples ÷ price of the whole system (system.price_per_hour). None if no price is given.
-  std::optional<double> samplesPerCurrencyUnit;
+  /// The values by the keys of sections::sweepFigures().
+  std::map<std::string, figures::Cell, std::less<>> values = {};
   /// Sentence that says where the model does not fit; empty: it fits.
   std::string note = {};
+
+  figures::Cell of(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const { return figures::numberIn(of(key)); }
+  /// False if some executable does not fit.
+  bool fits() const { return of("fits") != figures::Cell(false); }
 };
 
 struct VariantOptions {

@@ -30,7 +30,8 @@ bool sharesTensor(const std::vector<PlanTensorId>& a, const std::vector<PlanTens
       a, [&](PlanTensorId id) { return id.valid() && std::ranges::find(b, id) != b.end(); });
 }
 
-/// Whether `later` must stay behind `earlier`: one of them writes what the other one uses.
+/// True if `later` must stay behind `earlier`, because one of them writes what the other one uses or because
+/// both keep their places.
 bool staysBehind(const PlanOperator& later, const PlanOperator& earlier) {
   return sharesTensor(later.inputs, earlier.outputs) || sharesTensor(later.outputs, earlier.outputs) ||
          sharesTensor(later.outputs, earlier.inputs) || (keepsItsPlace(later) && keepsItsPlace(earlier));
@@ -61,7 +62,8 @@ class PassJoiner {
       if (kindOf(all[i]) == kind) members.push_back(i);
     }
     if (members.size() < 2) return;
-    // What depends on a member comes behind the joint operator, and everything else between them before it.
+    // Operators that depend on a member come behind the joint operator, and all others between the members
+    // before it.
     std::vector<std::size_t> behind{members.front()}, before, after;
     for (std::size_t i = members.front() + 1; i <= members.back(); ++i) {
       const bool isMember = std::ranges::binary_search(members, i);
@@ -115,7 +117,7 @@ class PassJoiner {
     std::ranges::move(rest, std::back_inserter(ordered));
   }
 
-  /// For the time that the pass saves, which counts Work alone.
+  /// Copy of the operator for the time that the pass saves, which counts Work alone.
   static PlanOperator withoutTensors(PlanOperator op) {
     op.inputs.clear();
     op.outputs.clear();

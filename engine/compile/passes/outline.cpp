@@ -29,8 +29,8 @@ constexpr double kHighValue = 1000, kLowValue = 0.1, kOutlineThreshold = 1;
 struct OutlinePlace {
   StagePlan* stage = nullptr;
   PassPlan* pass = nullptr;
-  std::size_t op = 0;         ///< of the pass
-  std::int64_t position = 0;  ///< of the stage, as TensorUses counts
+  std::size_t op = 0;         ///< index in the pass
+  std::int64_t position = 0;  ///< position in the stage, as TensorUses counts
 
   const PlanOperator& get() const { return pass->operators[op]; }
 };
@@ -78,12 +78,12 @@ class Outliner {
   }
 
   struct Function {
-    double gain = 0;  ///< what the function is worth, for all calls but one
+    double gain = 0;  ///< gain of the function, for all calls but one
     std::size_t length = 0;
     std::vector<std::size_t> starts;  ///< places_
   };
 
-  /// Takes the functions that gain most first. What a function has cut is looked at anew.
+  /// Takes the functions that gain most first. Candidates that a function has cut are looked at anew.
   std::vector<Function> find() {
     sums_.assign(places_.size() + 1, 0);
     for (std::size_t i = 0; i < places_.size(); ++i)
@@ -117,9 +117,9 @@ class Outliner {
     }
   }
 
-  /// How operands of a run are connected: for each, how far before it the same tensor stands within the run,
-  /// or 0. Runs with equal connections compute the same (Baker, "A theory of parameterized pattern matching",
-  /// 1993).
+  /// Connections of the operands of a run: for each, how many operands before it the same tensor stands
+  /// within the run, or 0. Runs with equal connections compute the same (Baker, "A theory of parameterized
+  /// pattern matching", 1993).
   std::vector<std::int64_t> connections(std::size_t start, std::size_t length) const {
     const std::size_t first = firstOperand_[start], end = firstOperand_[start + length];
     std::vector<std::int64_t> distances(end - first);
@@ -245,12 +245,12 @@ class Outliner {
   };
 
   std::vector<OutlinePlace> places_;
-  std::vector<std::int64_t> numbers_;  ///< of the operators at places_; negative: taken, or a border
-  std::vector<double> sums_;           ///< of the operators' values, before each place
+  std::vector<std::int64_t> numbers_;  ///< number of each operator at places_; negative: taken, or a border
+  std::vector<double> sums_;           ///< sums of the operators' values, before each place
   std::map<const StagePlan*, TensorUses> uses_;
-  std::vector<std::size_t>
-      firstOperand_;                  ///< by place: its first operand, and behind the last place their number
-  std::vector<std::int64_t> before_;  ///< by operand: the operand before it that is the same tensor, or −1
+  /// First operand of each place, and behind the last place the number of operands.
+  std::vector<std::size_t> firstOperand_;
+  std::vector<std::int64_t> before_;  ///< operand before each operand that is the same tensor, or −1
   mutable std::map<const StagePlan*, Marks> marks_;
   mutable std::int64_t lastMark_ = 0;
 };

@@ -15,7 +15,7 @@ namespace pipescope::compile {
 
 struct PassContext {
   const ops::OperatorRegistry& registry;
-  std::map<std::string, int> stageOf;  ///< by block
+  std::map<std::string, int> stageOf;  ///< keyed by block
   /// Half-precision results are rounded with random words keyed by the node's name, so equal nodes cannot
   /// stand in for each other.
   bool stochasticRounding = false;
@@ -26,16 +26,16 @@ struct PassEffect {
   std::int64_t changes = 0;
   base::Bytes bytes;   ///< memory that it saves in one replica; negative if it needs more
   double ticks = 0;    ///< time that it saves per micro-batch, summed over devices
-  std::string counts;  ///< what `changes` counts: "nodes computed by the compiler"
-  /// By stage: operators that no longer run, and operators that run instead. The difference of their costs is
-  /// the time saved.
+  std::string counts;  ///< things that `changes` counts: "nodes computed by the compiler"
+  /// Operators that no longer run, and operators that run instead, keyed by stage. The difference of their
+  /// costs is the time saved.
   std::map<int, std::vector<PlanOperator>> removed = {}, added = {};
 };
 
 /// A pass acts either on the graph, after gradients were added, or on the plan. No pass changes a bit of what
 /// is computed.
 struct PassDefinition {
-  std::string name;  ///< its key is "compile.<name>"
+  std::string name;  ///< last part of its key, "compile.<name>"
   std::string doc;   ///< one sentence
   int order = 0;
   base::Result<PassEffect> (*onGraph)(graph::Graph& graph, const PassContext& context) = nullptr;
@@ -47,7 +47,7 @@ struct PassDefinition {
 class PassRegistry {
  public:
   void add(PassDefinition definition);
-  const std::vector<PassDefinition>& all() const { return definitions_; }  ///< by order
+  const std::vector<PassDefinition>& all() const { return definitions_; }  ///< sorted by `order`
 
  private:
   std::vector<PassDefinition> definitions_;

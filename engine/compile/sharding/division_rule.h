@@ -19,7 +19,7 @@ inline constexpr DividedAxis kWhole = -1;
 struct DivisionCall {
   const graph::Graph& graph;  ///< undivided
   const graph::Node& node;
-  std::vector<DividedAxis> inputs;  ///< how the inputs are divided now
+  std::vector<DividedAxis> inputs;  ///< present division of the inputs
   std::int64_t ranks = 1;
 
   bool has(std::size_t input) const { return input < node.inputs.size() && node.inputs[input].valid(); }
@@ -35,25 +35,25 @@ struct DivisionCall {
 
 /// Division of a node over the ranks.
 struct NodeDivision {
-  std::vector<DividedAxis> inputs;   ///< how each input must be divided
-  std::vector<DividedAxis> outputs;  ///< how each output is divided then
+  std::vector<DividedAxis> inputs;   ///< division that each input must have
+  std::vector<DividedAxis> outputs;  ///< division that each output has then
   /// Each rank has one summand of every output.
   bool sums = false;
   /// The sum over the ranks is divided by their number: outputs are means.
   bool means = false;
   /// An input that is added once, after the sum, because it is no part of it; −1: none.
   int addedAfterSum = -1;
-  graph::Attributes attributes = {};  ///< that differ from those of the node
+  graph::Attributes attributes = {};  ///< attributes that differ from those of the node
   /// Inputs that are constants and differ: the extents of a part, for example.
   std::map<std::size_t, std::vector<std::int64_t>> numbers = {};
-  /// Several nodes stand for the node, because ranks need each other's results within it (rank_nodes.h).
+  /// Several nodes stand for the node, because ranks need each other's results within it (rank_graph.cpp).
   enum class Special : std::uint8_t { none, embedding, crossEntropy } special = Special::none;
 
   /// True if the ranks share the work, instead of doing all of it each.
   bool shares() const;
 };
 
-/// Nothing: the operator cannot work on these parts.
+/// Returns the division of a node; nullopt if the operator cannot work on these parts.
 using DivisionRule = std::optional<NodeDivision> (*)(const DivisionCall&);
 
 class DivisionRules {
@@ -71,10 +71,10 @@ const DivisionRules& divisionRules();
 
 /// A node whose input 1 is a weight in a product with input 0: its axes as they are stored.
 struct ProductAxes {
-  DividedAxis sumLeft, sumRight;  ///< of inputs 0 and 1: what is summed over
-  DividedAxis right;              ///< of input 1: what becomes the last axis of the output
+  DividedAxis sumLeft, sumRight;  ///< axes of inputs 0 and 1 that are summed over
+  DividedAxis right;              ///< axis of input 1 that becomes the last one of the output
 };
-/// Nothing: the node is no product of two tensors, or one with groups.
+/// Returns the axes of a product; nullopt if the node is no product of two tensors, or one with groups.
 std::optional<ProductAxes> productAxes(const DivisionCall& call);
 
 }  // namespace pipescope::compile

@@ -181,7 +181,8 @@ class Divider {
   const DivisionOptions& options_;
   GraphDivision result_;
   std::vector<std::vector<NodeId>> readers_;
-  std::vector<bool> readWhole_;  ///< by an earlier node, or by whoever takes the outputs
+  /// True for a tensor that an earlier node, or whoever takes the outputs, reads whole.
+  std::vector<bool> readWhole_;
 };
 
 }  // namespace

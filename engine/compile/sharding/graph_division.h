@@ -24,8 +24,8 @@ struct DivisionOptions {
 
 struct GraphDivision {
   DivisionOptions options;
-  std::vector<DividedAxis> tensors;  ///< by id: how each tensor of the undivided graph is divided
-  std::vector<NodeDivision> nodes;   ///< by id
+  std::vector<DividedAxis> tensors;  ///< division of each tensor of the undivided graph, by id
+  std::vector<NodeDivision> nodes;   ///< divisions of the nodes, by id
   /// Nodes whose inputs are put together first, because no rule can work on parts of them.
   std::vector<graph::NodeId> gathering;
   DividedAxis of(graph::TensorId id) const { return tensors[static_cast<std::size_t>(id.value)]; }
@@ -36,10 +36,10 @@ struct GraphDivision {
 
 /// Divides the weights of products in pairs: the first by columns, so that each rank makes a part of the
 /// result, and the one at which this part ends by rows, so that each rank has a summand of its result
-/// (Megatron-LM, arXiv 1909.08053). What lies between must be able to work on parts; a weight that has no
+/// (Megatron-LM, arXiv 1909.08053). The nodes between must be able to work on parts; a weight that has no
 /// such partner stays whole. The last product of a model may end at the loss or at an output instead. Tables
-/// of embeddings are divided by rows.
-/// Errors: a tensor that is too large to be put together for a node that cannot work on parts.
+/// of embeddings are divided by rows. Errors: a tensor that is too large to be put together for a node that
+/// cannot work on parts.
 base::Result<GraphDivision> divideGraph(const graph::Graph& forward, const DivisionOptions& options);
 
 }  // namespace pipescope::compile

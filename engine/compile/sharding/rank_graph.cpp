@@ -200,7 +200,7 @@ class RankGraph : public GraphRewriter {
     PIPESCOPE_ASSIGN(const TensorId first, add(node, "first_row", "Mul", {rank, count}, {}));
     TensorId wide = rows;
     if (result_.tensor(rows).type.element != ElementType::int64) {
-      constexpr std::int64_t kInt64 = 7;  // of ONNX
+      constexpr std::int64_t kInt64 = 7;  // ONNX's number of the type
       PIPESCOPE_ASSIGN(wide, add(node, "wide_rows", "Cast", {rows}, {{"to", kInt64}}));
     }
     PIPESCOPE_ASSIGN(const TensorId local, add(node, "local_rows", "Sub", {wide, first}, {}));

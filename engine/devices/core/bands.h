@@ -17,8 +17,8 @@ struct Band {
   std::string kind;      ///< kind of layer: "convolution"
   std::string quantity;  ///< "cycles", "total_bytes" or "max_tile_bytes"
   std::int64_t points = 0;
-  double median = 0;          ///< of |ln(emulated / measured)|
-  std::optional<double> p90;  ///< of the same; fewer than five points have none
+  double median = 0;          ///< median of |ln(emulated / measured)|
+  std::optional<double> p90;  ///< percentile of the same; fewer than five points have none
   double bias = 0;            ///< median of the logarithm, signed
   std::string against;        ///< the measurements, with their source
 

@@ -34,7 +34,7 @@ struct LoweredStep {
   int op = -1;          ///< index into LoweredPass::operators; −1: none
   Ticks offset, ticks;  ///< `offset` counts from the segment's start
   std::int64_t activeUnits = 0;
-  Ticks minTicks, maxTicks;  ///< of the fastest active unit and of the slowest unit
+  Ticks minTicks, maxTicks;  ///< ticks of the fastest active unit and of the slowest unit
   double meanTicks = 0;      ///< mean over all units; idle ones count as 0
   Bytes bytesIn, bytesOut;
   /// The work of single units, ascending. A unit that is not named is idle. Empty: the family does not know
@@ -61,7 +61,7 @@ struct LoweredOperator {
   double flops = 0;
   Bytes bytes = {};                                ///< operands and results
   std::string block = {};                          ///< see PlanOperator::block
-  std::optional<model::Pass> pass = std::nullopt;  ///< where it differs from that of the enclosing pass
+  std::optional<model::Pass> pass = std::nullopt;  ///< none: the pass of the enclosing one
   /// The time of its FLOP if each product ran at the device's peak for the types that it multiplies and sums
   /// in; 0: the family does not know.
   double leastSeconds = 0;
@@ -74,7 +74,7 @@ struct LoweredCall {
   int first = 0, count = 0;
 };
 
-/// What a family made of a proposal of the compiler (engine/compile/passes).
+/// Result of a family for a proposal of the compiler (engine/compile/passes).
 struct Claim {
   std::string pass;
   std::int64_t changes = 0;
@@ -117,7 +117,7 @@ struct LoweredVariable {
   int stage = -1;
   std::vector<LifeSteps> lives;       ///< empty for always-live ones
   std::vector<UnitBytes> units = {};  ///< ascending; empty: there is one unit, or the family does not know
-  std::string unitCategory = {};      ///< its category in UnitBytesRun; empty: the same as `category`
+  std::string unitCategory = {};      ///< category in UnitBytesRun; empty: the same as `category`
   model::MemoryPlace place = model::MemoryPlace::anywhere;
 };
 
@@ -125,9 +125,9 @@ struct LoweredVariable {
 struct LoweredVertices {
   std::int32_t step = 0;  ///< index into LoweredMemory::steps
   std::string type;
-  std::int64_t firstUnit = 0, unitCount = 1;  ///< where they are
-  std::int64_t count = 1;                     ///< on each of these units
-  Bytes code, state, fields;                  ///< on each of these units; the code is that of the type
+  std::int64_t firstUnit = 0, unitCount = 1;  ///< units that hold them
+  std::int64_t count = 1;                     ///< number on each of these units
+  Bytes code, state, fields;                  ///< bytes on each of these units; the code is that of the type
 };
 
 struct LoweredStepMemory {
@@ -142,10 +142,10 @@ struct UnitBytesRun {
   std::string category, region;
   bool alwaysLive = false;
   std::int64_t firstUnit = 0, unitCount = 1;
-  Bytes bytes;  ///< in each unit
+  Bytes bytes;  ///< bytes in each unit
 };
 
-/// What one executable puts into one memory space of a device.
+/// Content of one memory space of a device for one executable.
 struct LoweredMemory {
   int space = 0;  ///< index into the device's memory spaces
   std::vector<LoweredVariable> variables;
@@ -199,22 +199,23 @@ struct Figure {
   std::string name, value, unit, grade, source;
 };
 
-/// How the devices of a system multiply float8.
+/// Types with which the devices of a system multiply float8.
 struct Float8Support {
   /// The types with 4 and with 5 bits of exponent, as these devices define them.
   graph::ElementType e143 = graph::ElementType::float8_143fn, e152 = graph::ElementType::float8_152;
   graph::ElementType beside = graph::ElementType::bfloat16;  ///< the 16-bit type of everything else
-  graph::ElementType sums = graph::ElementType::float32;     ///< in which products are summed
+  graph::ElementType sums = graph::ElementType::float32;     ///< type in which products are summed
 };
 
-/// What reports and pages must know to describe a system in its own words.
+/// Words and properties with which reports and pages describe a system.
 struct SystemFacts {
-  std::string deviceNoun = {};  ///< what people call one device: "IPU", "HPU", "device"
-  std::string accelerator =
-      {};  ///< what frameworks call the devices: "ipu", "hpu"; empty: no framework has them
-  std::string tickNoun = {};  ///< what people count its time in: "cycles", "cost units"; empty: seconds only
-  bool costsGiven =
-      false;  ///< the configuration states all costs: the system takes no model and has no error bands
+  std::string deviceNoun = {};  ///< word for one device: "IPU", "HPU", "device"
+  /// Name of the devices in frameworks: "ipu", "hpu"; empty: no framework has them.
+  std::string accelerator = {};
+  /// Unit in which people count its time: "cycles", "cost units"; empty: seconds only.
+  std::string tickNoun = {};
+  /// True if the configuration states all costs: the system takes no model and has no error bands.
+  bool costsGiven = false;
 };
 
 /// A family's model of one system. It never changes after it has been made, and any thread may call it.
@@ -253,28 +254,28 @@ class System {
   /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
   /// micro-batch.
   virtual std::vector<Bytes> gradientBuckets() const { return {}; }
-  /// Whether collectives of devices in different places of a replica may use the same links, so that what the
+  /// True if collectives of devices in different places of a replica may use the same links, so that what the
   /// others send counts (compile::Mesh::ringBytes).
   virtual bool placesShareLinks() const { return false; }
-  /// Nothing: the devices do not multiply float8.
+  /// Types of float8 products; nullopt if the devices do not multiply float8.
   virtual std::optional<Float8Support> float8() const { return std::nullopt; }
-  /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise
+  /// True if the system's framework orders the operators of training by the memory that they need. Otherwise
   /// they keep the order of the model.
   virtual bool ordersForMemory() const { return false; }
-  /// Whether the values that a forward pass leaves to its backward pass stay where they are. Otherwise they
+  /// True if the values that a forward pass leaves to its backward pass stay where they are. Otherwise they
   /// are copied into a ring and back.
   virtual bool keepsInPlace() const { return false; }
-  /// Whether the system's framework gathers sharded weights for one block of the model at a time. Otherwise
+  /// True if the system's framework gathers sharded weights for one block of the model at a time. Otherwise
   /// it gathers those of a pass at its start.
   virtual bool gathersByBlock() const { return false; }
   /// The least number of keys from which on the system's software usually fuses attention
   /// (engine/compile/fused_attention.h). None: it never does.
   virtual std::optional<std::int64_t> fusesAttentionFrom() const { return std::nullopt; }
-  /// Whether the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
+  /// True if the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
   virtual bool sharesCode() const { return false; }
-  /// Whether the system's framework runs convolutions side by side where the model asks for it.
+  /// True if the system's framework runs convolutions side by side where the model asks for it.
   virtual bool runsSideBySide() const { return false; }
-  /// Whether the devices follow the compiler's proposals to fuse elementwise operators and to compute in
+  /// True if the devices follow the compiler's proposals to fuse elementwise operators and to compute in
   /// place. Otherwise their framework decides for itself.
   virtual bool takesProposals() const { return true; }
   /// The links that bytes from one device to another cross, in their order. A link that links() lacks belongs

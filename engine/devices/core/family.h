@@ -15,17 +15,17 @@
 
 namespace pipescope::devices {
 
-/// What the user asked for: a system of chips, or one chip alone.
+/// Request of the user: a system of chips, or one chip alone.
 struct SystemRequest {
-  std::string name;  ///< as the user wrote it, "pod4:2"
+  std::string name;  ///< name as the user wrote it, "pod4:2"
   FigureFile chip;
   std::optional<FigureFile> system;  ///< none: one chip alone
-  std::int64_t devices = 0;          ///< how many the user asked for; 0: all of the system
+  std::int64_t devices = 0;          ///< number that the user asked for; 0: all of the system
   std::int64_t boxes = 1;            ///< the BOXES of NAMExBOXES
 };
 
 struct Family {
-  std::string deviceNoun;                  ///< what people call one device: "IPU"
+  std::string deviceNoun;                  ///< word for one device: "IPU"
   std::string accelerator = {};            ///< see SystemFacts::accelerator
   std::string usualSystem = {};            ///< the system to use where only the accelerator is named
   std::vector<std::string> settings = {};  ///< names of the SystemOptions::settings that it takes
@@ -36,7 +36,7 @@ struct Family {
 class FamilyRegistry {
  public:
   void add(const std::string& name, Family family) { families_[name] = std::move(family); }
-  /// Null: no family has this name.
+  /// Returns the family of this name; null if there is none.
   const Family* find(const std::string& name) const {
     const auto found = families_.find(name);
     return found == families_.end() ? nullptr : &found->second;

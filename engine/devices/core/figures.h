@@ -13,7 +13,7 @@
 
 namespace pipescope::devices {
 
-/// Whether this is a grade: D vendor document, C constant or formula in vendor code, M measured and
+/// True if the word is a grade: D vendor document, C constant or formula in vendor code, M measured and
 /// published, X derived from others, R recalled.
 bool isGrade(std::string_view grade);
 
@@ -26,7 +26,7 @@ struct FigureValue {
 /// One TOML of resources/devices or resources/systems with the figures of its base.
 struct FigureFile {
   std::string name;         ///< the file's name without .toml
-  std::string file;         ///< for error sentences
+  std::string file;         ///< name for error sentences
   std::string family;       ///< "ipu", "gaudi" …
   std::string description;  ///< one line for people
   std::string chip;         ///< systems only: name of the chip
@@ -42,7 +42,7 @@ class FigureReader {
 
   /// A figure above 0 and at most `largest`.
   double positive(const std::string& key, const std::string& unit, double largest = 1e30);
-  /// Like positive(), or the fallback if the file lacks the key.
+  /// Returns the figure as positive() does, or the fallback if the file lacks the key.
   double positiveOr(const std::string& key, const std::string& unit, double fallback);
   /// A figure of 0 or more.
   double notNegative(const std::string& key, const std::string& unit);

@@ -4,7 +4,8 @@
 
 namespace pipescope::devices {
 
-/// What the numbers of one chip mean: the bias of the exponent and the largest number of both types.
+/// Figures that define the float8 numbers of one chip: the bias of the exponent and the largest number of
+/// both types.
 struct Float8Figures {
   double bias143 = 0, largest143 = 0, bias152 = 0, largest152 = 0;
 };

@@ -20,7 +20,7 @@ graph::ElementType typeOfWork(const ops::WorkItem& item) {
       item);
 }
 
-/// How many products each result of the phase sums.
+/// Number of products that each result of the phase sums.
 std::int64_t termsOf(const ops::Contraction& c) {
   const auto volume = [](const std::vector<std::int64_t>& extents) {
     return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());

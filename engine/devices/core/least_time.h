@@ -1,5 +1,5 @@
 #pragma once
-// How long floating-point operations take at least.
+// Computes the least time that floating-point operations take.
 #include <functional>
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a caller can ask of a system besides its name.
+// Options that a caller can ask of a system besides its name.
 #include <cstdint>
 #include <filesystem>
 #include <string>

@@ -25,7 +25,7 @@ class TensorLives {
 
   /// Empty for tensors that are always live, for views, and for tensors that no operator uses.
   std::vector<LifeSteps> of(std::size_t tensor) const;
-  /// Whether the tensor comes from, or goes to, another device.
+  /// True if the tensor comes from, or goes to, another device.
   bool crosses(std::size_t tensor) const;
 
  private:

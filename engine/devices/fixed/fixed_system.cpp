@@ -75,7 +75,7 @@ class FixedSystem : public System {
     }
     return ticks;
   }
-  /// No links, because the cost of an exchange is given, whatever else is under way.
+  /// Flows use no links, because the cost of an exchange is given, whatever else is under way.
   std::vector<std::int64_t> linksOf(const Flow&) const override { return {}; }
   /// The costs know no ways, so each pair of devices has a link of its own.
   std::vector<LinkInfo> route(int from, int to) const override { return {linkBetween(from, to)}; }

@@ -20,10 +20,10 @@ struct FixedStageCost {
 
 struct FixedCosts {
   std::vector<FixedStageCost> stages;
-  double exchange = 0;         ///< of each copy from stage to stage, whatever else is under way
+  double exchange = 0;         ///< time of each copy from stage to stage, whatever else is under way
   double bandwidth = 0;        ///< bytes of a copy that take one unit more; 0: their number does not matter
   double call = 0;             ///< time of the host for each call
-  double collective = 0;       ///< of summing a stage's gradients over replicas, if there are several
+  double collective = 0;       ///< time of summing a stage's gradients over replicas, if there are several
   bool splitBackward = false;  ///< weight gradients are a pass of their own
 };
 

@@ -22,7 +22,7 @@ ListedKernel copyKernel(const Card& card, const compile::StagePlan& stage, const
   return copy;
 }
 
-/// Whether each card updates only its share of what the collective sums: it receives only that, or the update
+/// True if each card updates only its share of what the collective sums: it receives only that, or the update
 /// gathers the weights afterwards.
 bool sharesOf(const compile::PlanOperator& sum, const compile::StagePlan& stage) {
   const auto* work = std::get_if<ops::Collective>(&sum.work.front().item);
@@ -43,7 +43,7 @@ struct Insertion {
 /// Inserts kernels, ordered by their places. Operators keep the kernels that they have.
 void insertAll(KernelList& list, std::vector<Insertion> insertions) {
   std::vector<ListedKernel> kernels;
-  std::vector<std::int32_t> before;  // by old place: insertions in front of the kernel there
+  std::vector<std::int32_t> before;  // insertions in front of the kernel at each old place
   std::size_t next = 0;
   for (std::size_t k = 0; k <= list.kernels.size(); ++k) {
     for (; next < insertions.size() && insertions[next].place == k; ++next)
@@ -98,8 +98,7 @@ std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& 
 }
 
 void packBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses, KernelList& list) {
-  std::map<std::size_t, std::size_t>
-      behindMaker;  // by tensor: the place behind the kernel that makes it last
+  std::map<std::size_t, std::size_t> behindMaker;  // place behind the kernel that makes each tensor last
   for (std::size_t k = 0; k < list.kernels.size(); ++k) {
     for (const std::size_t made : list.kernels[k].makes) behindMaker[made] = k + 1;
   }
@@ -118,7 +117,7 @@ void packBuckets(const Card& card, const compile::StagePlan& stage, const StageU
     pack.kernel.bucketWritten = bucket.bytes;
     packs.push_back({place, std::move(pack)});
   }
-  // Of several that are complete at the same place, the last one is packed first.
+  // Buckets that are complete at the same place are packed in reverse order: the last one comes first.
   std::reverse(packs.begin(), packs.end());
   std::stable_sort(packs.begin(), packs.end(),
                    [](const Insertion& a, const Insertion& b) { return a.place < b.place; });

@@ -19,7 +19,7 @@ struct Bucket {
   std::vector<std::size_t> gradients;
   std::int64_t bytes = 0;
   bool shares = false;       ///< each card updates its share
-  bool accumulates = false;  ///< its gradients are sums over micro-batches, which are views of it
+  bool accumulates = false;  ///< true: its gradients are sums over micro-batches, which are views of it
 };
 
 /// The buckets of a stage; none if it has no collective pass.

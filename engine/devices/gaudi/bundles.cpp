@@ -183,9 +183,9 @@ class Bundler {
   const Card& card_;
   const compile::StagePlan& stage_;
   const KernelList& list_;
-  std::vector<Kernels> makers_, takers_;    ///< by kernel: from and to which slices can go
-  std::vector<Kernels> after_;              ///< by kernel: all that need its results
-  std::map<std::size_t, Kernels> readers_;  ///< by tensor: the products that read it
+  std::vector<Kernels> makers_, takers_;    ///< kernels from and to which slices can go, for each kernel
+  std::vector<Kernels> after_;              ///< all kernels that need the results of each kernel
+  std::map<std::size_t, Kernels> readers_;  ///< products that read each tensor
   std::vector<Kernels> seeds_;
   std::vector<std::int32_t> bundle_;
   std::int32_t count_ = 0;

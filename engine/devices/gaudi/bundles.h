@@ -1,9 +1,9 @@
 #pragma once
-// Which kernels hand slices to each other. The graph compiler puts each node into at most one bundle, around
-// a product, and only the kernels of a bundle are cut into slices that follow each other through SRAM. A
-// result that leaves its bundle is there as a whole or not at all. (Source: HabanaAI/Intel_Gaudi3_Software,
-// sram_management/pipeline_management/pipeline_bundlizer.cpp for Gaudi and Gaudi2, brain/bundler for Gaudi3,
-// C.)
+// Finds the kernels that hand slices to each other. The graph compiler puts each node into at most one
+// bundle, around a product, and only the kernels of a bundle are cut into slices that follow each other
+// through SRAM. A result that leaves its bundle is there as a whole or not at all. (Source:
+// HabanaAI/Intel_Gaudi3_Software, sram_management/pipeline_management/pipeline_bundlizer.cpp for Gaudi and
+// Gaudi2, brain/bundler for Gaudi3, C.)
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +13,7 @@
 
 namespace pipescope::devices::gaudi {
 
-/// For each kernel the number of its bundle; −1: it is in none.
+/// Number of each kernel's bundle; −1 for a kernel that is in none.
 std::vector<std::int32_t> bundlesOf(const Card& card, const compile::StagePlan& stage,
                                     const KernelList& list);
 

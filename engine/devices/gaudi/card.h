@@ -27,12 +27,11 @@ struct Card {
   /// Small products that an engine may work on at a time, and the least side of the part of the engine that
   /// each of them has.
   std::int64_t productsPerEngine = 1, leastPackedSide = 1;
-  std::int64_t leastSide = 1,
-               mostRows =
-                   1;       ///< sides of the possible geometries in multiply-adds; rows × columns = macsBf16
-  std::int64_t rollUp = 0;  ///< cycles to read out the sums of a block
-  double mmeHz = 1;         ///< the clock that the peak is stated for
-  double mmeSustainedHz = 1;  ///< to which the card lowers it while products run
+  /// Sides of the possible geometries in multiply-adds; rows × columns = macsBf16.
+  std::int64_t leastSide = 1, mostRows = 1;
+  std::int64_t rollUp = 0;    ///< cycles to read out the sums of a block
+  double mmeHz = 1;           ///< the clock that the peak is stated for
+  double mmeSustainedHz = 1;  ///< clock to which the card lowers it while products run
   // Tensor processor cores (TPC).
   std::int64_t tpcs = 1, vectorBytes = 256, localBytes = 0;
   double tpcHz = 1, accessInterval = 1, tpcLatency = 1;
@@ -45,9 +44,9 @@ struct Card {
   double sramBytesPerSecond = 1, sramWriteBytesPerSecond = 1;
   double sharedSramBytesPerSecond = 1, sharedSramWriteBytesPerSecond = 1;
   double dmaBytesPerSecond = 1, dmaLatency = 0, dmaSliceFactor = 1;
-  bool operandsByDma =
-      false;                 ///< DMA brings the MME's operands into SRAM; otherwise the MME reads HBM itself
-  bool sramIsCache = false;  ///< all results lie in HBM; SRAM keeps copies of what was used last
+  /// True if DMA brings the MME's operands into SRAM; otherwise the MME reads HBM itself.
+  bool operandsByDma = false;
+  bool sramIsCache = false;     ///< all results lie in HBM; SRAM keeps copies of what was used last
   bool layeredBundles = false;  ///< bundles of kernels may hold two products that follow each other
   double sliceExposure = 0;     ///< the share of a product's HBM time that computing does not hide
   std::int64_t sliceBytes = 1;  ///< most bytes of a slice that one engine hands to another
@@ -56,8 +55,8 @@ struct Card {
   double portBytesPerSecond = 1;
   std::int64_t ports = 1;
   double collectiveEfficiency = 1, collectiveLatency = 0;
-  std::int64_t collectiveSlice =
-      1;  ///< most bytes of a card's share that a collective over boxes moves at once
+  /// Most bytes of a card's share that a collective over boxes moves at once.
+  std::int64_t collectiveSlice = 1;
 
   /// Multiply-adds per cycle for products in this type; 0: the card does not compute in it.
   std::int64_t macs(ElementType type) const;
@@ -65,6 +64,8 @@ struct Card {
   base::Timebase timebase() const { return {kTicksPerSecond}; }
 };
 
+/// Reads the figures of a card. Fails with a sentence that names the file and the key of a missing or
+/// absurd figure.
 base::Result<Card> readCard(const FigureFile& file);
 
 }  // namespace pipescope::devices::gaudi

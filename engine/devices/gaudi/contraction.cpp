@@ -1,4 +1,4 @@
-// Products and convolutions run on the MME. What its blocks read again comes from SRAM. Operands that do not
+// Products and convolutions run on the MME. Its blocks read operands again from SRAM. Operands that do not
 // fit into SRAM come from HBM again. (Geometries, padding and unaligned rows: HabanaAI/Intel_Gaudi3_Software,
 // C.)
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 #pragma once
-// How Gaudi cards are wired. Inside a box every card has ports to every other one (a full mesh), or all ports
-// go to switches. Each card also has ports to other boxes. Collectives work as in HCCL: a reduce-scatter,
-// then an all-gather, straight over the mesh, and hierarchically over boxes. (Sources: HabanaAI/HCL;
-// docs.habana.ai.)
+// Describes the wiring of Gaudi cards. Inside a box every card has ports to every other one (a full mesh), or
+// all ports go to switches. Each card also has ports to other boxes. Collectives work as in HCCL: a
+// reduce-scatter, then an all-gather, straight over the mesh, and hierarchically over boxes. (Sources:
+// HabanaAI/HCL; docs.habana.ai.)
 #include <cstdint>
 #include <vector>
 
@@ -43,7 +43,7 @@ class Fabric {
   double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
 
  private:
-  /// How many slices a collective is cut into, of which a card has `bytesOfCard` in the end.
+  /// Number of slices into which a collective is cut, of which a card has `bytesOfCard` in the end.
   std::int64_t slicesOf(double bytesOfCard) const;
   Card card_;
   int devices_ = 1, perBox_ = 1;

@@ -1,4 +1,4 @@
-// Picks rows by index, on TPCs. Of the table it reads the rows that it picks.
+// Picks rows by index, on TPCs. It reads only those rows of the table that it picks.
 #include "engine/devices/gaudi/gathering.h"
 #include "engine/devices/gaudi/kernel.h"
 

@@ -5,8 +5,8 @@
 
 namespace pipescope::devices::gaudi {
 
-/// How much slower it is to read rows at random than to stream them: 2.4 times for rows below one 256-byte
-/// vector. (Source: a published study of Gaudi2, M.)
+/// Factor by which reading rows at random is slower than streaming them: 2.4 for rows below one 256-byte
+/// vector, otherwise 1. (Source: a published study of Gaudi2, M.)
 inline double randomAccess(const Card& card, std::int64_t rowBytes) {
   constexpr double kBelowVector = 2.4;
   return rowBytes < card.vectorBytes ? kBelowVector : 1;

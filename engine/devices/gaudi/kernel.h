@@ -1,5 +1,5 @@
 #pragma once
-// What one piece of Work becomes on a Gaudi: a kernel of one engine. One file lowers one kind of Work, and
+// Lowers one piece of Work to a kernel of one engine of a Gaudi. One file lowers one kind of Work, and
 // lowerWork() picks it.
 #include <cstdint>
 #include <string>
@@ -15,15 +15,16 @@
 namespace pipescope::devices::gaudi {
 
 enum class Engine : std::uint8_t { mme, tpc, dma, nic, host };
+/// The lane on which an engine works.
 model::LaneRole laneOf(Engine engine);
 
 /// A kernel's own time covers what its engine does while all data is at hand. The time to read and write HBM
 /// is added once it is known which tensors lie there (recipe.h).
 struct EngineKernel {
   Engine engine = Engine::tpc;
-  std::string name;         ///< its part of the name path: "Gemm", "Add"
+  std::string name;         ///< part of the name path: "Gemm", "Add"
   double arithmetic = 0;    ///< seconds on the engine's units
-  std::int64_t units = 1;   ///< how many units of the card work
+  std::int64_t units = 1;   ///< units of the card that work
   std::int64_t starts = 1;  ///< starts that depend on each other, as in a loop of the operator
   /// Bytes that move between SRAM and the engine beyond reading each operand and writing each result once.
   std::int64_t sramBytes = 0;
@@ -38,10 +39,10 @@ struct EngineKernel {
   double spread = 1;
   /// It works element by element, so it may be fused with a neighbour that does too.
   bool elementwise = false;
-  /// Its result is known only when everything has been read, so whatever follows reads the operands again.
+  /// The result is known only when everything has been read, so whatever follows reads the operands again.
   bool barrier = false;
-  /// Of an operand of `tableBytes` it reads only `pickedBytes`, the rows that indices name. tableBytes = 0:
-  /// it reads its operands whole.
+  /// Reads only `pickedBytes`, the rows that indices name, of an operand of `tableBytes`. If tableBytes is 0,
+  /// the kernel reads its operands whole.
   std::int64_t tableBytes = 0, pickedBytes = 0;
   std::int64_t bytesIn = 0, bytesOut = 0;  ///< only for host copies and collectives
   /// Bytes of gradient buckets that it reads from and writes to HBM, besides its tensors.

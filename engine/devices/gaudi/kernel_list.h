@@ -30,7 +30,7 @@ struct ListedKernel {
 
 struct KernelList {
   std::vector<ListedKernel> kernels;
-  std::vector<std::int32_t> first, end;  ///< for each operator, its kernels [first, end)
+  std::vector<std::int32_t> first, end;  ///< kernels [first, end) of each operator
   std::int64_t chains = 0;               ///< elementwise chains of operators that became a single kernel
 };
 
@@ -42,9 +42,9 @@ class StageUses {
   /// it is the input.
   std::size_t root(std::size_t tensor) const;
   std::int64_t readers(std::size_t root) const { return readers_[root]; }
-  /// Whether the operator moves no data: its result is its input, read in another order.
+  /// True if the operator moves no data: its result is its input, read in another order.
   bool isView(const compile::PlanOperator& op) const;
-  /// Whether several passes use it, it is always live, or it goes to another device.
+  /// True if several passes use the tensor, it is always live, or it goes to another device.
   bool outlivesPass(std::size_t root) const { return outlives_[root]; }
 
  private:
@@ -52,8 +52,8 @@ class StageUses {
   std::vector<std::size_t> alias_;
   std::vector<std::int64_t> readers_;
   std::vector<bool> outlives_;
-  std::vector<bool> productsOnly_;  ///< by tensor: all its readers are products
-  std::vector<bool> isRead_;        ///< by tensor: some operator reads it
+  std::vector<bool> productsOnly_;  ///< true for a tensor whose readers are all products
+  std::vector<bool> isRead_;        ///< true for a tensor that some operator reads
 };
 
 /// Lowers and fuses the operators of a pass. The TPC work of an operator up to a barrier is one kernel. A

@@ -15,7 +15,7 @@ namespace {
 using ops::MapFunction;
 
 struct FunctionRow {
-  double instructions = 0;  ///< for a vector of float32
+  double instructions = 0;  ///< instructions for a vector of float32
   bool wide = false;  ///< computed in float32 for every type: a vector of 16-bit elements becomes two vectors
 };
 

@@ -102,7 +102,8 @@ class GeometryChoice {
       best_ = g;
   }
 
-  /// Of equally fast geometries, the one whose engines fetch least is taken.
+  /// Bytes that the engines fetch, which decides between geometries that are equally fast: the one that
+  /// fetches least is taken.
   double reads(const Geometry& of) const {
     return operandFetches(card_, of, static_cast<double>(product_.m), static_cast<double>(product_.n));
   }

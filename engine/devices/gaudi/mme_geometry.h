@@ -1,5 +1,6 @@
 #pragma once
-// How the matrix engines of a card share a product: in blocks of H rows and W columns, summed over the depth.
+// Divides a product among the matrix engines of a card: in blocks of H rows and W columns, summed over the
+// depth.
 #include <cstdint>
 
 #include "engine/devices/gaudi/card.h"
@@ -19,7 +20,7 @@ struct Geometry {
   std::int64_t together = 1;           ///< products that run at the same time, each on its own engines
   std::int64_t packed = 1;             ///< groups that are done as one product
   std::int64_t cycles = 0;
-  std::int64_t rowBlocks = 1, columnBlocks = 1;  ///< of one product
+  std::int64_t rowBlocks = 1, columnBlocks = 1;  ///< blocks of one product
 };
 
 /// cycles = ceil(m/H)·ceil(n/W)·batch·max(k/depthRate, rollUp) + the last roll-up. Takes the geometry with

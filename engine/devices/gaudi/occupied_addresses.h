@@ -1,5 +1,5 @@
 #pragma once
-// Which addresses of a memory are taken at which steps of a program.
+// Keeps the addresses of a memory that are taken at the steps of a program.
 #include <cstdint>
 #include <map>
 #include <vector>

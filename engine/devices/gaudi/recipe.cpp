@@ -58,7 +58,7 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
   std::array<double, 5> engineFree{};
   engineFree.fill(start);
   double memoryFree = start, sramReadsFree = start, sramWritesFree = start;
-  std::vector<double> allEnd{start};  // by number of kernels placed here: the end of them all
+  std::vector<double> allEnd{start};  // end of them all, by the number of kernels that are placed here
   const std::size_t first = placed.size();
   for (std::size_t k = placed.size(); k < end; ++k) {
     const EngineKernel& kernel = list.kernels[k].kernel;

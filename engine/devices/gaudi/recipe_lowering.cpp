@@ -77,12 +77,12 @@ class StageLowering {
     explicit StageState(const StagePlan& stage) : uses(stage), lives(stage) {}
     StageUses uses;
     TensorLives lives;
-    std::vector<std::size_t> variables;  ///< by plan tensor
+    std::vector<std::size_t> variables;  ///< variable of each plan tensor
     std::set<std::size_t> inSram;        ///< tensors that never lie in HBM
-    /// By tensor of a gradient: the program step from which on it is a view of its bucket.
+    /// Program step from which on a gradient is a view of its bucket, keyed by the gradient's tensor.
     std::map<std::size_t, std::int32_t> inBucketFrom;
-    std::vector<int>
-        bucketOfSegment;  ///< by segment of the backward pass: the collective that may start at its end
+    /// Collective that may start at the end of each segment of the backward pass.
+    std::vector<int> bucketOfSegment;
   };
 
   void addTensors(const StagePlan& stage) {
@@ -270,8 +270,8 @@ class StageLowering {
     return ends;
   }
 
-  /// Whether the pass is a recipe of its own. What is recomputed belongs to the recipe of the backward pass.
-  /// The forward and backward pass of a stage without a stash are one recipe, because the framework cuts the
+  /// True if the pass is a recipe of its own. Recomputed work belongs to the recipe of the backward pass. The
+  /// forward and backward pass of a stage without a stash are one recipe, because the framework cuts the
   /// graph after the backward pass and after the update.
   static bool launches(const StagePlan& stage, Pass pass) {
     if (pass == Pass::backward) return stage.stashEntries > 0;

@@ -31,20 +31,21 @@ class TrafficCounter {
     std::size_t maker = SIZE_MAX;
     bool readFromHbm = false;
     bool readSince = false;  ///< since it was made
-    bool handed = false;     ///< in slices, within its bundle
+    bool handed = false;     ///< true: handed over in slices, within its bundle
   };
 
   std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors.items()[tensor].type.bytes().count; }
 
-  /// Whether a kernel hands slices to another one, on a different engine, of the same bundle.
+  /// True if a kernel hands slices to another one, on a different engine, of the same bundle.
   bool hands(std::size_t maker, std::size_t reader) const {
     if (maker == SIZE_MAX || maker >= reader || list_.kernels[maker].kernel.barrier) return false;
     return bundles_[maker] >= 0 && bundles_[maker] == bundles_[reader] &&
            list_.kernels[maker].kernel.engine != list_.kernels[reader].kernel.engine;
   }
 
-  /// What leaves a bundle is written past the cache, so the first kernel outside that reads it finds it in
-  /// HBM. (C: the default directive NoAllocate in node_cache_setter.cpp.)
+  /// True if the tensor has left its bundle and nobody has read it since. It is then written past the cache,
+  /// so the first kernel outside the bundle that reads it finds it in HBM. (C: the default directive
+  /// NoAllocate in node_cache_setter.cpp.)
   bool passesTheCache(const Place& place, std::size_t reader) const {
     return card_.sramIsCache && place.maker != SIZE_MAX && !place.readSince && bundles_[place.maker] >= 0 &&
            bundles_[place.maker] != bundles_[reader];

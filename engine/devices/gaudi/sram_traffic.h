@@ -18,8 +18,8 @@ struct Feed {
 struct Traffic {
   std::int64_t read = 0, written = 0;   ///< bytes of HBM
   std::int64_t moved = 0;               ///< bytes of all operands and results, between SRAM and engine
-  std::int64_t loaded = 0, stored = 0;  ///< of moved
-  /// Of loaded and stored: slices that the kernels of a bundle hand to each other. (C:
+  std::int64_t loaded = 0, stored = 0;  ///< parts of `moved`
+  /// Slices, among the bytes loaded and stored, that the kernels of a bundle hand to each other. (C:
   /// cache_requirements_analyzer.cpp keeps them in the part of SRAM beside the engines if both kernels are
   /// divided among the groups in the same way. X: they always are; otherwise steps would be 1 % longer.)
   std::int64_t handedIn = 0, handedOut = 0;

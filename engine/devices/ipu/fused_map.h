@@ -9,7 +9,7 @@ namespace pipescope::devices::ipu {
 
 struct FusedChain {
   LoweredWork work;
-  std::size_t count = 0;         ///< how many pieces of Work the vertex does
+  std::size_t count = 0;         ///< pieces of Work that the vertex does
   std::int64_t savedCycles = 0;  ///< cycles saved against one vertex for each piece
 };
 

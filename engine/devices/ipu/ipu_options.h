@@ -19,7 +19,7 @@ struct IpuOptions {
   /// Share of a tile's memory that the temporaries of one product or convolution may take, above 0 and at
   /// most 1.
   double memoryProportion = 0.6;
-  std::map<int, double> memoryProportionOf;  ///< by device index, where it differs
+  std::map<int, double> memoryProportionOf;  ///< proportion by device index, where it differs
   std::int64_t ioTiles = 0;      ///< tiles of each chip that only carry data in and out; the others compute
   bool halfPartials = false;     ///< products of float16 operands keep their sums in float16 too
   bool jointPlans = true;        ///< the three products of a trained layer may share one plan

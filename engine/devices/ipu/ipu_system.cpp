@@ -25,7 +25,7 @@ class IpuSystem final : public System {
     std::int64_t bytes = 0;
     double bytesPerSecond = 0;
   };
-  /// What neighbouring chips share: one host link, and one memory that streams to all of them.
+  /// Equipment that neighbouring chips share: one host link, and one memory that streams to all of them.
   struct Machine {
     int devices = 1;
     double hostBytesPerSecond = 1e30, streamingBytesPerSecond = 1e30;
@@ -143,15 +143,15 @@ class IpuSystem final : public System {
     if (!sendsAhead()) return 0;
     return machine_.hostBytesPerSecond / static_cast<double>(atOnce(device, mesh, false));
   }
-  bool placesShareLinks() const override { return true; }  // those of the ladder
+  bool placesShareLinks() const override { return true; }  // links of the ladder
   bool ordersForMemory() const override { return true; }   // PopART's scheduler
   bool sharesCode() const override { return true; }        // Poplar's functions
   bool runsSideBySide() const override { return true; }    // PopLibs' multi-convolutions
 
  private:
   bool sendsAhead() const { return streaming_.bytes > 0; }
-  /// How many chips of the device's machine do the same thing at the same time. Replicas go in step, so the
-  /// chips in the same place of all replicas do; with `allPlaces` the chips in all places.
+  /// Number of chips of the device's machine that do the same thing at the same time. Replicas go in step, so
+  /// the chips in the same place of all replicas do; with `allPlaces` the chips in all places.
   int atOnce(int device, const compile::Mesh& mesh, bool allPlaces) const {
     const int machine = device / machine_.devices;
     int count = 0;
@@ -177,7 +177,7 @@ class IpuSystem final : public System {
   double hostBytesPerSecond_;
   Streaming streaming_;
   Machine machine_;
-  Chip computing_;  ///< without the I/O tiles
+  Chip computing_;  ///< chip without the I/O tiles
   mutable Planner planner_;
   std::vector<LinkInfo> links_;
   std::vector<DeviceInfo> devices_;

@@ -1,5 +1,5 @@
 #pragma once
-// What one piece of Work becomes on an IPU: program steps over tiles, the vertices that they run, and the
+// Lowers one piece of Work for an IPU: to program steps over tiles, the vertices that they run, and the
 // memory that they need meanwhile. One file lowers one kind of Work, and lowerWork() picks it.
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ namespace pipescope::devices::ipu {
 /// The vertices of one type in a compute set.
 struct LoweredVertex {
   std::string type;             ///< PopLibs' name, "popops::BinaryOp1D<add,float>"
-  std::int64_t codeBytes = 0;   ///< once per tile and type
+  std::int64_t codeBytes = 0;   ///< bytes of code, once per tile and type
   std::int64_t stateBytes = 0;  ///< per tile: the vertices' fields and edge pointers
   std::int64_t fieldBytes = 0;  ///< per tile: the lists that the vertices point to
 };
@@ -27,21 +27,21 @@ struct LoweredVertex {
 struct ProgramStep {
   model::StepKind kind = model::StepKind::compute;
   std::string program;    ///< "OnTileExecute" …
-  std::string name;       ///< its part of the name path: "Convolve"
-  TileRuns cycles;        ///< of each tile, without the sync before the step
+  std::string name;       ///< part of the name path: "Convolve"
+  TileRuns cycles;        ///< cycles of each tile, without the sync before the step
   std::int64_t sync = 0;  ///< cycles of the sync before the step
-  bool once = false;      ///< in Work that is repeated, this step runs once, before or after all repetitions
+  bool once = false;      ///< true: this step of repeated Work runs once, before or after all repetitions
   /// Bytes that all tiles receive, and bytes that they send. A broadcast counts once as sent, and once for
   /// each tile that hears it as received.
   std::int64_t bytesIn = 0, bytesOut = 0;
   std::vector<LoweredVertex> vertices;
-  /// Of an exchange: the pieces that the busiest receiver receives, and sends if `senders` is empty. They
-  /// decide the size of its code.
+  /// Pieces that the busiest receiver of an exchange receives, and sends if `senders` is empty. They decide
+  /// the size of the exchange's code.
   std::int64_t messages = 0;
-  /// Of an exchange whose senders are other tiles than its receivers: the pieces that each tile sends.
+  /// Pieces that each tile sends in an exchange whose senders are other tiles than its receivers.
   TileRuns senders = {};
-  /// Of an exchange: the share of its messages that come from operands which may lie at an address of their
-  /// own. All others come from temporaries.
+  /// Share of an exchange's messages that come from operands which may lie at an address of their own. All
+  /// others come from temporaries.
   double ownAddresses = 1;
 };
 
@@ -60,7 +60,7 @@ struct LoweredWork {
   std::vector<ProgramStep> steps;
   std::vector<Temporary> temporaries;
   std::size_t resultFrom = 0;  ///< the first step that writes the result, which needs no memory before
-  /// Where the result must lie, because the vertex that makes it writes it there itself.
+  /// Memory in which the result must lie, because the vertex that makes it writes it there itself.
   Temporary::Place resultPlace = Temporary::Place::anywhere;
   /// The bytes of the result on each tile, if the work leaves it where it computes it. Empty: it is spread
   /// evenly.
@@ -93,10 +93,10 @@ struct IpuLoweringContext {
   std::string what = {};      ///< the operator, for error sentences
   bool halfPartials = false;  ///< products of float16 keep float16 sums, whatever the Work says
   bool jointPlans = true;     ///< the three products of a trained layer may share one plan
-  // For collectives.
+  // Collectives need these three.
   const Ladder* ladder = nullptr;  ///< null: a single chip
   compile::Mesh mesh = {};
-  int device = 0;  ///< of the stages that are lowered
+  int device = 0;  ///< device of the stages that are lowered
   // Streaming memory of a chip; 0: the system has none. In an update, fewer chips may share it than
   // otherwise.
   double streamingBytesPerSecond = 0;

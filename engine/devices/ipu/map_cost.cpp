@@ -228,7 +228,7 @@ constexpr FunctionRow rowOf(MapFunction function) {
   PIPESCOPE_CHECK(false, "an elementwise function that is not in the enumeration");
 }
 
-/// Whether a vertex of more than two operands takes them in one by one. Vertices of other functions read all
+/// True if a vertex of more than two operands takes them in one by one. Vertices of other functions read all
 /// their operands at once.
 bool takesPairs(MapFunction function) {
   using enum MapFunction;

@@ -13,11 +13,11 @@ namespace pipescope::devices::ipu {
 using ops::ceilDiv;
 namespace {
 
-/// What a pooling's vertex costs.
+/// Figures of a pooling's vertex.
 struct PoolRow {
   std::int64_t loop = 0;  ///< cycles for an element of the window, before those of its row of results
-  bool gradientReadsInput =
-      false;  ///< whether the gradient reads the input and the result besides the result's gradient
+  /// True if the gradient reads the input and the result besides the result's gradient.
+  bool gradientReadsInput = false;
 };
 
 constexpr PoolRow rowOf(ops::PoolFunction function) {
@@ -80,7 +80,7 @@ class PoolPlan {
 
   std::int64_t tiles() const { return tilesOf(best_); }
   std::int64_t compute() const { return vertexCycles(shareOf(best_)); }
-  /// What arrived is put into rows of the vertex's groups of channels.
+  /// Cycles of putting what arrived into rows of the vertex's groups of channels.
   std::int64_t arrangement() const { return arrangeCycles(received(), grains_ * chip_.vectorBytes); }
   std::int64_t received() const { return receivedBytes(shareOf(best_)); }
   std::int64_t rowBytes() const { return results_.back() * grains_ * vector_ * bytes_; }
@@ -159,7 +159,7 @@ class PoolPlan {
     double window = 1;
     for (std::size_t i = 0; i < work_.kernel.size(); ++i) {
       const bool last = i + 1 == work_.kernel.size();
-      // With a stride, only some of the results touch an element of the window.
+      // Only some of the results touch an element of the window if there is a stride.
       const std::int64_t skipped = work_.backward && !last ? std::min(work_.stride[i], work_.kernel[i]) : 1;
       const double elements = static_cast<double>(work_.kernel[i]) / static_cast<double>(skipped);
       // If the window is as large as the field, its elements touch no more positions than there are.

@@ -21,7 +21,7 @@ namespace {
 /// sizes).
 constexpr double kSmallPieces = 2.75 / 4;
 
-/// From this many partial results per output on, two stages add them. (R. The rule of popops,
+/// Number of partial results per output from which on two stages add them. (R. The rule of popops,
 /// ReductionPlan.cpp, makes up to four stages with at least 32 elements in a piece. It brings the median
 /// error of reductions from 0.16 to 0.09 on an Mk2. But with our sizes of messages it takes 20 to 60 KiB more
 /// of each tile in the training of ResNet-50 and BERT-Large, which fit on hardware and then would hardly or
@@ -47,8 +47,8 @@ constexpr std::int64_t instructionsPerVector(ops::ReduceFunction function) {
   PIPESCOPE_CHECK(false, "a reduction that is not in the enumeration");
 }
 
-/// What a tile reduces by itself: `outputs` results of `depth` elements each, which lie in `pieces` pieces of
-/// memory.
+/// Part of a reduction that a tile does by itself: `outputs` results of `depth` elements each, which lie in
+/// `pieces` pieces of memory.
 struct LocalPart {
   std::int64_t outputs = 1, depth = 1, pieces = 1;
 };

@@ -11,8 +11,8 @@ using ops::ceilDiv;
 using ops::roundUp;
 namespace {
 
-/// The depths that remain after each stage but the last, and the messages that a tile receives. Of the two
-/// whole numbers around the even cut, takes the one with fewer messages.
+/// The depths that remain after each stage but the last, and the messages that a tile receives. Takes that
+/// one of the two whole numbers around the even cut which needs fewer messages.
 struct ReduceCostCut {
   std::array<std::int64_t, 2> after{};
   std::size_t count = 0;
@@ -32,7 +32,7 @@ ReduceCostCut cut(std::int64_t depth, int stages) {
   return lower.messages < upper.messages ? lower : upper;
 }
 
-/// For partials of an output that lie in one piece of memory.
+/// Cycles of a stage if the partials of an output lie in one piece of memory (C: PopLibs poplin).
 std::int64_t singleInput(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput) {
   const std::int64_t vector = halfPartials ? 8 : 4;
   const std::int64_t loads = chip.vectorBytes / (halfPartials ? 2 : 4);

@@ -12,7 +12,7 @@ struct ReduceStage {
   std::int64_t depth = 1, outputs = 0;
 };
 
-/// At most three stages in order. A fixed array, because the planner asks for very many.
+/// Holds at most three stages in order, in a fixed array, because the planner asks for very many.
 struct ReduceStages {
   std::array<ReduceStage, 4> stage{};
   std::size_t count = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// How program steps become the segments of a pass.
+// Makes the segments of a pass from program steps.
 #include <optional>
 #include <string>
 
@@ -13,6 +13,8 @@ namespace pipescope::devices::ipu {
 /// collectives that assemble shares, and what is recomputed are segments of their own.
 std::optional<model::Pass> ownPass(model::Pass pass, const compile::PlanOperator& op);
 
+/// The lane on which an IPU does a pass: host copies and streaming memory have the host's, collectives
+/// the exchange's.
 model::LaneRole laneOfPass(model::Pass pass);
 
 /// Ends the segment if the next operator is of another kind.

@@ -49,7 +49,7 @@ class StageLowering {
 
  private:
   struct StageTensors {
-    std::vector<std::size_t> variables;  ///< by plan tensor
+    std::vector<std::size_t> variables;  ///< variable of each plan tensor
     TensorLives lives;
   };
 
@@ -127,7 +127,7 @@ class StageLowering {
     return lowered;
   }
 
-  /// How many products from `first` on may run side by side; at least one if it is a product.
+  /// Products from `first` on that may run side by side; at least one if the Work at `first` is a product.
   static std::vector<ops::Contraction> sideBySide(const std::vector<ops::Work>& work, std::size_t first) {
     std::vector<ops::Contraction> products;
     for (std::size_t i = first; i < work.size(); ++i) {
@@ -168,8 +168,8 @@ class StageLowering {
     if (keepsCode_) addCode(path + "/" + step.name, step, stage);
   }
 
-  /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way. Of the
-  /// bytes, `both` live at their old and new place while the copy runs.
+  /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way. `both`
+  /// of the bytes live at their old and new place while the copy runs.
   base::Status copyForCall(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
                            const char* name, std::int64_t bytes, Temporary both, LoweredSegment& segment) {
     if (bytes == 0) return {};
@@ -253,7 +253,8 @@ class StageLowering {
     }
   }
 
-  /// Whether the work uses all tiles, or those for input and output.
+  /// True if the work's tiles are fixed: a collective uses all tiles, and a host copy those for input and
+  /// output.
   bool hasItsTiles(const ops::Work& work) const {
     return std::holds_alternative<ops::Collective>(work.item) ||
            (std::holds_alternative<ops::HostCopy>(work.item) && context_.ioTiles > 0);
@@ -303,7 +304,7 @@ class StageLowering {
 
   const std::vector<const StagePlan*>& stages_;
   const IpuLoweringContext& context_;
-  static constexpr std::size_t kNowhere = SIZE_MAX;  ///< not on tiles
+  static constexpr std::size_t kNowhere = SIZE_MAX;  ///< variables that do not lie on tiles
   TileMemory memory_;
   StreamingTensors streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
@@ -312,7 +313,7 @@ class StageLowering {
   ExchangeCode exchanges_;
   bool readsKept_ = false;               ///< the operator reads tensors that are always live
   bool keepsCode_ = true;                ///< false: another call holds the operator's code
-  std::vector<std::int32_t> callSteps_;  ///< at which the operators of the call began
+  std::vector<std::int32_t> callSteps_;  ///< steps at which the operators of the call began
   std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;
 };
 

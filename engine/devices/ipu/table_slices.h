@@ -1,5 +1,5 @@
 #pragma once
-// How gather and scatter spread a table and the rows picked from it over tiles. (Plan and cycles: PopLibs
+// Spreads a table, and the rows picked from it, over tiles for gather and scatter. (Plan and cycles: PopLibs
 // popops, C.)
 #include <cstdint>
 
@@ -22,6 +22,8 @@ struct TileSlices {
   std::int64_t tableBytes(std::int64_t elementBytes) const { return tableRows * columns * elementBytes; }
 };
 
+/// Chooses how `rows` picked rows of `rowElements` elements, and a table of `tableRows` rows, are cut
+/// over the tiles.
 TileSlices planSlices(const Chip& chip, std::int64_t rows, std::int64_t rowElements, std::int64_t tableRows,
                       std::int64_t elementBytes);
 

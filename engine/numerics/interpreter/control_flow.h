@@ -46,7 +46,8 @@ struct Body {
   const onnx::OnnxGraph* graph = nullptr;
   onnx::Values captured;
 };
-/// Errors: the node has no graph of that name, or the graph has other numbers of inputs and outputs.
+/// Returns the graph in the attribute `name`. Errors: the node has no graph of that name, or the graph has
+/// other numbers of inputs and outputs.
 base::Result<Body> bodyOf(const ControlFlowCall& call, const std::string& name, std::size_t inputs,
                           std::size_t outputs);
 

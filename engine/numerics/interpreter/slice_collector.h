@@ -12,7 +12,7 @@ ValuePointer sliceAt(const graph::TensorValue& whole, std::size_t axis, std::siz
 /// Collects one slice per iteration and joins them along a new axis.
 class SliceCollector {
  public:
-  /// Error: the slice has another type than the slices before it.
+  /// Adds a slice. Fails if it has another type than the slices before it.
   base::Status add(const ControlFlowCall& call, ValuePointer slice);
 
   struct Join {

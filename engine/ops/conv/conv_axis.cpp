@@ -37,7 +37,7 @@ void setStaged(ConvAxis& axis, bool skips) {
   axis.origin = begin;
   axis.staged = end - begin;
   if (skips && axis.phases.size() == 1 && axis.phases[0].taps.size() == 1) {
-    // With one tap, nothing reads what lies between the outputs.
+    // A single tap reads nothing that lies between the inputs of neighbouring outputs.
     axis.pick = axis.step;
     axis.step = 1;
     axis.staged = axis.phases[0].count;

@@ -1,6 +1,6 @@
 #pragma once
-// How a convolution without unfolding walks along one spatial axis: which outputs have which taps, and where
-// these taps lie in the staged copy of the source.
+// Describes how a convolution without unfolding walks along one spatial axis: which outputs have which taps,
+// and where these taps lie in the staged copy of the source.
 #include <cstdint>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace pipescope::ops {
 
-/// For one axis: the outputs first, first + step, … and where their taps lie in the staged source.
+/// Outputs first, first + step, … of one axis, with the positions of their taps in the staged source.
 struct ConvAxisPhase {
   std::int64_t first = 0, count = 0;
   std::int64_t start = 0;          ///< staged position of the first output's first tap

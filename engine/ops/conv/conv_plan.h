@@ -41,6 +41,7 @@ Result<Kernel> convolutionKernel(const OperatorCall& call, const ConvPlan& plan,
 /// The batch, the filters and the spatial extents.
 Shape convOutputShape(const ConvPlan& plan);
 
+/// The Work of one of the convolution's three products.
 Contraction convContraction(const ConvPlan& plan, Contraction::Phase phase, ElementType type);
 
 /// The attributes of a convolution, and if `extra` is not null one more list of whole numbers.

@@ -19,7 +19,7 @@ constexpr std::int64_t kDirectConvStagedElements = std::int64_t{1} << 20;
 constexpr std::int64_t kDirectConvTaskWork = std::int64_t{1} << 21;
 constexpr std::int64_t kMostRows = 192, kRowStep = 24, kColumns = 480;
 constexpr std::int64_t kDirectConvMostTaps = 256;
-/// With fewer filters, too many lanes stay empty.
+/// Number of filters below which too many lanes stay empty.
 constexpr std::int64_t kFewestFilters = 6;
 /// Measured costs in multiplications by all lanes: starting a segment, and unfolding and packing an element.
 constexpr std::int64_t kSegmentCost = 4, kUnfoldCost = 15;

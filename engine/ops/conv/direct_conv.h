@@ -27,7 +27,7 @@ class DirectConv {
  private:
   struct Phase {
     const ConvAxisPhase *y = nullptr, *x = nullptr;
-    std::int64_t filters = 0;  ///< where its packed weights start
+    std::int64_t filters = 0;  ///< start of its packed weights
     std::int64_t taps() const { return static_cast<std::int64_t>(y->taps.size() * x->taps.size()); }
   };
   struct Scratch;
@@ -61,8 +61,8 @@ class DirectConv {
   ConvAxis y_, x_;
   std::int64_t images_ = 1;                            ///< images that are staged at a time
   std::int64_t rowParts_ = 1, imageParts_ = 1;         ///< parts of the sums for the weight gradient
-  std::vector<std::int64_t> segments_;                 ///< for the weight gradient: offsets of source rows
-  std::vector<std::vector<std::int64_t>> tapOffsets_;  ///< by phase
+  std::vector<std::int64_t> segments_;                 ///< offsets of source rows for the weight gradient
+  std::vector<std::vector<std::int64_t>> tapOffsets_;  ///< offsets of each phase
 };
 
 }  // namespace pipescope::ops

@@ -8,7 +8,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// With more filters for a channel, or more taps, unfolding is better.
+/// Limits for filters of a channel and for taps. Unfolding is better above them.
 constexpr std::int64_t kMostFilters = 4, kPlaneConvMostTaps = 64;
 
 }  // namespace

@@ -22,8 +22,9 @@ constexpr std::int64_t kMostImages = 64, kRowConvStagedElements = std::int64_t{1
 /// The number of tasks wanted for a weight gradient, and the number of filters in a task is a multiple of
 /// this.
 constexpr std::int64_t kWeightTasks = 16, kFilterStep = 5;
-/// How much more of the lanes must be filled, in percent, because other ways do less for each vector. The
-/// alternative for gradients by the input is to unfold, which costs about as much as multiplying.
+/// Percent by which more of the lanes must be filled, because other ways do less for each vector; and the
+/// percent that counts for unfolding, which is the alternative for gradients by the input and costs about as
+/// much as multiplying.
 constexpr std::int64_t kBetter = 125, kUnfolding = 200;
 
 }  // namespace
@@ -36,7 +37,7 @@ bool RowConv::fits(const ConvPlan& plan, ConvPass pass) {
   }
   const std::int64_t width = w.output.back();
   if (width < kLanes) return false;
-  // In percent of the lanes that do useful work.
+  // Lanes that either way takes, in percent of the lanes that do useful work.
   const std::int64_t own = roundUp(width, kLanes) * 100 / width;
   const bool gradient = pass == ConvPass::inputGradient;
   const std::int64_t results = gradient ? plan.inChannels : plan.outChannels;

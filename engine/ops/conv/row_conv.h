@@ -10,7 +10,7 @@ namespace pipescope::ops {
 
 class RowConv {
  public:
-  /// Whether the plan can be computed in this way, and fills more lanes than the other ways do.
+  /// True if the plan can be computed in this way, and fills more lanes than the other ways do.
   static bool fits(const ConvPlan& plan, ConvPass pass);
   RowConv(const ConvPlan& plan, ConvPass pass);
 

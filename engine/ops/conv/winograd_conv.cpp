@@ -18,7 +18,7 @@ constexpr std::int64_t kFrequencies = 16, kTaps = 9;
 constexpr std::int64_t kWinogradRangeElements = std::int64_t{1} << 20;
 /// Tile rows of a task of the transforms, and rows of a task of the products.
 constexpr std::int64_t kTileRowsOfTask = 4, kRowsOfTask = 192;
-/// With fewer channels, too many lanes of a panel stay empty.
+/// Number of channels below which too many lanes of a panel stay empty.
 constexpr std::int64_t kFewestChannels = 16;
 
 }  // namespace
@@ -57,7 +57,7 @@ WinogradConv::WinogradConv(const ConvPlan& plan, ConvPass pass)
   }
   tileRows_ = ceilDiv(outHeight_, 2);
   tilesPerRow_ = ceilDiv(outWidth_, 2);
-  // At least as much as the filters, because these are read once for every range.
+  // Ranges may hold at least half as much as the filters, because these are read once for every range.
   const std::int64_t most = std::max(kWinogradRangeElements, filterElements() / 2);
   const std::int64_t row =
       kFrequencies * (roundUp(inChannels_, kPanel) + roundUp(outChannels_, kPanel)) * tilesPerRow_;

@@ -10,7 +10,7 @@ namespace pipescope::ops {
 
 class WinogradConv {
  public:
-  /// Whether the plan can be computed in this way and saves enough.
+  /// True if the plan can be computed in this way and saves enough.
   static bool fits(const ConvPlan& plan);
   WinogradConv(const ConvPlan& plan, ConvPass pass);
 

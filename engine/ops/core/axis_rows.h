@@ -13,7 +13,7 @@ namespace pipescope::ops {
 struct Rows {
   std::int64_t outer = 1, depth = 1, inner = 1;
 
-  /// Around axes [begin, end).
+  /// Rows around the axes [begin, end).
   static Rows around(const graph::Shape& shape, std::size_t begin, std::size_t end) {
     Rows rows;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)

@@ -21,8 +21,8 @@ namespace pipescope::ops {
 /// The shape to which all inputs broadcast; fails with a sentence if two do not fit or an input is left out.
 Result<Shape> broadcastInputs(const OperatorCall& call);
 
-/// How operands are spread over a result: as runs of the result in order. Neighbouring axes of the same kind
-/// are merged.
+/// Spreads operands over a result: as runs of the result in order. Neighbouring axes of the same kind are
+/// merged.
 class Broadcast {
  public:
   static constexpr std::size_t kMostAxes = 32, kMostOperands = 4;
@@ -35,7 +35,7 @@ class Broadcast {
   /// 1: the operand's elements are neighbours too; 0: one element serves the whole run.
   std::int64_t step(std::size_t operand) const { return steps_[operand]; }
 
-  /// Whether the whole result is one run.
+  /// True if the whole result is one run.
   bool isOneRun() const { return runs_ == 1; }
   /// The number of runs if operand `whole` matches the result and operand `shared` repeats the same run;
   /// otherwise 0.

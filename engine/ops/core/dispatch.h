@@ -80,8 +80,8 @@ Result<Kernel> kernelForAll(const OperatorCall& call, ElementType type, const Ma
   return type == ElementType::boolean ? Result<Kernel>(maker(bool{})) : kernelForNumbers(call, type, maker);
 }
 
-/// For kernels that move elements without looking at them: calls maker(std::uint8_t{}) …
-/// maker(std::uint64_t{}) by the size of an element.
+/// Calls maker(std::uint8_t{}) … maker(std::uint64_t{}) by the size of an element, for kernels that move
+/// elements without looking at them.
 template <class Maker>
 Result<Kernel> kernelForSizes(ElementType type, const Maker& maker) {
   switch (graph::sizeOf(type)) {
@@ -96,6 +96,7 @@ Result<Kernel> kernelForSizes(ElementType type, const Maker& maker) {
   }
 }
 
+/// True for floating-point types: float16, bfloat16, float32, float64, and the types of 8 bits.
 bool isFloat(ElementType type);
 bool isInteger(ElementType type);
 

@@ -30,8 +30,8 @@ std::size_t float8Index(ElementType type) {
 std::uint32_t patternOf(const Float8Definition& d, float magnitude) {
   const int own = static_cast<int>(std::bit_cast<std::uint32_t>(magnitude) >> 23) - 127;
   const int exponent = own < 1 - d.bias ? 1 - d.bias : own;
-  // In units of the last bit of the fraction. Scaling by a power of two is exact, and a carry into the next
-  // exponent falls into place by itself.
+  // Counts in units of the last bit of the fraction. Scaling by a power of two is exact, and a carry into the
+  // next exponent falls into place by itself.
   const float units = std::nearbyint(std::ldexp(magnitude, d.fraction - exponent));
   return (static_cast<std::uint32_t>(exponent + d.bias - 1) << d.fraction) +
          static_cast<std::uint32_t>(units);

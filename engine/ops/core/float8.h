@@ -23,7 +23,7 @@ namespace pipescope::ops {
 
 struct Float8Definition {
   int fraction = 3;       ///< bits of the fraction
-  int bias = 7;           ///< of the exponent
+  int bias = 7;           ///< bias of the exponent
   float largest = 448;    ///< the largest finite number
   bool infinity = false;  ///< it has infinities
   bool oneZero = false;   ///< 0x80 is NaN instead of a negative zero

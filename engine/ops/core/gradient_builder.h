@@ -1,5 +1,5 @@
 #pragma once
-// What an operator's gradient function gets. compile::addGradients implements it.
+// Interface that an operator's gradient function gets. compile::addGradients implements it.
 #include <string>
 #include <vector>
 
@@ -17,9 +17,9 @@ class GradientBuilder {
   /// The gradient of the loss by an output. Not valid: no gradient reaches it. For the loss itself it is a
   /// constant 1.
   virtual graph::TensorId outputGradient(std::size_t output) = 0;
-  /// Whether an output is the loss, so that a gradient operator may do without the constant 1.
+  /// True if an output is the loss, so that a gradient operator may do without the constant 1.
   virtual bool isLoss(std::size_t output) const = 0;
-  /// Whether the gradient by this input is needed, because something trainable lies upstream.
+  /// True if the gradient by this input is needed, because something trainable lies upstream.
   virtual bool wants(std::size_t input) const = 0;
   /// Adds a backward node with one output. Both are named "<forward node>/<suffix>".
   virtual Result<graph::TensorId> add(const std::string& op, const std::string& suffix,

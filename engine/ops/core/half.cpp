@@ -76,7 +76,7 @@ void narrow(float value, Float16& to) {
   } else if (magnitude >= 0x477FF000U) {  // from 65520 on
     result = 0x7C00U;
   } else if (magnitude < 0x38800000U) {
-    // Below 2⁻¹⁴, adding 0.5 rounds to nearest even and leaves units of 2⁻²⁴ in the last bits.
+    // Adding 0.5 to a number below 2⁻¹⁴ rounds to nearest even and leaves units of 2⁻²⁴ in the last bits.
     result = bitsOf(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
   } else {
     result = (magnitude - 0x38000000U + 0xFFFU + ((magnitude >> 13) & 1U)) >> 13;

@@ -18,6 +18,7 @@ struct Product {
 Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transposeA, bool transposeB,
                      bool accumulate);
 
+/// Computes the product.
 void multiply(const Product& product, float scale, const float* a, const float* b, float* c);
 void multiply(const Product& product, double scale, const double* a, const double* b, double* c);
 

@@ -1,7 +1,7 @@
 #pragma once
-// What an operator is: its ONNX type, shape inference, kernel, gradient and Work. Each operator is a file
-// that says PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); }; the build finds it. README.md
-// explains how to write one.
+// Defines operators: an ONNX type with its shape inference, kernel, gradient and Work. Each operator is a
+// file that says PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); }; the build finds it.
+// README.md explains how to write one.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,10 +29,10 @@ class GradientBuilder;
 struct OperatorCall {
   const Node& node;
   std::vector<const TensorType*> inputs;  ///< null: an optional input that is left out
-  std::vector<const std::vector<std::byte>*>
-      constants;                     ///< for each input, its value if the graph knows it; otherwise null
+  /// Value of each input if the graph knows it; otherwise null.
+  std::vector<const std::vector<std::byte>*> constants;
   std::vector<TensorType> outputs;   ///< empty while types are inferred
-  std::size_t requestedOutputs = 1;  ///< how many outputs the node asks for
+  std::size_t requestedOutputs = 1;  ///< number of outputs that the node asks for
 
   bool has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
   /// The type of an input that is present.
@@ -48,7 +48,7 @@ struct OperatorCall {
 struct RunIdentity {
   std::uint64_t seed = 0;
   std::int64_t iteration = 0;
-  std::int64_t microBatch = 0;  ///< within the iteration
+  std::int64_t microBatch = 0;  ///< number within the iteration
   std::int64_t replica = 0;
   /// Kernels in float16 and bfloat16 round up with a probability equal to the distance from the number below,
   /// divided by the gap. The random numbers are keyed by the fields above. If false, they round to nearest
@@ -61,8 +61,8 @@ struct RunIdentity {
 struct KernelArguments {
   std::span<const std::span<const std::byte>> inputs;  ///< an input without data() is left out
   std::span<const std::span<std::byte>> outputs;
-  std::span<std::byte>
-      scratch;  ///< Kernel::scratchBytes bytes with undefined contents, from a multiple of 64 bytes on
+  /// Kernel::scratchBytes bytes with undefined contents, from a multiple of 64 bytes on.
+  std::span<std::byte> scratch;
   RunIdentity identity;
   base::Executor* executor = nullptr;  ///< null: the kernel works alone
 
@@ -104,7 +104,7 @@ struct Kernel {
   std::int64_t scratchBytes = 0;
 };
 
-/// In the order of the alternatives of graph::Attribute.
+/// Kinds of attributes, in the order of the alternatives of graph::Attribute.
 enum class AttributeKind : std::uint8_t { integer, real, text, integers, reals, texts, tensor, graph };
 
 struct AttributeRule {
@@ -114,8 +114,8 @@ struct AttributeRule {
 
 struct OperatorDefinition {
   std::string type;  ///< ONNX's name, or Grad… for an operator that only gradients need
-  std::vector<AttributeRule>
-      attributes;  ///< every attribute that it honours; any other attribute or kind is refused
+  /// Every attribute that it honours; any other attribute or kind is refused.
+  std::vector<AttributeRule> attributes;
   std::size_t minInputs = 1, maxInputs = 1;
   std::size_t maxOutputs = 1;
 
@@ -123,8 +123,8 @@ struct OperatorDefinition {
   Result<std::vector<TensorType>> (*infer)(const OperatorCall&) = nullptr;
   /// Null if the operator can be shaped and emulated but not computed.
   Result<Kernel> (*kernel)(const OperatorCall&) = nullptr;
-  /// What the operator is made of. A forward operator lists its forward part only; its gradient operators
-  /// list the rest.
+  /// Returns the Work that the operator is made of. A forward operator lists its forward part only; its
+  /// gradient operators list the rest.
   std::vector<Work> (*work)(const OperatorCall&) = nullptr;
   /// Adds the nodes that compute the wanted input gradients. Null: the operator is not differentiable.
   Status (*gradient)(GradientBuilder&) = nullptr;
@@ -140,7 +140,7 @@ class OperatorRegistry {
  public:
   /// Each type may be added once.
   void add(OperatorDefinition definition);
-  /// Null: there is no such operator.
+  /// Returns the operator of this type; null if there is none.
   const OperatorDefinition* find(const std::string& type) const;
   /// The node's definition; fails with a sentence that names similar operators.
   Result<const OperatorDefinition*> require(const Node& node) const;

@@ -46,7 +46,7 @@ void RandomSequence::uniform(std::span<float> values, float bound, std::uint64_t
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t at = first + i;
     if (i == 0 || at % 4 == 0) words = block(at / 4);
-    const float unit = static_cast<float>(words[at % 4] >> 8) * 0x1p-24F;  // in [0, 1)
+    const float unit = static_cast<float>(words[at % 4] >> 8) * 0x1p-24F;  // a number of [0, 1)
     values[i] = (2 * unit - 1) * bound;
   }
 }

@@ -3,7 +3,7 @@
 
 namespace pipescope::ops {
 
-/// How many parts of `part` cover `whole`.
+/// Number of parts of `part` that cover `whole`.
 constexpr std::int64_t ceilDiv(std::int64_t whole, std::int64_t part) {
   return (whole + part - 1) / part;
 }

@@ -20,7 +20,7 @@ struct Window {
   std::int64_t positions() const { return graph::elementCount(output); }
   /// The padding at the begin of each axis, then at the end of each axis, in the order of Work.
   std::vector<std::int64_t> padding() const;
-  /// Whether a single kernel tap covers each input once, in order.
+  /// True if a single kernel tap covers each input once, in order.
   bool isIdentity() const;
 };
 

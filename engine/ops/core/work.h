@@ -26,7 +26,7 @@ struct Contraction {
       padding;  ///< the padding at the begin of each axis, then at the end of each axis
   bool transposed = false;
   ElementType type = ElementType::float32, accumulate = ElementType::float32;
-  /// Whether it is one of the three products of a trained layer, whose layouts a device may choose together.
+  /// True for one of the three products of a trained layer, whose layouts a device may choose together.
   bool trained = false;
   /// Multiply-adds of the phase, which are the same for all three.
   std::int64_t multiplyAdds() const;
@@ -46,7 +46,7 @@ struct Reduce {
   std::int64_t outputs = 1, depth = 1;  ///< each output is made of `depth` elements
   bool contiguous = true;               ///< the reduced axis is the innermost
   ElementType type = ElementType::float32;
-  /// How elements lie in memory: `run` neighbours that are all reduced (contiguous) or all kept, `rows`
+  /// Order of elements in memory: `run` neighbours that are all reduced (contiguous) or all kept, `rows`
   /// times, before the other axes change. 0: all elements.
   std::int64_t run = 0, rows = 0;
 };
@@ -74,7 +74,7 @@ struct Scatter {
 /// Moves without arithmetic: transpose, concat, slice, pad.
 struct Rearrange {
   std::int64_t elements = 0;
-  std::int64_t runElements = 1;  ///< how many elements stay neighbours
+  std::int64_t runElements = 1;  ///< number of elements that stay neighbours
   ElementType type = ElementType::float32;
 };
 
@@ -90,10 +90,10 @@ struct Random {
 
 struct Collective {
   enum class Kind { allReduce, reduceScatter, allGather, broadcast } kind = Kind::allReduce;
-  std::int64_t elements =
-      0;  ///< of the whole tensor: what each replica has before the collective (allGather: after it)
+  std::int64_t elements = 0;  ///< elements of the whole tensor: those that each replica has before the
+                              ///< collective (allGather: after it)
   ElementType type = ElementType::float32;
-  std::int64_t group = 0;  ///< how many neighbours along the axis take part; 0: all
+  std::int64_t group = 0;  ///< number of neighbours along the axis that take part; 0: all
   model::MeshAxis axis = model::MeshAxis::data;
   /// The model itself asks for it, as a batch norm over replicas does, so it belongs to the work of its pass.
   bool ofModel = false;
@@ -102,7 +102,7 @@ struct Collective {
 struct HostCopy {
   bool toDevice = true;
   base::Bytes bytes;
-  bool remote = false;  ///< from or to the streaming memory of the device instead of the host
+  bool remote = false;  ///< true: copies from or to the streaming memory of the device instead of the host
 };
 
 using WorkItem = std::variant<Contraction, Map, Reduce, Pool, Gather, Scatter, Rearrange, Sort, Random,
@@ -111,7 +111,7 @@ using WorkItem = std::variant<Contraction, Map, Reduce, Pool, Gather, Scatter, R
 struct Work {
   WorkItem item;
   std::int64_t repeat = 1;  ///< executions, one after another
-  std::string label;  ///< its part of the name path if the operator has several pieces: "Reduce", "Bias"
+  std::string label;        ///< part of the name path if the operator has several pieces: "Reduce", "Bias"
   /// Products of an operator with the same number above 0 are independent, so a device may run them side by
   /// side.
   std::int64_t concurrent = 0;

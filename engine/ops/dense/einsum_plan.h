@@ -9,8 +9,8 @@ struct EinsumPlan {
   Shape extents;
   std::size_t kept = 0;  ///< labels of the result
   Shape result;
-  std::vector<std::vector<std::int64_t>> strides;  ///< by operand and label; 0: broadcast or absent
-  std::vector<std::int64_t> resultStrides;         ///< by label
+  std::vector<std::vector<std::int64_t>> strides;  ///< strides by operand and label; 0: broadcast or absent
+  std::vector<std::int64_t> resultStrides;         ///< stride of each label
 };
 
 /// Reads "ij,jk->ik", also with spaces, ellipses, repeated labels and implicit results (labels that occur

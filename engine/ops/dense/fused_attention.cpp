@@ -24,7 +24,7 @@ struct AttentionPlan {
   MatMulPlan scores, context;
   std::int64_t all = 0;  ///< scores
   ElementType type = ElementType::float32, factors = ElementType::float32, inner = ElementType::float32;
-  std::vector<MapFunction> functions;  ///< of each score, besides the softmax
+  std::vector<MapFunction> functions;  ///< functions of each score, besides the softmax
   bool draws = false;
 
   TensorType statistics() const {

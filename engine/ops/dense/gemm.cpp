@@ -132,7 +132,8 @@ Result<Kernel> wholeGemmKernel(const OperatorCall& call, const GemmPlan& plan) {
       "numbers");
 }
 
-/// In float32, a bias with one number for each column is added as the sums are finished.
+/// Computes in float32 from packed operands. A bias with one number for each column is added as the sums are
+/// finished.
 Kernel packedGemm(const GemmPlan& plan, bool relu) {
   const PackedProduct product(plan.product);
   const bool perColumn = plan.bias && plan.biasRow == 0 && plan.biasColumn == 1 && plan.beta == 1;

@@ -133,7 +133,7 @@ Result<std::vector<TensorType>> inferRight(const OperatorCall& call) {
   return inferMatmulGradient(call, false);
 }
 
-/// Which products write first to their target; the others add to it.
+/// Marks the products that write first to their target; the others add to it.
 std::vector<bool> firstOf(const std::vector<std::int64_t>& targets) {
   std::vector<bool> first, seen;
   for (const std::int64_t target : targets) {

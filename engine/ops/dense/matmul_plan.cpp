@@ -42,7 +42,7 @@ Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b) {
   if (!column) plan.result.push_back(plan.n);
   PIPESCOPE_TRY(requireSize(call, plan.result));
   if (graph::elementCount(stackB) == 1) {
-    // With a single right matrix, all rows of all left matrices form one product.
+    // All rows of all left matrices form one product if there is a single right matrix.
     plan.m *= plan.matrices;
     plan.matrices = 1;
     plan.left = plan.right = {0};

@@ -8,7 +8,7 @@ namespace pipescope::ops {
 struct MatMulPlan {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t matrices = 1;              ///< products of the stack
-  std::vector<std::int64_t> left, right;  ///< which matrix of a and of b each product takes
+  std::vector<std::int64_t> left, right;  ///< matrix of a and of b that each product takes
   Shape result;
 };
 

@@ -9,7 +9,7 @@
 
 namespace pipescope::ops {
 
-/// What happens to C once its sums are finished.
+/// Operations on C once its sums are finished.
 struct Finish {
   const float* bias = nullptr;  ///< one number for each column, or null
   bool relu = false;            ///< max(·, 0)
@@ -18,7 +18,8 @@ struct Finish {
 /// Several products of one shape.
 class PackedProduct {
  public:
-  /// Whether no product writes to the C of another one, so that they may run side by side.
+  /// Plans `count` products. `apart` is true if no product writes to the C of another one, so that they may
+  /// run side by side.
   explicit PackedProduct(const Product& product, std::int64_t count = 1, bool apart = true);
 
   /// Floats of scratch memory for all products.
@@ -83,8 +84,8 @@ class PackedProduct {
   bool apart_ = true;
   std::int64_t rowBlocks_ = 1, columnBlocks_ = 1, blockRows_ = 0, blockColumns_ = 0;
   std::int64_t packTasks_ = 1;
-  bool packsRows_ =
-      false;  ///< a task packs its own rows of a transposed A and uses them while they are in the cache
+  /// True if a task packs its own rows of a transposed A and uses them while they are in the cache.
+  bool packsRows_ = false;
 };
 
 }  // namespace pipescope::ops

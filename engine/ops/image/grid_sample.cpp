@@ -24,7 +24,7 @@ struct GridPlan {
   Padding padding = Padding::zeros;
   bool alignCorners = false;
   std::int64_t batch = 0, channels = 0, height = 0, width = 0;
-  std::int64_t points = 0;  ///< of each image
+  std::int64_t points = 0;  ///< points of each image
 };
 
 /// The elements along one axis that make the value at a point, their weights, and the slopes of the weights

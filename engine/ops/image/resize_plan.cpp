@@ -71,8 +71,8 @@ Result<ResizeRules> rulesOf(const OperatorCall& call) {
   return rules;
 }
 
-/// Where output position j lies along the input. `scale` × `in` is the length that ONNX's formulas call
-/// resized; with scales it need not be whole.
+/// Position of output j along the input. `scale` × `in` is the length that ONNX's formulas call resized; with
+/// scales it need not be whole. (Source: ONNX, operator Resize, coordinate_transformation_mode.)
 double sourceOf(double j, double scale, double in, double begin, double end, Coordinates coordinates) {
   const double resized = scale * in;
   switch (coordinates) {

@@ -10,8 +10,8 @@ struct ResizeAxis {
   std::int64_t taps = 1;
   Ints places;
   std::vector<double> weights;
-  std::vector<bool>
-      outside;  ///< for tf_crop_and_resize: the positions that take the extrapolation value; otherwise empty
+  /// Positions that take the extrapolation value with tf_crop_and_resize; otherwise empty.
+  std::vector<bool> outside;
 };
 
 struct ResizePlan {
@@ -25,8 +25,8 @@ struct ResizePlan {
   std::vector<std::size_t> passes() const;
 };
 
-/// With `none`, only the output's shape is computed, so that no memory is taken before the caller has checked
-/// it.
+/// Choice of what to compute. `none` computes only the output's shape, so that no memory is taken before the
+/// caller has checked it.
 enum class ResizeTables { none, made };
 
 /// Resize (from opset 13): inputs X, roi, scales and sizes, where roi is input `first`. The input's shape is

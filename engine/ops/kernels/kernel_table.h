@@ -21,12 +21,12 @@ struct RowProduct {
   std::int64_t segments = 1, length = 0, last = 0;  ///< all but the last segment have `length` elements
   std::int64_t step = 1;
 
-  const float* b =
-      nullptr;  ///< row k of panel p is at b + p·panelStride + k·16; lanes beyond the columns are zeros
+  /// Row k of panel p is at b + p·panelStride + k·16; lanes beyond the columns are zeros.
+  const float* b = nullptr;
   std::int64_t panelStride = 0;
 
   float* c = nullptr;
-  const std::int64_t* rowTargets = nullptr;  ///< where each row starts in C; null: rows lie ldc apart
+  const std::int64_t* rowTargets = nullptr;  ///< start of each row in C; null: rows lie ldc apart
   std::int64_t ldc = 0, rows = 0, columns = 0;
   float scale = 1;
   bool accumulate = false;      ///< adds to C
@@ -49,11 +49,11 @@ struct WinogradTiles {
   /// t·tileStride.
   float* tiles = nullptr;
   std::int64_t frequencyStride = 0, tileStride = 0;
-  const float* bias = nullptr;  ///< for outputs: one number for each channel, or null
-  bool relu = false;            ///< for outputs: applies max(·, 0)
+  const float* bias = nullptr;  ///< one number for each channel of outputs, or null
+  bool relu = false;            ///< true: applies max(·, 0) to outputs
 };
 
-/// Up to sixteen 3×3 filters over all channels.
+/// Filters of 3×3 over all channels, at most sixteen.
 struct WinogradFilters {
   const float* weights = nullptr;  ///< filter f, channel c is at f·filterStride + c·channelStride
   std::int64_t filterStride = 0, channelStride = 9, filters = 0, channels = 0;
@@ -68,9 +68,9 @@ struct WinogradFilters {
 /// where they are read. Rows of x have as many, and those that the taps reach.
 struct RowConvolution {
   std::int64_t channels = 0, filters = 0;  ///< both of one group
-  std::int64_t height = 0, width = 0;      ///< of the output
+  std::int64_t height = 0, width = 0;      ///< height and width of the output
   std::int64_t kernelY = 1, kernelX = 1, dilationY = 1, dilationX = 1;
-  std::int64_t inputImage = 0, inputPlane = 0, inputRow = 0;  ///< of x with its padding
+  std::int64_t inputImage = 0, inputPlane = 0, inputRow = 0;  ///< distances in x with its padding
   std::int64_t outputImage = 0, outputPlane = 0, outputRow = 0;
 };
 

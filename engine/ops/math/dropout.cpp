@@ -1,7 +1,7 @@
 // Dropout: x, [ratio], [training_mode] → y, [mask]; GradDropout: dy, [ratio], [training_mode] → dx. Without
-// training_mode it is the identity. Which elements stay is a function of the run's identity, of the attribute
-// `sequence` (the node's name if there is none) and of `seed`. So the gradient and a recomputation draw the
-// same mask again instead of keeping it.
+// training_mode it is the identity. The choice of the elements that stay is a function of the run's identity,
+// of the attribute `sequence` (the node's name if there is none) and of `seed`. So the gradient and a
+// recomputation draw the same mask again instead of keeping it.
 #include <fmt/format.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// And, Or, Xor, Not of bools; BitShift of unsigned numbers (a shift by the width or more gives 0); Mod.
+// Operators And, Or, Xor and Not of bools; BitShift of unsigned numbers (a shift by the width or more gives
+// 0); Mod.
 #include <fmt/format.h>
 
 #include <algorithm>

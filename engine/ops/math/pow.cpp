@@ -65,7 +65,7 @@ void powerByScalar(const T* a, T exponent, T* y, std::int64_t count) {
   mapOne(a, y, count, [exponent](T x) { return std::pow(x, exponent); });
 }
 
-/// For a real base and exponents of the same type.
+/// Computes powers of a real base for exponents of the same type.
 template <class T>
 void realPower(const Broadcast& plan, const T* a, const T* b, T* y) {
   if (plan.step(0) == 0 || plan.step(1) != 0)
@@ -118,7 +118,7 @@ Result<Kernel> powKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
   const Broadcast plan(shape, {call.input(0).shape, call.input(1).shape});
   const ElementType own = call.input(0).element;
-  // Beside a half-precision base, an exponent of the same type arrives as float32.
+  // Exponents of the same type as a half-precision base arrive as float32.
   ElementType exponent = call.input(1).element;
   if (exponent == own && (own == ElementType::float16 || own == ElementType::bfloat16))
     exponent = ElementType::float32;

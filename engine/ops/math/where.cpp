@@ -1,6 +1,6 @@
-// Where: condition, a, b → a where the condition holds, otherwise b; all three broadcast. GradWhere:
-// condition, dy → dy where the condition equals the attribute `branch` (1 for the gradient of a), otherwise
-// 0.
+// Operators Where and GradWhere. Where: condition, a, b → a where the condition holds, otherwise b; all three
+// broadcast. GradWhere: condition, dy → dy where the condition equals the attribute `branch` (1 for the
+// gradient of a), otherwise 0.
 #include <fmt/format.h>
 
 #include "engine/ops/core/broadcast.h"

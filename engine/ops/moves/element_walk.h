@@ -9,7 +9,7 @@ namespace pipescope::ops {
 /// Each index replaces the coordinate of its own position on one axis of the data.
 struct ElementWalk {
   static constexpr std::int64_t row = 1;  ///< elements that an index names
-  Shape extents;                          ///< of the indices
+  Shape extents;                          ///< extents of the indices
   Ints strides;                           ///< strides of the data; 0 on the axis
   std::int64_t axisStride = 1, axisExtent = 1;
   bool wide = true;

@@ -27,7 +27,7 @@ class MovePlan {
   /// Runs the move on several threads, along the outermost loop.
   void run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const;
   std::int64_t elements() const { return elements_; }
-  /// How many elements are neighbours before and after.
+  /// Number of elements that are neighbours before and after the move.
   std::int64_t runElements() const { return run_; }
 
  private:
@@ -39,8 +39,8 @@ class MovePlan {
   std::vector<MoveAxis> axes_;  ///< outermost first
   std::int64_t elementBytes_ = 1, fromStart_ = 0, toStart_ = 0;
   std::int64_t elements_ = 1, run_ = 1;
-  std::size_t innerAxes_ =
-      0;  ///< loops of the innermost copy: 0 for one element, 1 for a line, 2 for a transposed tile
+  /// Loops of the innermost copy: 0 for one element, 1 for a line, 2 for a transposed tile.
+  std::size_t innerAxes_ = 0;
 };
 
 /// The permutation of a dense tensor in which output axis i is input axis order[i].

@@ -3,10 +3,10 @@
 
 namespace pipescope::ops {
 
-/// What a Slice takes along each axis of its input: the elements begin, begin + step …
+/// Elements that a Slice takes along each axis of its input: begin, begin + step …
 struct SlicePlan {
   std::vector<std::int64_t> begin, step;
-  Shape extents;  ///< of the slice
+  Shape extents;  ///< extents of the slice
 };
 
 /// Requires that starts, ends, axes and steps of the Slice are known.

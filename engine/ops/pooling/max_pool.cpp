@@ -21,7 +21,7 @@ Result<PoolPlan> maxPoolPlanOf(const OperatorCall& call) {
   for (std::size_t a = 0; a < w.axes(); ++a) {
     const std::int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
     const bool padded = w.padBegin[a] > 0 || w.padEnd[a] > 0;
-    // Otherwise a window could cover padding only, and have no maximum.
+    // Padding of the kernel's reach, or a dilation beyond the input, would let a window cover padding only.
     if (w.padBegin[a] < reach && w.padEnd[a] < reach && (!padded || w.dilation[a] <= w.input[a])) continue;
     return badInput(fmt::format(
         "{}: on spatial axis {} a window may cover padding only (padding {} + {}, kernel reaching over {}, "

@@ -15,7 +15,7 @@ T larger(T a, T b) {
   return a > b || a != a ? a : b;
 }
 
-/// Whether an element of a window is its maximum. A NaN is found only if the maximum is NaN.
+/// True if an element of a window is its maximum. A NaN is found only if the maximum is NaN.
 template <class T>
 bool isMaximum(T value, T maximum) {
   return (value == maximum) | (value != value);

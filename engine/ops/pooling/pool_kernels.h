@@ -1,5 +1,5 @@
 #pragma once
-// The maximum over windows. A window that holds a NaN gives NaN. Of equal elements the first one in row-major
+// The maximum over windows. A window that holds a NaN gives NaN. The first of equal elements in row-major
 // order counts.
 #include "engine/ops/core/window.h"
 
@@ -17,8 +17,8 @@ void maxPool(const KernelArguments& arguments, const PoolPlan& plan, const T* x,
 /// The number of tasks into which the planes are split.
 std::int64_t poolRanges(const PoolPlan& plan);
 
-/// Where each maximum stands, as in ONNX's Indices: counted over the whole tensor, within a plane in
-/// row-major order, or with the first spatial axis fastest (`columnMajor`).
+/// Writes the position of each maximum, as in ONNX's Indices: counted over the whole tensor, within a plane
+/// in row-major order, or with the first spatial axis fastest (`columnMajor`).
 template <class T>
 void maxPoolIndices(const PoolPlan& plan, const T* x, const T* y, std::int64_t* indices, bool columnMajor);
 

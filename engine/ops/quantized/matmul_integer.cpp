@@ -16,7 +16,7 @@ bool isByte(ElementType type) {
 
 struct MatmulIntegerPlan {
   MatMulPlan product;
-  std::int64_t rows = 1;  ///< of each matrix of a
+  std::int64_t rows = 1;  ///< rows of each matrix of a
   bool perRow = false, perColumn = false;
 };
 

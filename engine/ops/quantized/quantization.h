@@ -30,7 +30,7 @@ Result<QuantizationPlan> quantizationPlan(const OperatorCall& call, std::size_t 
 /// `element` and the same shape.
 Status requireScale(const OperatorCall& call, std::size_t scale, std::size_t zeroPoint, ElementType element,
                     std::int64_t count);
-/// Whether the type is int8 or uint8.
+/// Fails with a sentence unless the type is int8 or uint8.
 Status requireQuantized(const OperatorCall& call, std::size_t input);
 
 /// Calls maker(std::int8_t{}) or maker(std::uint8_t{}).

@@ -8,7 +8,7 @@
 namespace pipescope::ops {
 
 /// The attributes of all these operators.
-inline constexpr const char* kRanks = "ranks";         ///< how many ranks take part
+inline constexpr const char* kRanks = "ranks";         ///< number of ranks that take part
 inline constexpr const char* kMeshAxis = "mesh_axis";  ///< the axis of the mesh along which they lie, by name
 
 /// Reads both attributes. Errors: fewer than one rank or more than 2²⁰, an axis that does not exist.

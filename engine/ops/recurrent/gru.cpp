@@ -153,7 +153,8 @@ struct Gru {
   static Result<RecurrentPlan> planOf(const OperatorCall& call) {
     return recurrentPlan(call, 3, {"Sigmoid", "Tanh"});
   }
-  /// With linear_before_reset, the recurrent bias of h is added later, to the product with the state.
+  /// Number of recurrent biases that are added before the activations. The recurrent bias of h is added
+  /// later, to the product with the state, if linear_before_reset is set.
   static std::int64_t recurrentBiases(const RecurrentPlan& plan) { return plan.linearBeforeReset ? 2 : 3; }
   static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
     const ElementType type = call.input(0).element;

@@ -194,7 +194,7 @@ std::vector<std::size_t> differentiableInputs(const OperatorCall& call) {
 Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan) {
   const OperatorCall& call = builder.call();
   for (const Activation& activation : plan.activations) {
-    // With other values the result does not determine the slope.
+    // The result does not determine the slope with other values of alpha.
     const bool needsPositive = activation.kind == Activation::Kind::elu ||
                                activation.kind == Activation::Kind::leakyRelu ||
                                activation.kind == Activation::Kind::scaledTanh;

@@ -1,4 +1,4 @@
-// ArgMax and ArgMin along one axis give int64 indices. Of equal elements the first counts, or with
+// ArgMax and ArgMin along one axis give int64 indices. The first of equal elements counts, or with
 // select_last_index the last. A NaN counts as the extremum, as in numpy.
 #include "engine/ops/core/axis_rows.h"
 #include "engine/ops/core/dispatch.h"

@@ -214,8 +214,8 @@ Result<std::vector<TensorType>> inferBatchNormGradient(const OperatorCall& call)
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
-/// With f = scale ÷ deviation and x̂ = (x − mean) ÷ deviation: dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n) for
-/// the batch's own statistics, and dx = f·dy for given ones.
+/// Factors of dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n) for the batch's own statistics, and of dx = f·dy for
+/// given ones, where f = scale ÷ deviation and x̂ = (x − mean) ÷ deviation.
 template <class T>
 GradientLine<T> gradientLine(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c,
                              const Moments<T>& own, const GradientSums<T>& sums) {

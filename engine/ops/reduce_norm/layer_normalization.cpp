@@ -20,7 +20,7 @@ constexpr std::int64_t kMostParts = 16;
 struct LayerNormPlan {
   std::int64_t rows = 1, depth = 1;
   double epsilon = 1e-5;
-  Shape statistics;  ///< of the optional outputs
+  Shape statistics;  ///< statistics of the optional outputs
 };
 
 Result<LayerNormPlan> layerNormPlanOf(const OperatorCall& call) {

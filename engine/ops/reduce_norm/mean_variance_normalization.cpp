@@ -96,7 +96,8 @@ Result<std::vector<TensorType>> inferMeanVarianceNormGradient(const OperatorCall
   return inferMeanVarianceNorm(call);
 }
 
-/// With d = deviation + ε: dx = (dy − Σ dy ÷ n) ÷ d − (x − mean)·Σ dy·(x − mean) ÷ (n·deviation·d²).
+/// Computes dx = (dy − Σ dy ÷ n) ÷ d − (x − mean)·Σ dy·(x − mean) ÷ (n·deviation·d²), where d = deviation +
+/// ε.
 template <class T>
 void computeMeanVarianceNormGradient(const MvnPlan& plan, const T* x, const T* dy, T* dx, T* scratch) {
   const std::int64_t outputs = plan.reduce.outputs;

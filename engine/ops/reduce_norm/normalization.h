@@ -1,5 +1,6 @@
 #pragma once
-// What batch, instance and layer normalization share: moments in two passes, and the gradient through them.
+// Shared parts of batch, instance and layer normalization: moments in two passes, and the gradient through
+// them.
 #include <algorithm>
 #include <cmath>
 

@@ -36,9 +36,8 @@ T magnitude(T x) {
   return x < T(0) ? times(T(-1), x) : x;
 }
 
-// What each operator does: its start, what it takes of an element, how two partial results combine, and what
-// it makes of the result of n elements.
-// Operators with the same Loops differ only in what they make of the result.
+// Operators are described by their start, what they take of an element, how two partial results combine, and
+// what they make of the result of n elements. Operators with the same Loops differ only in the last of these.
 struct Adding {
   using Loops = Adding;
   template <class T>
@@ -173,7 +172,7 @@ T reduceRow(const T* x, std::int64_t count) {
   }
   return total;
 }
-/// For whole numbers, whose sums are the same in any order.
+/// Reduces whole numbers, whose sums are the same in any order.
 template <class Op, std::integral T>
 T reduceRow(const T* x, std::int64_t count) {
   T total = Op::template start<T>();
@@ -243,7 +242,7 @@ void reduceInto(const ReduceLoops& loops, void* result, const KernelArguments& a
   loops.start(y, plan.outputs);
   const std::vector<ReducePlan::Run>& runs = plan.runs;
   const std::int64_t all = plan.outputs * plan.depth;
-  if (all == 0) return;  // with nothing to reduce, every output is the start value
+  if (all == 0) return;  // every output is the start value if there is nothing to reduce
   if (runs.size() > 1 && !runs[0].reduced) {
     const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
     forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {

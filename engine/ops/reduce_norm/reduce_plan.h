@@ -8,7 +8,7 @@
 namespace pipescope::ops {
 
 struct ReducePlan {
-  Shape result;  ///< with or without the reduced axes
+  Shape result;  ///< shape with or without the reduced axes
   Shape kept;    ///< the input's shape with extents of 1 for reduced axes
   /// Runs of neighbouring axes that are all kept or all reduced, with their extents, outermost first.
   struct Run {
@@ -25,8 +25,8 @@ struct ReducePlan {
 /// or none with noop_with_empty_axes.
 Result<ReducePlan> reducePlanOf(const OperatorCall& call);
 
-/// What a walk calls with the first input element, the number of neighbours, and the first output. Without
-/// the types of the functions, so that the walk is compiled once.
+/// Functions that a walk calls with the first input element, the number of neighbours, and the first output.
+/// Their types are erased, so that the walk is compiled once.
 struct ReductionVisit {
   using Function = void (*)(const void* of, std::int64_t from, std::int64_t count, std::int64_t to);
   const void* row = nullptr;

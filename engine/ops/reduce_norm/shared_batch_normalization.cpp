@@ -26,7 +26,7 @@ struct SharedNormPlan {
   std::int64_t perChannel() const { return rows.outer * rows.inner; }
   Pieces pieces() const { return {rows.outer, rows.depth * rows.inner, rows.inner}; }
   std::int64_t start(std::int64_t channel) const { return channel * rows.inner; }
-  /// Of a channel, from moments that were summed over the replicas.
+  /// Moments of a channel, from sums over the replicas.
   Moments<float> momentsOfGroup(const float* moments, std::int64_t channel) const {
     const auto group = static_cast<float>(replicas);
     const float mean = moments[channel] / group, square = moments[rows.depth + channel] / group;

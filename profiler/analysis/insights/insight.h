@@ -140,8 +140,7 @@ inline constexpr double kWorthwhileGain = 0.01;
 /// whose gain is not known, by their share of the step, then those that gain nothing.
 std::vector<RankedInsight> findInsights(const InsightInput& input, const PredictGain& predict);
 
-// --- For the rules
-// ------------------------------------------------------------------------------------------
+// --- Helpers of the rules ---
 
 /// "12.3 %".
 std::string insightPercent(double fraction);

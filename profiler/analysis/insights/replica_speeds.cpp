@@ -9,8 +9,8 @@ namespace pipescope::analysis {
 namespace {
 
 std::vector<Insight> findReplicaSpeeds(const InsightInput& input, const InsightRule& rule) {
-  std::map<int, std::pair<const DeviceExecution*, const DeviceExecution*>>
-      ends;                      // fastest and slowest device of each place
+  // Fastest and slowest device of each place.
+  std::map<int, std::pair<const DeviceExecution*, const DeviceExecution*>> ends;
   std::map<int, int> devicesOf;  // number of devices of each replica
   for (const DeviceExecution& device : input.execution.devices) {
     const auto index = static_cast<std::size_t>(device.index);

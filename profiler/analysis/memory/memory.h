@@ -44,6 +44,8 @@ struct Memory {
   std::vector<DeviceMemory> others;   ///< streaming memory and host memory that hold something
 };
 
+/// Memory of an executable on the devices of its first replica. Fails if the rows of the profile cannot
+/// be read.
 Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,
                       model::ExecutableId executable);
 
@@ -67,6 +69,7 @@ struct Liveness {
   std::vector<LivenessPoint> steps;
   std::int64_t peakStep = -1;
 };
+/// Live bytes of an executable in a memory space, by program step, summed over the units of the space.
 Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog,
                           model::ExecutableId executable, model::MemorySpaceId space);
 

@@ -35,6 +35,8 @@ struct ProgramPlace {
   Ticks time;  ///< time of the step in that placement, in ticks of device 0
   model::PlacementId placement;
 };
+/// Finds a step that runs the program, and a placement of the executable's last run in which it does.
+/// Fails if rows cannot be read or if `progress` was cancelled.
 Result<ProgramPlace> programPlace(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable, model::ProgramId program,
                                   base::Progress& progress);

@@ -15,6 +15,7 @@ struct UnitLiveness {
   std::vector<Bytes> notAlwaysLive;  ///< bytes in each program step of the space
   std::int64_t peakStep = -1;        ///< the first step with the most bytes; −1: no steps
 };
+/// Live bytes of one unit of a memory space, by program step.
 Result<UnitLiveness> unitLiveness(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable, model::MemorySpaceId space,
                                   std::int64_t unit);

@@ -14,7 +14,7 @@ struct VertexType {
   std::int64_t count = 0;        ///< vertices, sum over compute sets and units
   std::int64_t computeSets = 0;  ///< compute sets that run some of them
   std::int64_t units = 0;        ///< units that hold some of them
-  Bytes code;                    ///< once for each unit
+  Bytes code;                    ///< bytes of code, once for each unit
   Bytes state, lists;            ///< own state of the vertices, and the lists that they point to
   Bytes data() const { return state + lists; }
   Bytes bytes() const { return code + state + lists; }

@@ -40,6 +40,7 @@ struct ErrorBands {
   double checkedTicks = 0, computeTicks = 0;  ///< forward, recompute and backward, per micro-batch
   double checkedShare() const { return computeTicks > 0 ? checkedTicks / computeTicks : 0; }
 };
+/// Reads the bands of the profile's devices, and sums up the time of the operators that they cover.
 Result<ErrorBands> errorBands(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable);
 

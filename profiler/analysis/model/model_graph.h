@@ -20,7 +20,7 @@ struct ModelEdge {
   std::size_t from = 0, to = 0;  ///< indices of nodes
   std::string tensor, shape;
   Bytes bytes;
-  Ticks ticks;  ///< between stages: ticks of the copy alone on the link
+  Ticks ticks;  ///< ticks of the copy alone on the link between stages
 };
 
 struct ModelGraph {
@@ -29,6 +29,7 @@ struct ModelGraph {
   bool edgesKnown = false;  ///< false if the profile has operators, but no tensors between them
 };
 
+/// Reads the graph of an executable's model. Fails if the rows of the profile cannot be read.
 Result<ModelGraph> modelGraph(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable);
 

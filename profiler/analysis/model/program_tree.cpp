@@ -73,7 +73,7 @@ class ProgramPlaces {
   std::int64_t first_ = 0;
   std::size_t count_ = 0;
   bool follows_ = true;
-  std::unordered_map<std::int64_t, std::size_t> others_;  // if the ids leave some out
+  std::unordered_map<std::int64_t, std::size_t> others_;  // places, if the ids leave some out
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::P
   const auto computes = [&](const model::Placement& p) {
     return model::isComputePass(p.pass) && devices.contains(p.device);
   };
-  std::vector<model::Placement> passes;  // if not all are
+  std::vector<model::Placement> passes;  // passes alone, if there are other placements
   const bool all = std::ranges::all_of(placements, computes);
   if (!all) std::ranges::copy_if(placements, std::back_inserter(passes), computes);
   const TimeSpan steady = steadyPart(all ? placements : std::span<const model::Placement>(passes));

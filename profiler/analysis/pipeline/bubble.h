@@ -37,7 +37,7 @@ TimeSpan steadyPart(std::span<const model::Placement> passes);
 
 /// Shares of (length of the flush × devices that hold a stage).
 struct Bubble {
-  double rampUp = 0, steady = 0, rampDown = 0;  ///< before, during and after the steady part
+  double rampUp = 0, steady = 0, rampDown = 0;  ///< shares before, during and after the steady part
   double exchange = 0;  ///< part of the bubble in which devices exchange data or synchronise
   double fraction() const { return rampUp + steady + rampDown; }
 };

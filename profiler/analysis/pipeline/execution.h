@@ -16,7 +16,7 @@ struct DeviceExecution {
   std::string name, kind;
   std::int64_t clockHz = 0;
   bool holdsStage = false;  ///< a stage of the first replica
-  bool placed = false;      ///< at least one placement lies on the device
+  bool placed = false;      ///< true: at least one placement lies on the device
   Ticks total;              ///< span of the run on this device
   /// Ticks by kind of step. Every moment counts once; transfers outside placements count as global exchange.
   /// The kinds and `idle` add up to `total`. Control is the time of placements in which no lane

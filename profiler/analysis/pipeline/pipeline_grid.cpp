@@ -113,9 +113,9 @@ class Builder {
       PIPESCOPE_TRY(forEachRowOfBlock<model::Placement>(source_, i, [&](const model::Placement& row) {
         if (row.run != run.id) return;
         if (bounded && row.replica != 0) return;  // Their clocks may have nothing in common.
-        const Ticks end = toAxis(row.device, row.end);
+        const Ticks end = catalog_.toAxis(row.device, row.end);
         ends_.add(row.run, row.iteration, end);
-        if (bounded) ends_.addStart(row.run, row.iteration, toAxis(row.device, row.start));
+        if (bounded) ends_.addStart(row.run, row.iteration, catalog_.toAxis(row.device, row.start));
         if (grid_.iterations == 1 || row.iteration == request_.iteration) take(row, end);
       }));
     }
@@ -127,21 +127,13 @@ class Builder {
     return {};
   }
 
-  /// Converts ticks as Catalog::toAxis does. A call has millions of placements, so their devices are looked
-  /// up once.
-  Ticks toAxis(model::DeviceId device, Ticks ticks) {
-    std::optional<base::Timebase>& own = timebases_[device];
-    if (!own) own = catalog_.timebase(device);
-    return base::convertRoundUp(ticks, *own, axis_);
-  }
-
   /// `end`: of the placement, in ticks of device 0.
   void take(const model::Placement& row, Ticks end) {
     const RowNumber* const place = rowOf_.find(row.device);
     if (place == nullptr || place->number < 0 || !model::isComputePass(row.pass) || row.microBatch < 0 ||
         row.end < row.start)
       return;
-    const Ticks start = toAxis(row.device, row.start);
+    const Ticks start = catalog_.toAxis(row.device, row.start);
     flushStart_ = std::min(flushStart_, start);
     flushEnd_ = std::max(flushEnd_, end);
     grid_.rows[static_cast<std::size_t>(place->number)].busy += end - start;
@@ -298,8 +290,6 @@ class Builder {
     std::int32_t number = -1;  ///< index into PipelineGrid::rows; −1: the device holds no stage
   };
   PerDevice<RowNumber> rowOf_;
-  PerDevice<std::optional<base::Timebase>> timebases_;
-  const base::Timebase axis_ = catalog_.timebase(model::DeviceId(0));
   std::map<PipelineGridKey, PipelineCell> cells_;
   std::map<model::PlacementId, PipelineGridKey> placements_;
   SteadyPart steady_;  // steady part of the passes of the whole flush, in ticks of device 0

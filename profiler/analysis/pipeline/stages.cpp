@@ -278,16 +278,18 @@ void addMissingStages(std::int64_t count, StagesReport& report) {
 /// Finds the stage that takes longest in another replica, compared with the first one.
 void findSlowReplica(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   constexpr double kNoticeable = 1.05;
-  SlowReplica slowest{0, 0, {}, kNoticeable};
+  const auto width = static_cast<int>(catalog.widthOf(rows.executable->id));
+  SlowReplica slowest{0, 0, 0, {}, kNoticeable};
   for (const auto& [place, time] : rows.times) {
-    const auto& [stage, replica] = place;
+    const auto& [stage, copy] = place;
     const auto first = rows.times.find({stage, 0});
     if (first == rows.times.end() || first->second.ticks <= 0) continue;
     const double ratio = time.ticks / first->second.ticks;
     const model::Device* device = catalog.device(time.device);
-    if (ratio > slowest.ratio) slowest = {stage, replica, device == nullptr ? "" : device->name, ratio};
+    if (ratio > slowest.ratio)
+      slowest = {stage, copy / width, copy % width, device == nullptr ? "" : device->name, ratio};
   }
-  if (slowest.replica > 0) report.slowReplica = std::move(slowest);
+  if (slowest.replica > 0 || slowest.rank > 0) report.slowReplica = std::move(slowest);
 }
 
 }  // namespace

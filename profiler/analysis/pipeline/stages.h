@@ -75,6 +75,7 @@ struct BoundaryReport {
 /// report shows.
 struct SlowReplica {
   int stage = 0, replica = 0;
+  int rank = 0;  ///< within its place
   std::string deviceName;
   double ratio = 0;  ///< busy ticks ÷ those of the first replica
 };
@@ -103,7 +104,7 @@ struct StagesReport {
   std::vector<StageReport> stages;
   std::vector<BoundaryReport> boundaries;
 
-  /// Null: nothing has run, or the figure needs stages that are missing.
+  /// Stage that computes longest; null if nothing has run, or if the figure needs stages that are missing.
   const StageReport* slowest() const { return slowestStage < 0 ? nullptr : &stages[at(slowestStage)]; }
   const StageReport* limiting() const { return limitingStage < 0 ? nullptr : &stages[at(limitingStage)]; }
 

@@ -128,9 +128,10 @@ void findCulprit(Stragglers& found) {
     found.culprit = best->name;
     found.explained = explained;
   };
-  if (found.replicas.size() > 1) consider(found.workers, Cause::worker);
+  if (found.replicas.size() > 1 || found.ranks.size() > 1) consider(found.workers, Cause::worker);
   consider(found.stages, Cause::stage);
   consider(found.replicas, Cause::replica);
+  consider(found.ranks, Cause::rank);
   consider(found.types, Cause::type);
 }
 
@@ -195,9 +196,10 @@ Result<StragglersAnswer> stragglers(const model::ProfileSource& source, const Ca
     found.iterations.push_back(found.usual[i] > 0 ? found.replayed[i] / found.usual[i] : 0);
   const auto number = [](std::size_t k) { return std::to_string(k); };
   const auto stages = static_cast<std::size_t>(graph.stages),
-             ranks = static_cast<std::size_t>(graph.replicas);
+             replicas = static_cast<std::size_t>(graph.replicas);
   found.stages = replays.each(stages, &RecordedOperation::stage, number, usual);
-  found.replicas = replays.each(ranks, &RecordedOperation::replica, number, usual);
+  found.replicas = replays.each(replicas, &RecordedOperation::replica, number, usual);
+  found.ranks = replays.each(static_cast<std::size_t>(graph.ranks), &RecordedOperation::rank, number, usual);
   found.workers = replays.each(
       graph.workers.size(), &RecordedOperation::worker, [&](std::size_t k) { return graph.workers[k]; },
       usual);

@@ -1,5 +1,6 @@
 #pragma once
-// Who makes a recorded training run slower than it would be if all operations took their usual time.
+// Finds the workers that make a recorded training run slower than it would be if all operations took their
+// usual time.
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct Straggler {
 };
 
 struct Stragglers {
-  enum class Cause { none, stage, worker, replica, type, several };
+  enum class Cause { none, stage, worker, replica, rank, type, several };
 
   /// Ticks of each iteration, from the first start to the last end (RecordedGraph::iterations).
   std::vector<double> recorded;
@@ -31,6 +32,7 @@ struct Stragglers {
   double slowdown = 1;        ///< mean of `replayed` ÷ mean of `usual`
   double launchSlowdown = 1;  ///< mean of `recorded` ÷ mean of `replayed`
   std::vector<Straggler> stages, workers, replicas, types;
+  std::vector<Straggler> ranks;    ///< ranks of a place, over all places; one: each place is one device
   std::vector<double> iterations;  ///< slowdown of each iteration: replayed ÷ usual
   /// Time of the computations of each worker in each iteration ÷ the usual time of the same computations.
   std::vector<std::vector<double>> pace;

@@ -25,11 +25,13 @@ struct RunRows {
   std::vector<model::Placement> placements;
   std::vector<model::Wait> waits;
 };
+/// Reads the placements and waits of a run.
 Result<RunRows> runRows(const model::ProfileSource& source, const model::Run& run);
 
 /// Waits of the executable's last run, largest first.
 Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
                                           model::ExecutableId executable);
+/// The same from rows that were read before.
 std::vector<WaitGroup> waitGroups(const RunRows& rows, const Catalog& catalog, const model::Run& run);
 
 /// A link of the critical path. The links follow each other without a gap from the run's start to its end.
@@ -60,6 +62,7 @@ PathSums pathSums(const std::vector<CriticalLink>& path, Ticks from, Ticks to);
 /// for. The lengths of the links add up to the run's length. Empty for a trace without recognised passes.
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
                                                model::RunId run);
+/// The same from rows that were read before.
 std::vector<CriticalLink> criticalPath(const RunRows& rows, const Catalog& catalog, const model::Run& run);
 
 }  // namespace pipescope::analysis

@@ -96,12 +96,8 @@ class NameCollector {
         });
   }
 
-  Ticks toAxis(model::DeviceId device, Ticks ticks) const {
-    return base::convertRoundUp(ticks, catalog_.timebase(device), catalog_.timebase(model::DeviceId(0)));
-  }
-
   void add(NameUse& name, const SegmentShare& share, const model::Placement& placement) const {
-    const auto axis = [&](Ticks ticks) { return toAxis(placement.device, ticks); };
+    const auto axis = [&](Ticks ticks) { return catalog_.toAxis(placement.device, ticks); };
     const Ticks first = axis(placement.start + share.firstOffset);
     name.min = name.count == 0 ? axis(share.min) : std::min(name.min, axis(share.min));
     name.first = name.count == 0 ? first : std::min(name.first, first);

@@ -77,6 +77,8 @@ class Loader {
     for (const DeviceTrace& each : draft_.trace->devices) names.push_back(each.name);
     names = base::shortNames(names);
     for (std::size_t d = 0; d < names.size(); ++d) draft_.trace->devices[d].shortName = names[d];
+    if (draft_.catalog.measured())
+      draft_.trace->recordedRanks = draft_.catalog.widthOf(draft_.request.executable);
     auto device = draft_.trace->devices.begin();
     for (const DevicePlace& place : devicePlaces(draft_.catalog, draft_.request.executable)) {
       device->stages = place.stages;

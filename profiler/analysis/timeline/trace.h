@@ -32,8 +32,8 @@ struct FlameBox {
 /// Boxes that do not overlap, ascending.
 struct FlameRow {
   std::vector<FlameBox> boxes;
-  std::int32_t widest =
-      -1;  ///< index of the longest box: its colour stands for the row when it is too narrow
+  /// Index of the longest box: its colour stands for the row when it is too narrow.
+  std::int32_t widest = -1;
 };
 
 /// A segment with its steps; shared by all its placements.
@@ -124,11 +124,11 @@ struct DeviceTrace {
   double axisTicksPerTick = 1;
   std::vector<std::int32_t> stages;
   std::int32_t replica = -1;  ///< −1: the executable does not use the device
-  std::int32_t rank = 0;      ///< among those that share the work of the place; the first stands for all
+  std::int32_t rank = 0;      ///< number among the ranks of the place; the first stands for all
   /// False: the profile leaves out its replica, which does the same at the same time as a recorded one.
   bool recorded = true;
   std::int32_t alike = -1;         ///< index of an earlier device that does the same (see alikeDevices)
-  std::vector<TraceTrack> tracks;  ///< at least one
+  std::vector<TraceTrack> tracks;  ///< tracks, at least one
   std::vector<TransferLane> transferLanes;
 };
 
@@ -147,10 +147,12 @@ struct Trace {
   std::vector<model::Transfer> transfers;  ///< sorted by start, in axis ticks
   std::vector<TraceSegment> segments;
   std::vector<std::string> names;
-  std::int64_t damagedRows = 0;                ///< rows that were left out because they contradict others
-  std::int64_t crowdedTransfers = 0;           ///< transfers that were left out because too many overlap
-  std::int64_t replicas = 1;                   ///< of the executable
-  std::int64_t ranks = 1;                      ///< chips that share the work of a place
+  std::int64_t damagedRows = 0;       ///< rows that were left out because they contradict others
+  std::int64_t crowdedTransfers = 0;  ///< transfers that were left out because too many overlap
+  std::int64_t replicas = 1;          ///< replicas of the executable
+  std::int64_t ranks = 1;             ///< chips that share the work of a place
+  /// Recorded ranks of a place. The replica of a device is that of its data × these + its rank.
+  std::int64_t recordedRanks = 1;
   std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
   /// The times whose rows were read one by one: the whole runs, or the window of the request.
   Ticks loadedFrom, loadedTo;

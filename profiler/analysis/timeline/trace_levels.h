@@ -24,6 +24,7 @@ struct FarActivities {
   std::vector<Activity> activities;
   std::vector<FarSpan> spans;
 };
+/// Makes them from the nodes of one device's placements and waits.
 FarActivities farActivities(std::vector<model::LevelNode> placements,
                             const std::vector<model::LevelNode>& waits);
 

@@ -18,7 +18,7 @@ namespace pipescope::base {
 struct OutputRules {
   /// Files that the same command reads. None of them is ever replaced.
   std::vector<std::filesystem::path> inputs = {};
-  /// Also replace plain files of other kinds.
+  /// Plain files of other kinds may be replaced, too.
   bool overwrite = false;
   /// The sentence that says what to do instead. Programs with an option name it here.
   std::string advice = "Choose another name.";
@@ -32,7 +32,7 @@ bool isStandardOutput(const std::filesystem::path& path);
 /// replaced; the kind cannot be written to standard output.
 Status checkOutput(const std::filesystem::path& path, FileKind kind, const OutputRules& rules);
 
-/// Error: the path names one of the inputs.
+/// Fails if the path names one of the inputs.
 Status refuseInputs(const std::filesystem::path& path, const OutputRules& rules);
 
 /// The path that a link leads to, through further links, whether or not a file stands there; other paths as

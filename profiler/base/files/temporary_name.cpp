@@ -20,7 +20,7 @@ struct TemporarySlot {
   std::atomic<pid_t> owner{0};
 };
 
-/// More files than a process writes at the same time.
+/// Number of slots: more than the files that a process writes at the same time.
 constexpr std::size_t kSlots = 64;
 std::array<TemporarySlot, kSlots> slots;
 
@@ -96,7 +96,7 @@ std::filesystem::path besidePath(const std::filesystem::path& path, std::string_
   if (middle.size() > most) {
     const std::string hash = "~" + nameHash(name);
     std::size_t kept = most - hash.size();
-    // No character of UTF-8 is cut in two.
+    // Characters of UTF-8 are not cut in two.
     while (kept > 0 && (static_cast<unsigned char>(middle[kept]) & 0xC0) == 0x80) --kept;
     middle = middle.substr(0, kept) + hash;
   }

@@ -6,7 +6,7 @@
 
 namespace pipescope::base {
 
-/// More bytes than a text that people write has.
+/// Limit of a text file: more bytes than a text that people write has.
 inline constexpr std::size_t kMostTextBytes = std::size_t{16} << 20;
 
 /// Reads a whole text file, or what comes through a pipe. `what` names its kind in sentences, such as

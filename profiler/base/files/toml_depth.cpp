@@ -65,7 +65,7 @@ class TomlWalk {
         if (at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
       } else if (c == quote && (!longOne || text_.substr(at_).starts_with(three))) {
         at_ += longOne ? 3 : 1;
-        // Up to two quotes may stand directly before the three that end a long string.
+        // Two quotes at most may stand directly before the three that end a long string.
         for (int more = 0; longOne && more < 2 && at_ < text_.size() && text_[at_] == quote; ++more) ++at_;
         return;
       }

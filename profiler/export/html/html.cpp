@@ -43,7 +43,7 @@ std::string shown(const Section& section, std::string_view key) {
   return factText(section, *fact);
 }
 
-/// What the devices do for most of their time, by the name of the largest share.
+/// Says what the devices do for most of their time, by the name of the largest share.
 std::string mostlyDone(std::string_view bound) {
   constexpr std::pair<std::string_view, std::string_view> kDoings[] = {
       {"compute", "computing"},

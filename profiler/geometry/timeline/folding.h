@@ -28,8 +28,8 @@ class WidestIndex {
   std::size_t better(std::size_t a, std::size_t b) const { return lengths_[b] > lengths_[a] ? b : a; }
 
   std::vector<std::int64_t> lengths_;
-  std::vector<std::vector<std::uint32_t>>
-      levels_;  ///< index of the longest item of each block, for each level
+  /// Index of the longest item of each block, for each level.
+  std::vector<std::vector<std::uint32_t>> levels_;
 };
 
 /// One item of a list, or several that share a column, as it is drawn.

@@ -162,7 +162,9 @@ class Builder {
     });
     if (device.stages.empty() && !works) text += " · idle";
     if (trace_.recordedReplicas.size() > 1 && device.replica >= 0)
-      text += " · replica " + std::to_string(device.replica);
+      text += " · replica " + std::to_string(device.replica / trace_.recordedRanks);
+    if (trace_.recordedRanks > 1 && device.replica >= 0)
+      text += " · rank " + std::to_string(device.replica % trace_.recordedRanks);
     return text;
   }
 

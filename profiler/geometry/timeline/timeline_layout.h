@@ -100,6 +100,7 @@ std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOption
 /// so the track has no row of passes.
 bool showsPasses(const analysis::TraceTrack& track, StepRows steps);
 
+/// Gives each shown row of the model its place and height, in pixels from the top.
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,
                               const RowMetrics& metrics = {});
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 #include "profiler/import/recognise/some_collectives.h"
 
 namespace pipescope::importing {

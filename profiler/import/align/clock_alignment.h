@@ -41,7 +41,7 @@ struct ClockAlignment {
 enum class ClockFacts {
   messages,  ///< passes and messages
   all,       ///< collectives, too
-  guessed,   ///< also collectives on hosts whose members the trace does not state
+  guessed,   ///< collectives on hosts whose members the trace does not state count, too
 };
 
 /// Aligns the clocks of traces by what one of them makes and another one uses:
@@ -54,7 +54,7 @@ enum class ClockFacts {
 /// traces the offsets are those of least squares, with the same weights. What is guessed must be dropped if
 /// anything contradicts the result.
 ///
-/// The events are those of each trace, in the trace's own clock, completed by completePasses().
+/// The events are those of each trace, in the trace's own clock, completed by inferEvents().
 ClockAlignment alignClocks(const std::vector<RecordedEvents>& traces, ClockFacts facts = ClockFacts::all);
 
 /// Number of these facts that would be used before they were made if these offsets were added.

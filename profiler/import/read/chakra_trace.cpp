@@ -20,10 +20,10 @@ namespace {
 namespace chakra_wire = formats::chakra;
 
 constexpr std::int64_t kPicosecondsPerMicro = 1'000'000;
-/// In µs: nodes farther from the start, or longer, are damaged (53 days).
+/// Limit in µs: nodes farther from the start, or longer, are damaged (53 days).
 constexpr std::uint64_t kMostNodeMicros = 4'600'000'000'000;
 
-/// In picoseconds; a time with a duration must fit into 64 bits.
+/// Limit in picoseconds; a time with a duration must fit into 64 bits.
 constexpr std::int64_t kFarthestNode = static_cast<std::int64_t>(kMostNodeMicros) * kPicosecondsPerMicro;
 
 const char* nameOfType(chakra_wire::NodeType type) {
@@ -151,7 +151,7 @@ class ChakraReader {
     NameId name, category;
     std::size_t firstDependency = 0, endData = 0, endDependency = 0, firstArgument = 0;
     std::uint8_t argumentCount = 0;
-    bool inTurn = false;  ///< on a queue of an accelerator, which runs one thing at a time
+    bool inTurn = false;  ///< true: on a queue of an accelerator, which runs one thing at a time
   };
 
   TraceEvent eventOf(const Held& held) const {
@@ -205,8 +205,8 @@ class ChakraReader {
     return event;
   }
 
-  /// Nodes may depend on nodes that stand later in the file. What an accelerator's queue holds runs in the
-  /// order in which its inputs are ready. Returns how many nodes wait for each other in a circle.
+  /// Nodes may depend on nodes that stand later in the file. Work of an accelerator's queue runs in the order
+  /// in which its inputs are ready. Returns how many nodes wait for each other in a circle.
   std::int64_t placeByDependencies(bool control) {
     for (Held& held : nodes_) held.time = 0;
     std::unordered_map<std::uint64_t, std::size_t> byId;
@@ -226,7 +226,7 @@ class ChakraReader {
       if (open[i] == 0) ready.emplace(0, i);
     }
     std::sort(followers.begin(), followers.end());
-    std::unordered_map<std::int64_t, std::int64_t> busyUntil;  // of queues
+    std::unordered_map<std::int64_t, std::int64_t> busyUntil;  // end of the work of each queue
     auto left = static_cast<std::int64_t>(nodes_.size());
     for (; !ready.empty(); --left) {
       const std::size_t node = ready.top().second;
@@ -250,7 +250,7 @@ class ChakraReader {
 
   TraceData& data_;
   std::string process_ = "0";
-  std::unordered_map<std::string, std::string> names_;  // of the ranks, by "rank 0"
+  std::unordered_map<std::string, std::string> names_;  // names of the ranks, keyed by "rank 0"
   std::vector<Held> nodes_;
   std::vector<std::uint64_t> dependencies_;
   std::vector<ArgumentValue> arguments_;

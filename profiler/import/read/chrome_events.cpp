@@ -37,8 +37,8 @@ struct ChromeEvents::Parser {
 
   const std::vector<std::string> ownArguments;
   od::parser parser;
-  ParsedWindow* window = nullptr;             // that receives the events
-  std::vector<Picoseconds>* times = nullptr;  // if set, only times are taken
+  ParsedWindow* window = nullptr;             // window that receives the events
+  std::vector<Picoseconds>* times = nullptr;  // null: events are parsed; otherwise only their times
 
   // The members of the event that is being parsed.
   struct Members {

@@ -56,7 +56,8 @@ base::Result<bool> readChrome(ByteSource& bytes, TraceData& data, base::Executor
     PIPESCOPE_TRY(goesOn());
   }
   std::swap(current, following);
-  // At the same time a round is cut, the one before is parsed, and the one before that is sorted.
+  // Three rounds are worked on at the same time: one is cut, the one before is parsed, and the one before
+  // that is sorted.
   while (current->size() + previous->size() > 0) {
     base::Status sorted;
     data.events.setAside();

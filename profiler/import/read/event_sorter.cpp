@@ -54,8 +54,9 @@ void copyEvent(const TraceEvent& from, TraceEvent& to) {
   std::copy_n(from.arguments.begin(), from.argumentCount, to.arguments.begin());
 }
 
-/// Among events at one time, those with a larger rank come first. Begins and ends come before what states its
-/// duration: an end makes room for what starts then, and nobody knows yet how long a begun event lasts.
+/// Rank of an event among those at one time: a larger rank comes first. Begins and ends come before what
+/// states its duration: an end makes room for what starts then, and nobody knows yet how long a begun event
+/// lasts.
 std::int64_t rankOf(std::uint8_t kind, std::int64_t duration) {
   switch (static_cast<EventKind>(kind)) {
     case EventKind::begin:
@@ -80,9 +81,9 @@ constexpr std::size_t kBatch = 512;
 struct EventSorter::Key {
   std::int64_t time, rank;
   std::int32_t thread;
-  std::uint32_t offset;  // in Held::bytes; also the order of adding
+  std::uint32_t offset;  // place in Held::bytes, which is the order of adding, too
 
-  /// Among the events of one thread.
+  /// Orders the events of one thread.
   bool operator<(const Key& other) const {
     if (time != other.time) return time < other.time;
     return rank != other.rank ? rank > other.rank : offset < other.offset;

@@ -12,13 +12,13 @@
 
 namespace pipescope::importing {
 
-/// Sorts the events of a trace by thread and time within a bounded amount of memory. What does not fit is
-/// written to temporary files as sorted runs.
+/// Sorts the events of a trace by thread and time within a bounded amount of memory. Events that do not fit
+/// are written to temporary files as sorted runs.
 class EventSorter {
  public:
   struct Limits {
-    std::size_t memoryBytes = 48 << 20;  ///< of events that are held before they are written
-    std::size_t asideBytes = 4 << 20;    ///< of events that setAside() takes at least
+    std::size_t memoryBytes = 48 << 20;  ///< bytes of events that are held before they are written
+    std::size_t asideBytes = 4 << 20;    ///< bytes of events that setAside() takes at least
     std::size_t readBytes = 128 << 10;   ///< buffer of each run when runs are merged
   };
   /// Temporary files stand in `folder`, without a name, so that nothing is left behind.
@@ -38,10 +38,9 @@ class EventSorter {
   void setAside();
   base::Status writeAside();
 
-  /// Calls `visit` for all events, ordered by thread, then start. Of events with the same start, begins and
-  /// ends come first, then the longer one, because it encloses the other, and else the one that was added
-  /// first. No event may be
-  /// added after the first call.
+  /// Calls `visit` for all events, ordered by thread, then start. Among events with the same start, begins
+  /// and ends come first, then the longer one, because it encloses the other, and else the one that was added
+  /// first. No event may be added after the first call.
   base::Status visit(const std::function<base::Status(const TraceEvent&)>& visit);
   /// The same as batches: rewind(), then next() fills the front of `batch` and returns how many events it
   /// holds, 0 at the end.
@@ -68,7 +67,7 @@ class EventSorter {
   std::vector<std::unique_ptr<Run>> runs_;
   std::int64_t count_ = 0;
   // State of the visit that goes on.
-  std::size_t at_ = 0;              // in held_.keys
+  std::size_t at_ = 0;              // place in held_.keys
   std::vector<std::size_t> later_;  // a heap of runs that follow current_
   std::size_t current_ = 0;         // the run with the next event; the number of runs at the end
 };

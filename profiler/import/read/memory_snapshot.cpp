@@ -18,7 +18,7 @@
 namespace pipescope::importing {
 namespace {
 
-/// About 1 GB.
+/// Limit of values, which take about 1 GB.
 constexpr std::size_t kMostValues = 32'000'000;
 constexpr std::size_t kLongestPickled = 64 << 20;
 constexpr std::int64_t kPicosecondsPerMicros = 1'000'000;
@@ -27,7 +27,7 @@ constexpr std::int64_t kPicosecondsPerMicros = 1'000'000;
 using ValueId = std::uint32_t;
 struct Value {
   enum class Kind : std::uint8_t { none, number, real, text, list, dict } kind = Kind::none;
-  std::int64_t number = 0;  ///< of texts, lists and dictionaries: index of the content
+  std::int64_t number = 0;  ///< index of the content of texts, lists and dictionaries
   double real = 0;
 };
 
@@ -416,7 +416,7 @@ class SnapshotReader {
 
   const Unpickler& pickle_;
   TraceData& data_;
-  std::map<std::int64_t, Held> atEnd_;  // by device
+  std::map<std::int64_t, Held> atEnd_;  // keyed by device
   TraceEvent row_;
   std::int64_t first_ = 0;  // µs
 };

@@ -34,7 +34,7 @@ struct PacketSequence {
     bool incremental = false;
   };
   std::map<std::uint32_t, Clock> clocks;
-  std::map<std::uint64_t, std::int64_t> counters;  // of tracks that state differences
+  std::map<std::uint64_t, std::int64_t> counters;  // values of tracks that state differences
 
   void clear() {
     names.clear();
@@ -100,7 +100,7 @@ class PerfettoReader {
     }
   }
 
-  /// In nanoseconds of the trace's own clock.
+  /// Time of the packet in nanoseconds of the trace's own clock.
   static Picoseconds timeOf(const perfetto_wire::TracePacket& packet, PacketSequence& sequence) {
     const std::uint32_t id =
         packet.has_timestamp_clock_id() ? packet.timestamp_clock_id() : sequence.defaultClock;
@@ -318,7 +318,7 @@ class PerfettoReader {
   TraceData& data_;
   std::map<std::uint32_t, PacketSequence> sequences_;
   std::map<std::uint64_t, PerfettoTrack> tracks_;
-  std::map<std::uint64_t, ProcessId> processes_;  // of each described track
+  std::map<std::uint64_t, ProcessId> processes_;  // process of each described track
   std::set<std::uint64_t> openFlows_;
 };
 

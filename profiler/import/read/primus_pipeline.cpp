@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kLongestDump = 256 << 20;
 constexpr double kPicosecondsPerMilli = 1e9;
-/// In ms (53 days).
+/// Limit in ms (53 days).
 constexpr double kFarthestPass = 4.6e9;
 
 /// One iteration of a rank. All ranks count its times from the same moment.
@@ -35,7 +35,7 @@ struct DumpedIteration {
 
 /// One file of a dump: the configuration, or the iterations of a rank.
 struct DumpFile {
-  std::optional<std::int64_t> rank;  ///< in the pipeline
+  std::optional<std::int64_t> rank;  ///< rank in the pipeline
   std::int64_t ranks = 0, chunks = 0;
   std::vector<DumpedIteration> iterations;
 };
@@ -194,7 +194,7 @@ class RankEventsOfDump {
 
 /// Places the iterations one after the other: each begins when the longest rank has ended the one before.
 base::Status joinDump(std::span<TraceData* const> traces) {
-  std::map<std::int64_t, double> lengths;  // by iteration
+  std::map<std::int64_t, double> lengths;  // keyed by iteration
   std::int64_t ranks = 0, chunks = 0;
   const auto fileOf = [](const TraceData* trace) {
     return static_cast<const DumpFile*>(trace->pending.get());

@@ -11,7 +11,7 @@ namespace pipescope::importing {
 /// state 0, or the time of another clock, for events of their own.
 class TimeSpread {
  public:
-  /// In picoseconds; both must lie within ±53 days.
+  /// Adds an event. Times are in picoseconds; both must lie within ±53 days.
   void add(std::int64_t start, std::int64_t end);
 
   /// Few events on one side of all others.

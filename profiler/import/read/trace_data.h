@@ -70,8 +70,8 @@ struct TraceData {
   /// Index of the process among those of a distributed run: stated by the trace, or by the name of the file
   /// ("rank3.json", "worker2_step_12.json", "chakra.1.et").
   std::optional<std::int64_t> rank() const;
-  /// In a file that was merged of several ranks' traces, processes state the rank they are of: "[rank3]
-  /// 1234".
+  /// Rank that a process states in a file that was merged of several ranks' traces: "[rank3] 1234". Nullopt
+  /// if it states none.
   std::optional<std::int64_t> mergedRankOf(ProcessId process) const;
   /// True if the process has events that are shown, so that it becomes a device.
   bool holdsEvents(ProcessId process) const {
@@ -103,7 +103,7 @@ struct TraceData {
   };
   base::IdVector<ProcessId, Converted> converted_;
   base::IdVector<ThreadId, QueueKind> queues_;
-  base::IdVector<NameId, QueueKind> work_;  // what a queue does that runs work of this name
+  base::IdVector<NameId, QueueKind> work_;  // kind of a queue that runs work of this name
   std::set<NameId> annotations_;
   TimeSpread spread_;
   bool correlated_ = false, holdsAccelerators_ = false;

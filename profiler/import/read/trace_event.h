@@ -71,12 +71,12 @@ enum class Argument : std::uint8_t {
   elementType,
   source,       ///< rank that a message comes from
   destination,  ///< rank that a message goes to
-  memoryBytes,  ///< of a counter or allocation
+  memoryBytes,  ///< bytes of a counter or allocation
   stage,        ///< pipeline stage
   replica,      ///< data-parallel replica
-  bytesIn,      ///< of a step: bytes that come in …
+  bytesIn,      ///< bytes that come in during a step …
   bytesOut,     ///< … and go out
-  operations,   ///< of a pass in Chakra's traces and our own exports: its FLOP …
+  operations,   ///< FLOP of a pass in Chakra's traces and our own exports …
   tensorBytes,  ///< … and the bytes of its operands and results
 };
 constexpr std::size_t kKnownArguments = 23;
@@ -102,10 +102,10 @@ struct TraceEvent {
   ProcessId process;
   ThreadId thread;
   NameId name, category;
-  /// In picoseconds after the origin of the file (see TraceReceiver::origin).
+  /// Picoseconds after the origin of the file (see TraceTables::origin), and length in picoseconds.
   std::int64_t time = 0, duration = 0;
-  std::int64_t id = 0;  ///< of flows and asynchronous events
-  double value = 0;     ///< of counters
+  std::int64_t id = 0;  ///< id of flows and asynchronous events
+  double value = 0;     ///< value of a counter
   std::uint8_t argumentCount = 0;
   std::array<ArgumentValue, kArguments> arguments{};
 

@@ -15,14 +15,15 @@ namespace pipescope::importing {
 
 /// Callback by which a reader reports its progress.
 struct ReadReport {
-  std::string name;                  ///< of the file
-  std::function<double()> fraction;  ///< that was read
+  std::string name;                  ///< name of the file
+  std::function<double()> fraction;  ///< share that was read
   base::Progress& progress;
 };
 
 struct TraceFormat {
-  std::string_view name;      ///< for sentences that list what can be imported: "Perfetto's protobuf format"
-  std::string_view suffixes;  ///< of its files, for dialogs, separated by spaces: ".pftrace .perfetto-trace"
+  std::string_view name;  ///< name for sentences that list what can be imported: "Perfetto's protobuf format"
+  /// Endings of its files, for dialogs, separated by spaces: ".pftrace .perfetto-trace".
+  std::string_view suffixes;
   /// True if the first bytes of a file, as many as kHeadBytes, are those of the format.
   bool (*looksLike)(std::string_view head) = nullptr;
   /// Reads the events. Damage is no error: the findings of `data` say what was left out. Returns false if the
@@ -30,8 +31,8 @@ struct TraceFormat {
   /// or if the file is of this format and must be refused.
   base::Result<bool> (*read)(ByteSource& bytes, TraceData& data, base::Executor& executor,
                              const ReadReport& report) = nullptr;
-  int generality =
-      0;  ///< files of other formats may look like those of this one, so those with less are asked first
+  /// Files of other formats may look like those of this one, so those with less are asked first.
+  int generality = 0;
   /// If set, it is called once for all files of the format after these are read, and adds what only they tell
   /// together. Null: each file stands for itself.
   base::Status (*join)(std::span<TraceData* const> traces) = nullptr;
@@ -46,7 +47,7 @@ class FormatRegistry {
   const std::vector<TraceFormat>& all() const { return formats_; }
 
  private:
-  std::vector<TraceFormat> formats_;  // by generality
+  std::vector<TraceFormat> formats_;  // sorted by generality
 };
 
 /// Registers every format. The build generates this function.

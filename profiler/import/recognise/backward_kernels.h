@@ -29,7 +29,7 @@ class BackwardKernels {
   };
 
   const TraceData& trace_;
-  std::unordered_map<std::int64_t, base::Ticks> operatorEnds_;  // of backward operators, by thread
+  std::unordered_map<std::int64_t, base::Ticks> operatorEnds_;  // ends of backward operators, by thread
   std::vector<std::int64_t> launches_;                          // correlations
   std::vector<Kernel> kernels_;
   bool tooMany_ = false;

@@ -34,7 +34,7 @@ void LaunchQueue::add(base::Ticks launch, base::Ticks start) {
   starts_.push(start);
 }
 
-/// Takes what starts up to `time` out of the queue. What starts at the time of a launch has left it.
+/// Takes what starts up to `time` out of the queue. A slice that starts at the time of a launch has left it.
 void LaunchQueue::runUntil(base::Ticks time) {
   while (!starts_.empty() && starts_.top() <= time) {
     sample(starts_.top());

@@ -62,8 +62,8 @@ class FlowPairs {
   base::Status addPair(const End& from, const End& to);
 
   const bool correlated_;
-  EventSorter ends_;   // by kind and id
-  EventSorter pairs_;  // by start
+  EventSorter ends_;   // sorted by kind and id
+  EventSorter pairs_;  // sorted by start
   // Ends of one id: where it comes from, and where it goes to.
   std::vector<End> from_, to_;
 };

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 namespace pipescope::importing {
 namespace {
@@ -16,7 +16,7 @@ using base::Ticks;
 using model::DeviceId;
 using model::Pass;
 
-using Repeated = std::vector<RecordedPass*>;  // in the order of their starts
+using Repeated = std::vector<RecordedPass*>;  // passes in the order of their starts
 
 bool isForward(const RecordedPass& pass) {
   return pass.pass == Pass::forward || pass.pass == Pass::recompute;
@@ -52,7 +52,7 @@ std::size_t timesEach(const std::map<Pass, Repeated>& passes) {
 
 /// Counts how often the passes of each micro-batch occur in more than half of the steps; 0 if no number does.
 std::size_t timesOfMostSteps(const std::map<std::int64_t, std::set<std::size_t>>& timesOfStep) {
-  std::map<std::size_t, std::size_t> steps;  // by number of times
+  std::map<std::size_t, std::size_t> steps;  // keyed by the number of times
   for (const auto& [step, times] : timesOfStep)
     if (times.size() == 1) ++steps[*times.begin()];
   for (const auto& [times, count] : steps)
@@ -95,7 +95,7 @@ std::int64_t inferFromRepetition(RecordedEvents& events) {
 /// Passes and messages of a rank, if it counts its micro-batches.
 struct CountingRank {
   std::int32_t stage = -1;
-  std::map<std::pair<std::int64_t, bool>, std::int64_t> passes;  // by step, and forward or backward
+  std::map<std::pair<std::int64_t, bool>, std::int64_t> passes;  // keyed by step, and forward or backward
   std::int64_t forwards = 0, received = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 namespace pipescope::importing {
 namespace {
@@ -90,7 +90,7 @@ std::vector<OpenRank> openRanks(const PassesOfDevice& byDevice, const std::vecto
 
 /// Places by the ranks that messages state; nothing if these form no pipelines of the same length.
 std::vector<Place> placesByPeers(const std::vector<OpenRank>& ranks) {
-  std::map<std::int64_t, std::size_t> after;  // by rank: index of the rank that it feeds
+  std::map<std::int64_t, std::size_t> after;  // index of the rank that each rank feeds
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].rank < 0 || ranks[i].first != (ranks[i].before < 0)) return {};
     if (!ranks[i].first && !after.emplace(ranks[i].before, i).second) return {};

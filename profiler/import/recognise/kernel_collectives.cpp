@@ -13,6 +13,15 @@ void KernelCollectives::add(const std::string& group, const CollectiveMember& me
   }
 }
 
+void KernelCollectives::eachGroup(
+    const std::function<void(std::string_view operation, const CollectivesOfDevices&)>& visit) const {
+  for (const auto& [group, devices] : members_) {
+    const std::size_t comma = group.rfind(", ");
+    visit(comma == std::string::npos ? std::string_view(group) : std::string_view(group).substr(comma + 2),
+          devices);
+  }
+}
+
 void KernelCollectives::take(const std::function<void(const std::vector<CollectiveMember>&)>& visit) {
   std::vector<CollectiveMember> collective;
   for (auto& [group, devices] : members_) {

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "profiler/import/recognise/backward_kernels.h"
-#include "profiler/import/recognise/complete_passes.h"
-#include "profiler/import/recognise/launched_passes.h"
+#include "profiler/import/recognise/infer_events.h"
+#include "profiler/import/recognise/launched_work.h"
 #include "profiler/import/recognise/progress_part.h"
 #include "profiler/import/recognise/slice_lanes.h"
 
@@ -146,6 +146,7 @@ void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.countsMicroBatch = meaning.countsMicroBatch && !meaning.sends;
   pass.step = meaning.step;
   pass.replica = meaning.replica;
+  pass.rankOfPlace = meaning.rankOfPlace;
   pass.group = meaning.group;
   pass.statesPosting = !meaning.marksTransfer;
 }
@@ -171,7 +172,7 @@ PassFilter::PassFilter(const TraceData& trace)
 bool PassFilter::launches(const TraceEvent& event) {
   if (!accelerated_ || trace_.isOnAccelerator(event)) return false;
   // The accelerator's own slice of the same name tells when the work ran. Without one, the kernels that were
-  // launched within the event tell it (LaunchedPasses), if the trace relates them.
+  // launched within the event tell it (LaunchedWork), if the trace relates them.
   if (trace_.runsOnAccelerator(event.name)) return true;
   if (trace_.statesCorrelations()) return false;
   ++launchesOnly_;
@@ -181,7 +182,7 @@ bool PassFilter::launches(const TraceEvent& event) {
 bool PassFilter::takes(const Meaning& meaning, const TraceEvent& event, std::int64_t end) {
   if (!isPass(meaning) || launches(event)) return false;
   if (*meaning.pass != model::Pass::collective && trace_.onlyCommunicates(event.thread)) return false;
-  // Within a pass there may be events that match as well, such as the optimizer's own name within an update.
+  // Events within a pass may match as well, such as the optimizer's own name within an update.
   const auto [last, isNew] = passEnd_.try_emplace(event.thread, end);
   if (!isNew && end <= last->second) return false;
   last->second = end;
@@ -217,8 +218,8 @@ bool Recogniser::take(const TraceEvent& event, const Slice& slice, const Meaning
     events_.addBackwardOperator({shown.device, shown.start, shown.end});
   }
   const bool pass = filter_.takes(meaning, event, slice.end), message = filter_.takesMessage(meaning, event);
-  // Only a collective that several ranks take part in relates their clocks. What a host does beside an
-  // accelerator launches it.
+  // Only a collective that several ranks take part in relates their clocks. Work of a host beside an
+  // accelerator launches the accelerator's.
   const bool collective =
       collectives_ != nullptr && !pass && !message &&
       kindOf(meaning, event) == model::StepKind::globalExchange && !meaning.sends &&

@@ -9,7 +9,7 @@
 #include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/trace_data.h"
 #include "profiler/import/recognise/backward_kernels.h"
-#include "profiler/import/recognise/launched_passes.h"
+#include "profiler/import/recognise/launched_work.h"
 #include "profiler/import/recognise/recorded_pass.h"
 #include "profiler/import/recognise/rules.h"
 #include "profiler/import/recognise/slice_lanes.h"
@@ -73,11 +73,11 @@ class PassFilter {
   std::int64_t peerOf(const TraceEvent& event, Argument side) const;
 
   const TraceData& trace_;
-  const std::int64_t rank_;                                        // of the file; −1: not stated
+  const std::int64_t rank_;                                        // rank of the file; −1: not stated
   const std::map<std::string, std::vector<std::int64_t>> groups_;  // ranks of process groups, by name
   bool accelerated_ = false;
   std::int64_t launchesOnly_ = 0;
-  std::map<ThreadId, std::int64_t> passEnd_;  // of the last pass of each thread
+  std::map<ThreadId, std::int64_t> passEnd_;  // end of the last pass of each thread
 };
 
 /// Recognises what the events of one trace are: training steps, passes, messages and collectives. All that
@@ -129,7 +129,7 @@ class Recogniser {
   PassFilter filter_;
   EngineWork engines_;
   BackwardKernels backward_;
-  LaunchedPasses launched_;
+  LaunchedWork launched_;
   std::vector<RecordedStep> steps_;
   std::int64_t launchesOnly_ = 0;
 };

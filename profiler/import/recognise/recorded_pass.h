@@ -10,6 +10,14 @@ namespace pipescope::importing {
 /// Traces state times in microseconds, so an end and the start behind it may be a microsecond apart.
 inline constexpr base::Ticks kTimeResolution(1'000'000);
 
+/// The rank of a device within its place, by axis: any text, one for each rank. Empty: nothing states it.
+struct PlaceRank {
+  std::string tensor, context, expert;
+
+  bool isStated() const { return !tensor.empty() || !context.empty() || !expert.empty(); }
+  auto operator<=>(const PlaceRank&) const = default;
+};
+
 /// A pass of a stage, or one side of a message, as a trace recorded it.
 struct RecordedPass {
   model::DeviceId device;
@@ -18,29 +26,29 @@ struct RecordedPass {
   model::Pass pass = model::Pass::forward;
   std::int32_t stage = -1, microBatch = -1;
   /// Index of the model's chunk on its rank; −1: not stated. The stage is the rank's place in the pipeline
-  /// then, until completePasses() numbers the stages of all chunks.
+  /// then, until inferEvents() numbers the stages of all chunks.
   std::int32_t chunk = -1;
   std::optional<std::int64_t> step;
   std::string replica, name;
-  std::string group = {};  ///< of a collective: the same for all its members
-  std::string processGroup =
-      {};  ///< of a collective that no rule gives a group: its process group, as it states it
+  PlaceRank rankOfPlace = {};
+  std::string group = {};         ///< group of a collective: the same for all its members
+  std::string processGroup = {};  ///< process group, as a collective states it that no rule gives a group
   /// Number of collectives of this group and name in the trace, if not all of them are kept.
   std::int64_t alike = 0;
-  model::ProgramId program = {};  ///< what the pass is called; none: it gets no step
+  model::ProgramId program = {};  ///< name of the pass; none: it gets no step
   model::StepKind kind = model::StepKind::compute;
   bool countsMicroBatch = false;  ///< the micro-batch is the pass's number within its step
-  bool statesPass = true;  ///< of a message: false if it is not known whether it is forward or backward
+  bool statesPass = true;  ///< false for a message of which it is not known whether it is forward or backward
   /// False for a receive that starts with the transfer. It is not known then since when the device waits.
   bool statesPosting = true;
-  bool several = false;  ///< of a message: several slices describe it
+  bool several = false;  ///< true: several slices describe the message
   /// An event can be several passes, one after the other, such as a forward and a backward pass that a
-  /// runtime starts together. Each has the whole time until completePasses() divides it.
+  /// runtime starts together. Each has the whole time until inferEvents() divides it.
   std::int32_t part = 0, parts = 1;
-  std::int64_t queue = -1;  ///< of an accelerator's work: the thread of the trace; −1: a thread of the host
-  std::int64_t rank = -1;   ///< of the process; −1: not stated
-  std::int64_t peer = -1;   ///< of a message: rank of the other side; −1: not stated
-  base::Bytes bytes;        ///< of a message
+  std::int64_t queue = -1;  ///< thread of the trace with an accelerator's work; −1: a thread of the host
+  std::int64_t rank = -1;   ///< rank of the process; −1: not stated
+  std::int64_t peer = -1;   ///< rank of the other side of a message; −1: not stated
+  base::Bytes bytes;        ///< bytes of a message
 };
 
 /// A training step of a process.

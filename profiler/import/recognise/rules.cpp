@@ -22,9 +22,10 @@ namespace {
 /// Longer texts are cut, because each is matched with every rule.
 constexpr std::size_t kLongestText = 16 << 10;
 
-constexpr std::string_view kFacts[] = {"device",      "lane",   "stage", "chunk", "replica",
-                                       "micro_batch", "step",   "pass",  "kind",  "message",
-                                       "group",       "engine", "block", "copy"};
+constexpr std::string_view kFacts[] = {"device",      "lane",         "stage",       "chunk",       "replica",
+                                       "tensor_rank", "context_rank", "expert_rank", "micro_batch", "step",
+                                       "pass",        "kind",         "message",     "group",       "engine",
+                                       "block",       "copy"};
 /// Combinations of annotations and arguments whose meanings are kept.
 constexpr std::size_t kMostKnown = 100'000;
 constexpr std::size_t kRecent = 1024;
@@ -99,6 +100,12 @@ void setFact(Meaning& meaning, std::string_view fact, const std::string& text) {
     meaning.block = text;
   } else if (fact == "replica") {
     meaning.replica = text;
+  } else if (fact == "tensor_rank") {
+    meaning.rankOfPlace.tensor = text;
+  } else if (fact == "context_rank") {
+    meaning.rankOfPlace.context = text;
+  } else if (fact == "expert_rank") {
+    meaning.rankOfPlace.expert = text;
   } else if (fact == "engine") {
     meaning.engine = enumNamed<model::LaneRole>(text, 8);
   } else if (fact == "group") {
@@ -381,8 +388,9 @@ std::size_t RuleMatcher::Hash::operator()(const Key& key) const {
 
 /// Texts that a rule's patterns found in an event.
 struct RuleMatcher::Match {
-  std::string texts[5];  // by Subject; of annotations the one that a pattern matches, else the innermost one
-  std::vector<std::vector<std::string>> groups;  // by pattern
+  std::string texts[5];  // one for each Subject; among annotations it is the one that a pattern matches, else
+                         // the innermost one
+  std::vector<std::vector<std::string>> groups;  // one for each pattern
 };
 
 std::string RuleMatcher::textOf(const ArgumentValue& value) const {

@@ -12,6 +12,7 @@
 
 #include "profiler/base/result.h"
 #include "profiler/import/read/trace_tables.h"
+#include "profiler/import/recognise/recorded_pass.h"
 #include "profiler/model/enums.h"
 
 namespace re2 {
@@ -23,6 +24,7 @@ namespace pipescope::importing {
 /// Meaning of an event. Facts that no rule states are left out.
 struct Meaning {
   std::string device, lane, replica, block;
+  PlaceRank rankOfPlace = {};
   /// Members of a collective state the same group.
   std::string group;
   std::optional<std::int32_t> stage, microBatch;
@@ -31,7 +33,7 @@ struct Meaning {
   std::optional<std::int64_t> step;
   std::optional<model::Pass> pass;
   std::optional<model::StepKind> kind;
-  std::optional<model::LaneRole> engine;  ///< what the event's thread stands for
+  std::optional<model::LaneRole> engine;  ///< role of the event's thread
   std::optional<bool> sends;              ///< a message between stages: true for a send, false for a receive
   std::optional<bool> copiesIn;           ///< a copy from the host: true; to the host: false
   bool marksStep = false;                 ///< spans a training step of its process
@@ -68,7 +70,7 @@ class Rules {
   enum class Subject : std::uint8_t { name, category, thread, process, annotation, argument };
   struct Pattern {
     Subject subject{};
-    Argument argument{};  ///< of the subject `argument`
+    Argument argument{};  ///< argument that the subject `argument` means
     /// Matches in a time that grows with the text alone.
     std::shared_ptr<const re2::RE2> regex;
   };
@@ -90,7 +92,7 @@ class Rules {
   friend struct RuleParser;
   std::vector<Rule> rules_;
   std::vector<std::string> ownArguments_;
-  std::vector<Argument> matchedArguments_;  ///< those that patterns ask for
+  std::vector<Argument> matchedArguments_;  ///< arguments that patterns ask for
   bool usesAnnotations_ = false;
 };
 

@@ -22,7 +22,7 @@ bool matches(const TraceEvent& begin, const TraceEvent& end) {
 }  // namespace
 
 std::size_t SliceLanes::freeLane(std::int64_t time) {
-  // Below the deepest slice that is still running, so that a child never stands above its parent.
+  // Slices go below the deepest one that is still running, so that a child never stands above its parent.
   std::size_t lane = busyUntil_.size();
   while (lane > 0 && busyUntil_[lane - 1] <= time) --lane;
   if (lane == busyUntil_.size()) busyUntil_.push_back(0);
@@ -135,7 +135,7 @@ base::Status SliceLanes::add(const TraceEvent& event) {
       busyUntil_[lane] = kUntilEnded;
       std::vector<NameId> names;
       if (asksEnclosing_) {
-        // Its end is not known, so slices count that still run.
+        // The end of a begun slice is not known, so slices count that still run.
         names = enclosing(event.time, event.time + 1);
         running_.push_back({event.time, kUntilEnded, event.name});
       }

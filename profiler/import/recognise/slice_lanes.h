@@ -67,7 +67,7 @@ class SliceLanes {
   Findings& findings_;
   Emit emit_;
   EmitFlow flow_;
-  std::vector<std::int64_t> busyUntil_;  // of each lane
+  std::vector<std::int64_t> busyUntil_;  // end of the work of each lane
   const bool asksEnclosing_;
   std::vector<Running> running_;       // slices that may enclose later ones
   std::vector<Open> open_;             // slices whose end has not come, in the order of their starts

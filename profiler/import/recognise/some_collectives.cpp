@@ -30,7 +30,7 @@ std::vector<RecordedPass> SomeCollectives::take() {
   std::vector<RecordedPass> all;
   for (auto& [group, names] : groups_) {
     for (auto& [name, alike] : names) {
-      // With several threads nobody knows which ones the other ranks have kept.
+      // Collectives of several threads are left out: nobody knows which ones the other ranks have kept.
       if (alike.halvings > 0 && !alike.ordered) continue;
       for (auto& [number, collective] : alike.kept) {
         if (alike.halvings > 0) collective.alike = static_cast<std::int64_t>(alike.count);

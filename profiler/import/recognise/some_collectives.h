@@ -10,6 +10,7 @@
 
 namespace pipescope::importing {
 
+/// The group that rules give a collective, or else its process group.
 const std::string& groupOf(const RecordedPass& collective);
 
 /// Keeps some thousands of the collectives of each group, which suffice for aligning clocks, so that memory
@@ -22,12 +23,13 @@ class SomeCollectives {
 
  private:
   struct Alike {
-    std::vector<std::pair<std::uint64_t, RecordedPass>> kept;  // with their numbers
+    std::vector<std::pair<std::uint64_t, RecordedPass>> kept;  // collectives with their numbers
     std::uint64_t count = 0;
-    int halvings = 0;     // of 2 to that power, one is kept
+    int halvings = 0;     // exponent: one of 2 to this power is kept
     bool ordered = true;  // all are of one thread
   };
-  std::map<std::string, std::map<std::string, Alike, std::less<>>, std::less<>> groups_;  // by group and name
+  // Keyed by group and name.
+  std::map<std::string, std::map<std::string, Alike, std::less<>>, std::less<>> groups_;
 };
 
 }  // namespace pipescope::importing

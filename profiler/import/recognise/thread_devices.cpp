@@ -45,7 +45,7 @@ class Workers {
     for (auto& [lane, worker] : laneOf_) worker = worker == from ? to : worker;
   }
 
-  std::map<std::int32_t, std::size_t> workerOf_;  // by stage
+  std::map<std::int32_t, std::size_t> workerOf_;  // worker of each stage
   std::map<LaneId, std::size_t> laneOf_;
   std::size_t count_ = 0;
 };

@@ -10,7 +10,7 @@ namespace pipescope::importing {
 /// Names of the devices and lanes of a profile that is being written.
 struct NamedPlaces {
   std::map<model::DeviceId, std::string> devices;
-  std::map<model::LaneId, std::string> threads;  ///< of hosts: the thread that a lane belongs to
+  std::map<model::LaneId, std::string> threads;  ///< thread of a host to which a lane belongs
 };
 
 /// One process may run a worker in each of its threads. If threads of a process compute different stages at

@@ -9,9 +9,9 @@
 
 #include "profiler/base/version.h"
 #include "profiler/import/recognise/backward_kernels.h"
-#include "profiler/import/recognise/complete_passes.h"
 #include "profiler/import/recognise/flow_pairs.h"
-#include "profiler/import/recognise/launched_passes.h"
+#include "profiler/import/recognise/infer_events.h"
+#include "profiler/import/recognise/launched_work.h"
 #include "profiler/import/recognise/progress_part.h"
 #include "profiler/import/recognise/recogniser.h"
 #include "profiler/import/recognise/slice_lanes.h"

@@ -8,7 +8,7 @@
 #include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/trace_data.h"
 #include "profiler/import/recognise/rules.h"
-#include "profiler/import/write/recorded_passes.h"
+#include "profiler/import/write/pipeline_rows.h"
 #include "profiler/model/rows.h"
 #include "profiler/record/recorder.h"
 
@@ -37,7 +37,7 @@ class ProfileRows {
 
   record::Recorder& recorder_;
   const Rules& rules_;
-  RecordedPasses passes_;
+  PipelineRows passes_;
   std::map<std::string, model::DeviceId> named_;  // devices that rules name
   /// Work that a trace states of a pass: stage, pass, FLOP, and bytes of operands.
   using StatedWork = std::tuple<std::int32_t, model::Pass, std::int64_t, std::int64_t>;

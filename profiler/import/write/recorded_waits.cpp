@@ -69,7 +69,7 @@ class WaitWriter {
  private:
   struct OwnSend {
     std::size_t send;
-    std::optional<std::size_t> receive;  // on the other device
+    std::optional<std::size_t> receive;  // index of the receive on the other device
   };
   using Producer = std::optional<std::size_t>;
 
@@ -127,8 +127,8 @@ class WaitWriter {
     addGap(first, begin, true);
   }
 
-  /// Until the other devices end the last iteration, this device drains. Then it waits for those updates of
-  /// other devices that end before its next pass begins.
+  /// Adds the time in which this device drains, until the other devices end the last iteration. Then it waits
+  /// for those updates of other devices that end before its next pass begins.
   Ticks addDrain(std::size_t before, Ticks from, Ticks to) {
     const auto last = lastOf_.find({groupOf(wait_.device), run_.iterations[before]});
     if (last == lastOf_.end()) return from;
@@ -223,7 +223,10 @@ class WaitWriter {
                        const Producer late = following == nullptr ? Producer() : following->lastBefore;
                        const bool waits = late && run_.passes[*late].device != wait_.device;
                        if (runs || waits) {
-                         addPart(from, to, WaitCause::collective, waits ? late : Producer());
+                         // Once all have arrived, the collective takes its own time.
+                         const Ticks arrived = std::clamp(following->arrived, from, to);
+                         addPart(from, arrived, WaitCause::collective, waits ? late : Producer());
+                         addPart(arrived, to, WaitCause::collective, Producer());
                        } else {
                          addPart(from, to, cause, producer, other);
                        }
@@ -249,9 +252,10 @@ class WaitWriter {
   std::map<DeviceId, std::vector<std::size_t>> byDevice_;  // passes, in the order of their starts
   std::map<DeviceId, std::vector<const RecordedCollective*>> collectives_;
   std::map<DeviceId, std::vector<OwnSend>> sends_;
-  std::map<std::size_t, Ticks> begins_;  // of the first pass of each group of clocks
+  std::map<std::size_t, Ticks> begins_;  // start of the first pass of each group of clocks
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> lastOf_;  // the pass that ends an iteration
-  std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::size_t>> updates_;  // those of an iteration
+  // Updates of an iteration.
+  std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::size_t>> updates_;
   // Collectives and sends of the device whose waits are being written.
   std::span<const RecordedCollective* const> own_;
   std::span<const OwnSend> ownSends_;

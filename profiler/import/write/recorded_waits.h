@@ -12,7 +12,7 @@ namespace pipescope::importing {
 
 /// Origin of the input of a pass. Indices of passes, sends and receives; none: not known, or none.
 struct PassInput {
-  std::optional<std::size_t> producer;  ///< on another device
+  std::optional<std::size_t> producer;  ///< pass on another device that made it
   std::optional<std::size_t> send, receive;
 };
 
@@ -20,16 +20,18 @@ struct PassInput {
 struct RecordedCollective {
   model::DeviceId device;
   base::Ticks start, end;
-  std::optional<std::size_t> lastBefore;  ///< the pass that ended last before it, over all its ranks
+  /// The pass before it of the rank that was last to arrive.
+  std::optional<std::size_t> lastBefore;
+  base::Ticks arrived;  ///< when that rank arrived
 };
 
 /// Facts of a recorded run. Passes are ordered by start, and so are collectives.
 struct RecordedRun {
   const std::vector<RecordedPass>&passes, &sends, &receives;
-  const std::vector<std::int32_t>& iterations;  ///< of each pass
+  const std::vector<std::int32_t>& iterations;  ///< iterations of each pass
   std::int64_t firstPlacement = 0;              ///< id of the placement of passes[0]
   std::vector<RecordedCollective> collectives;
-  std::vector<PassInput> inputs;  ///< of each pass
+  std::vector<PassInput> inputs;  ///< inputs of each pass
   /// Devices whose times can be compared have the same group; 0 if none is stated.
   std::map<model::DeviceId, std::size_t> clockGroups;
 };

@@ -18,7 +18,7 @@ using base::Ticks;
 
 struct KernelChange {
   std::int64_t countBefore = 0, countAfter = 0;
-  std::int64_t before = 0, after = 0;  ///< in ticks of the comparison
+  std::int64_t before = 0, after = 0;  ///< ticks of the comparison
   std::int64_t size() const { return std::abs(after - before); }
 };
 

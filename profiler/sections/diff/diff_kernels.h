@@ -7,8 +7,9 @@
 
 namespace pipescope::sections {
 
-/// How accelerators spent their time, and the time of each kernel, the largest change first. The tables have
-/// no rows if neither profile holds kernels.
+/// Compares how accelerators spent their time, and the time of each kernel (the `most` largest changes, the
+/// largest first). The tables have no rows if neither profile holds kernels. Fails if the rows of a profile
+/// cannot be read.
 base::Result<std::vector<SectionTable>> diffKernelTables(const Context& before, const Context& after,
                                                          const analysis::Diff& diff, const Words& words,
                                                          int most);

@@ -96,7 +96,7 @@ Cell wordsOrNone(const std::string& text) {
 /// An operation of the model and its time in both profiles, all passes and devices.
 struct OperationPart {
   std::string name;
-  std::int64_t before = 0, after = 0;  ///< in ticks of the comparison
+  std::int64_t before = 0, after = 0;  ///< ticks of the comparison
   std::int64_t delta() const { return after - before; }
 };
 

@@ -14,6 +14,7 @@ SectionTable changedOptionTable(const char* key, const char* title,
 SectionTable diffPassTable(const analysis::Diff& diff, const Words& words);
 /// The critical path by kernel and copy.
 SectionTable diffTimeTable(const analysis::Diff& diff, const Words& words, int most);
+/// Tables of the time of each micro-batch, and of memory by device and category.
 SectionTable diffMicroBatchTable(const analysis::Diff& diff, const Words& words, int most);
 SectionTable diffMemoryTable(const analysis::Diff& diff, int most);
 /// Devices of different families have no counterparts, so their memory is compared as a whole.

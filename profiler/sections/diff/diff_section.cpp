@@ -57,22 +57,28 @@ std::vector<Fact> diffFacts(const analysis::Diff& diff) {
 
 /// The reports of one profile, which live as long as this object.
 struct SideReports {
-  analysis::Execution call;  ///< without devices
+  analysis::Execution call;  ///< times of the call, without devices
   std::shared_ptr<const analysis::StagesReport> stages;
   std::shared_ptr<const analysis::Memory> memory;
-  bool ran = false;
+  const analysis::Catalog* catalog = nullptr;
+  model::ExecutableId executable;
+  bool placed = false;
   double scale = 1;
 
-  ComparedSide side() const { return {call, *stages, *memory, ran, scale}; }
+  ComparedSide side() const {
+    return {{catalog, executable, &call, stages.get(), memory.get(), placed}, scale};
+  }
 };
 
 base::Result<SideReports> sideReports(const Context& context, std::int64_t ticksPerSecond) {
   SideReports reports;
+  reports.catalog = &context.catalog;
+  reports.executable = context.executable;
   reports.call = analysis::callTotals(context.catalog, context.executable);
   PIPESCOPE_ASSIGN(reports.stages, stagesOf(context));
   PIPESCOPE_ASSIGN(reports.memory, memoryOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
-  reports.ran = recorded.placements;
+  reports.placed = recorded.placements;
   reports.scale =
       static_cast<double>(ticksPerSecond) / static_cast<double>(context.catalog.timebase({}).ticksPerSecond);
   return reports;
@@ -158,15 +164,12 @@ Section diffHead(const Context& before, const Context& after, const analysis::Di
                                                                         : notComparable(statesCosts(before));
   section.facts.insert(section.facts.begin(), {"in_short", "In short", textCell(inShort), Format::plain,
                                                "the change of the step in words", !inShort.empty()});
-  for (const auto& [key, label, side] : {std::tuple("before_hypothetical", "Hypothetical before", &one),
-                                         std::tuple("after_hypothetical", "Hypothetical after", &other)}) {
-    const analysis::Memory& memory = side->memory;
-    section.facts.push_back({key, label, memory.devices.empty() ? Cell() : Cell(isHypothetical(memory)),
-                             Format::truth,
-                             "True if this model does not fit in memory: no real device could run it like "
-                             "this.",
+  const figures::Figure& hypothetical = figures::figure("hypothetical");
+  for (const auto& [when, label, side] :
+       {std::tuple("before", "Hypothetical before", &one), std::tuple("after", "Hypothetical after", &other)})
+    section.facts.push_back({std::string(when) + "_" + hypothetical.key, label,
+                             hypothetical.value(side->analyses), hypothetical.format, hypothetical.doc,
                              false});
-  }
   section.tables = {changedOptionTable("versions", "Versions", diff.versions),
                     changedOptionTable("options", "Options", diff.options), diffStepTable(one, other, shown)};
   addDiffStages(one, other, shown, choice, section);
@@ -213,12 +216,12 @@ base::Result<Section> diffSection(const Context& before, const Context& after, c
         "little.",
         side == &one ? "first" : "second", missing.size() == 1 ? "" : "s", numberRanges(missing)));
   }
-  if (isHypothetical(*one.memory) || isHypothetical(*other.memory))
+  if (!figures::fitsInMemory(*one.memory) || !figures::fitsInMemory(*other.memory))
     section.remarks.push_back(fmt::format(
         "{} in memory, so times and rates are hypothetical: no real device could run it like this.",
-        !isHypothetical(*one.memory)     ? "The second model does not fit"
-        : !isHypothetical(*other.memory) ? "The first model does not fit"
-                                         : "Neither model fits"));
+        figures::fitsInMemory(*one.memory)     ? "The second model does not fit"
+        : figures::fitsInMemory(*other.memory) ? "The first model does not fit"
+                                               : "Neither model fits"));
   return section;
 }
 

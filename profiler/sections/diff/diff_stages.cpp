@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "profiler/sections/frame/column_text.h"
-#include "profiler/sections/stage_texts.h"
+#include "profiler/sections/frame/figure_facts.h"
 
 namespace pipescope::sections {
 namespace {
@@ -13,12 +13,12 @@ namespace {
 using analysis::StageReport;
 
 const StageReport* stageOf(const ComparedSide& side, std::size_t index) {
-  const bool known = index < side.stages.stages.size() && side.stages.stages[index].recorded;
-  return known ? &side.stages.stages[index] : nullptr;
+  const bool known = index < side.stages().stages.size() && side.stages().stages[index].recorded;
+  return known ? &side.stages().stages[index] : nullptr;
 }
 
 std::size_t stageCount(const ComparedSide& before, const ComparedSide& after) {
-  return std::max(before.stages.stages.size(), after.stages.stages.size());
+  return std::max(before.stages().stages.size(), after.stages().stages.size());
 }
 
 /// The ticks of a stage, scaled to the comparison.
@@ -26,7 +26,7 @@ template <class Value>
 Compared ofStage(const ComparedSide& before, const ComparedSide& after, std::size_t index, Value&& value) {
   return compared(before, after, [&](const ComparedSide& side) -> Wanted {
     const StageReport* stage = stageOf(side, index);
-    if (stage == nullptr || !side.ran) return {};
+    if (stage == nullptr || !side.analyses.placed) return {};
     return value(*stage) * side.scale;
   });
 }
@@ -42,14 +42,23 @@ struct StageQuantity {
   std::function<double(const StageReport&)> value;
 };
 
+/// The key of a figure without its unit, which stands in the keys of the columns.
+std::string withoutUnit(std::string_view key) {
+  return std::string(key.substr(0, key.rfind('_')));
+}
+
 std::vector<StageQuantity> passQuantities(const ComparedSide& before, const ComparedSide& after) {
-  const bool recomputes = hasRecompute(before.stages) || hasRecompute(after.stages);
-  return {{"forward", "Forward", [](const StageReport& s) { return s.forward; }},
-          {"recompute", "Recompute", [](const StageReport& s) { return s.recompute; }},
-          {"backward", "Backward", [](const StageReport& s) { return s.backward + s.weightGradient; }},
-          {"busy", busyHeading(recomputes), [](const StageReport& s) { return s.busy; }},
-          {"host_copies", "Host copies", [](const StageReport& s) { return s.hostIn + s.hostOut; }},
-          {"update", "Update", [](const StageReport& s) { return s.update; }}};
+  const bool recomputes = figures::hasRecompute(before.stages()) || figures::hasRecompute(after.stages());
+  std::vector<StageQuantity> all;
+  for (const char* key : {"forward_cycles", "recompute_cycles", "backward_cycles", "busy_cycles",
+                          "host_copies_cycles", "update_cycles"}) {
+    const figures::StageFigure& figure = figures::stageFigure(key);
+    const bool busy = std::string_view(key) == "busy_cycles";
+    all.push_back(
+        {withoutUnit(key), busy ? figures::busyLabel(recomputes) : figure.label,
+         [&figure](const StageReport& s) { return figures::numberIn(figure.value(s)).value_or(0); }});
+  }
+  return all;
 }
 
 const std::vector<StageQuantity>& waitQuantities() {
@@ -78,22 +87,14 @@ bool isUsed(const ComparedSide& before, const ComparedSide& after, const StageQu
   return false;
 }
 
-struct StageBytes {
-  const char *key, *name;
-  base::Bytes analysis::StageMemory::*part;
-};
-constexpr StageBytes kStageBytes[] = {
-    {"always_live", "Always live", &analysis::StageMemory::alwaysLive},
-    {"not_always_live_peak", "Peak of not always live", &analysis::StageMemory::peakNotAlwaysLive},
-    {"stash", "Stash", &analysis::StageMemory::stash},
-    {"worst_tile", "Fullest tile or device, with gaps", &analysis::StageMemory::worstUnitBytes}};
+constexpr const char* kBytesOfStage[] = {"always_live_bytes", "not_always_live_peak_bytes", "stash_bytes",
+                                         "worst_tile_bytes"};
 
 Compared stageBytes(const ComparedSide& before, const ComparedSide& after, std::size_t index,
-                    const StageBytes& bytes) {
+                    const figures::StageFigure& bytes) {
   return compared(before, after, [&](const ComparedSide& side) -> Wanted {
     const StageReport* stage = stageOf(side, index);
-    if (stage == nullptr || !stage->memory) return {};
-    return static_cast<double>((*stage->memory.*bytes.part).count);
+    return stage == nullptr ? Wanted() : figures::numberIn(bytes.value(*stage));
   });
 }
 
@@ -186,10 +187,11 @@ std::vector<SectionTable> diffStageTables(const ComparedSide& before, const Comp
                  isUsed(before, after, quantity));
       }
     }
-    for (const StageBytes& bytes : kStageBytes) {
+    for (const char* key : kBytesOfStage) {
+      const figures::StageFigure& bytes = figures::stageFigure(key);
       const Compared row = stageBytes(before, after, i, bytes);
       addRowIf(memory,
-               {stage, bytes.key, bytes.name, bytesCell(comparedCell(row.before)),
+               {stage, withoutUnit(key), bytes.label, bytesCell(comparedCell(row.before)),
                 bytesCell(comparedCell(row.after)), bytesCell(row.delta()), row.relative()},
                row.before || row.after);
     }
@@ -213,9 +215,11 @@ std::vector<SectionTable> diffStageTexts(const ComparedSide& before, const Compa
   };
   add(passes, passQuantities(before, after));
   add(waits, waitQuantities());
-  for (const StageBytes& bytes : kStageBytes)
-    addColumns(memory, stages, bytes, Format::bytes, 1,
+  for (const char* key : kBytesOfStage) {
+    const figures::StageFigure& bytes = figures::stageFigure(key);
+    addColumns(memory, stages, StageQuantity{withoutUnit(key), bytes.label, {}}, Format::bytes, 1,
                [&](std::size_t i) { return stageBytes(before, after, i, bytes); });
+  }
   std::vector<SectionTable> tables = {std::move(passes), std::move(waits), std::move(memory)};
   std::erase_if(tables, [](const SectionTable& table) { return table.columns.size() == 1; });
   return tables;

@@ -6,7 +6,7 @@
 
 namespace pipescope::sections {
 
-/// Which blocks lie in each stage.
+/// Lists the blocks of the model that lie in each stage before and after.
 SectionTable diffSplitTable(const ComparedSide& before, const ComparedSide& after);
 /// Passes, waits and memory of each stage, for programs: a row for each stage and quantity.
 std::vector<SectionTable> diffStageTables(const ComparedSide& before, const ComparedSide& after,

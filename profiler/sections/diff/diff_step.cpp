@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/sections/frame/column_text.h"
@@ -9,131 +10,65 @@
 namespace pipescope::sections {
 namespace {
 
-using analysis::StagesReport;
+/// The rows of the table. Parts of the step time stand below it.
+constexpr const char* kRows[] = {"step_cycles",
+                                 "useful_cycles",
+                                 "lost_fill_and_drain_cycles",
+                                 "lost_imbalance_cycles",
+                                 "lost_exchange_update_host_cycles",
+                                 "micro_batches",
+                                 "cycles_per_micro_batch",
+                                 "samples_per_step",
+                                 "samples_per_second",
+                                 "imbalance",
+                                 "imbalance_forward",
+                                 "imbalance_backward",
+                                 "bubble_fraction",
+                                 "bubble_exchange",
+                                 "total_bytes",
+                                 "always_live_bytes",
+                                 "not_always_live_peak_bytes",
+                                 "max_tile_bytes"};
 
-Wanted positive(double value) {
-  return value > 0 ? Wanted(value) : Wanted();
+/// A figure of both sides; its times in ticks of the comparison.
+Compared comparedFigure(const ComparedSide& before, const ComparedSide& after, std::string_view key) {
+  const figures::Figure& figure = figures::figure(key);
+  return compared(before, after, [&](const ComparedSide& side) -> Wanted {
+    const Wanted value = figures::numberIn(figure.value(side.analyses));
+    if (!value || figure.format != Format::ticks) return value;
+    return *value * side.scale;
+  });
 }
 
-/// False if nothing has run, or if the run recorded no placements.
-bool hasStageTimes(const ComparedSide& side) {
-  return side.ran && side.stages.limiting() != nullptr;
-}
-
-/// A part of the step time in ticks of the comparison.
-auto lostTime(double analysis::LostTime::*part) {
-  return [part](const ComparedSide& side) {
-    const bool known =
-        hasStageTimes(side) && (part == &analysis::LostTime::step || side.stages.lost.replayed);
-    return known ? Wanted(side.stages.lost.*part * side.scale) : Wanted();
-  };
-}
-
-/// Samples of one iteration, on average.
-Wanted samplesOfStep(const ComparedSide& side) {
-  const auto total = static_cast<double>(side.execution.total.count);
-  if (!hasStageTimes(side) || side.execution.samples <= 0 || total <= 0) return {};
-  return static_cast<double>(side.execution.samples) * side.stages.lost.step / total;
-}
-
-Wanted microBatchesOfStep(const ComparedSide& side) {
-  return hasStageTimes(side) ? positive(static_cast<double>(side.stages.microBatches)) : Wanted();
-}
-
-/// The step time by micro-batch, with its part of the update and the host's time.
-Wanted timeOfMicroBatch(const ComparedSide& side) {
-  const Wanted count = microBatchesOfStep(side);
-  return count ? Wanted(side.stages.lost.step * side.scale / *count) : Wanted();
-}
-
-Wanted memoryOfAll(const ComparedSide& side, base::Bytes analysis::Memory::*part) {
-  if (side.memory.devices.empty()) return {};
-  return static_cast<double>((side.memory.*part).count);
-}
-
-constexpr std::pair<double analysis::LostTime::*, const char*> kLost[] = {
-    {&analysis::LostTime::useful, "useful"},
-    {&analysis::LostTime::fillAndDrain, "lost to fill and drain"},
-    {&analysis::LostTime::imbalance, "lost to imbalance"},
-    {&analysis::LostTime::exchangeUpdateHost, "lost to exchange, update, host"}};
-
-void addRow(SectionTable& table, const char* key, const std::string& name, Format format,
-            const Compared& row) {
+void addRow(SectionTable& table, const figures::Figure& figure, const Compared& row) {
+  const bool isPart =
+      std::ranges::find(figures::kStepParts, std::string_view(figure.key)) != std::end(figures::kStepParts);
   // A percentage of a percentage would be read as a difference of the two.
-  const Cell relative = format == Format::fraction ? Cell() : row.relative();
-  addRowIf(table, {key, name, comparedCell(row.before), comparedCell(row.after), row.delta(), relative},
+  const Cell relative = figure.format == Format::fraction ? Cell() : row.relative();
+  addRowIf(table,
+           {figure.key, isPart ? std::string("of which ") + figure.part : std::string(figure.label),
+            comparedCell(row.before), comparedCell(row.after), row.delta(), relative},
            row.before || row.after);
-  table.rowFormats.push_back(format);
-}
-
-void addStepRows(SectionTable& table, const ComparedSide& before, const ComparedSide& after) {
-  constexpr const char* kKeys[] = {"useful_cycles", "lost_fill_and_drain_cycles", "lost_imbalance_cycles",
-                                   "lost_exchange_update_host_cycles"};
-  addRow(table, "step_cycles", "Step time", Format::ticks,
-         compared(before, after, lostTime(&analysis::LostTime::step)));
-  for (std::size_t i = 0; i < std::size(kLost); ++i)
-    addRow(table, kKeys[i], std::string("of which ") + kLost[i].second, Format::ticks,
-           compared(before, after, lostTime(kLost[i].first)));
-  addRow(table, "micro_batches", "Micro-batches of an iteration", Format::count,
-         compared(before, after, microBatchesOfStep));
-  addRow(table, "cycles_per_micro_batch", "Step time ÷ micro-batches", Format::ticks,
-         compared(before, after, timeOfMicroBatch));
-  addRow(table, "samples_per_step", "Samples of an iteration", Format::count,
-         compared(before, after, samplesOfStep));
-  addRow(table, "samples_per_second", "Samples per second", Format::rate,
-         compared(before, after, [](const ComparedSide& side) {
-           return side.execution.samples > 0 ? positive(side.execution.samplesPerSecond) : Wanted();
-         }));
-}
-
-void addPipelineRows(SectionTable& table, const ComparedSide& before, const ComparedSide& after) {
-  const auto add = [&](const char* key, const char* name, std::optional<double> StagesReport::*part,
-                       Format format) {
-    addRow(table, key, name, format,
-           compared(before, after, [part](const ComparedSide& side) { return Wanted(side.stages.*part); }));
-  };
-  const auto addBubble = [&](const char* key, const char* name, auto share) {
-    addRow(table, key, name, Format::fraction, compared(before, after, [share](const ComparedSide& side) {
-             return hasStageTimes(side) ? Wanted(share(side.stages.bubble)) : Wanted();
-           }));
-  };
-  add("imbalance", "Imbalance", &StagesReport::imbalance, Format::ratio);
-  add("imbalance_forward", "Imbalance of forward passes", &StagesReport::imbalanceForward, Format::ratio);
-  add("imbalance_backward", "Imbalance of recompute and backward", &StagesReport::imbalanceBackward,
-      Format::ratio);
-  addBubble("bubble_fraction", "Bubble", [](const analysis::Bubble& bubble) { return bubble.fraction(); });
-  addBubble("bubble_exchange", "Bubble in exchange",
-            [](const analysis::Bubble& bubble) { return bubble.exchange; });
-}
-
-void addMemoryRows(SectionTable& table, const ComparedSide& before, const ComparedSide& after) {
-  const auto add = [&](const char* key, const char* name, base::Bytes analysis::Memory::*part) {
-    addRow(table, key, name, Format::bytes,
-           compared(before, after, [part](const ComparedSide& side) { return memoryOfAll(side, part); }));
-  };
-  add("total_bytes", "Memory of all devices", &analysis::Memory::total);
-  add("always_live_bytes", "Always live memory", &analysis::Memory::alwaysLive);
-  add("not_always_live_peak_bytes", "Peak of not always live memory", &analysis::Memory::notAlwaysLivePeak);
-  add("max_tile_bytes", "Fullest tile or device", &analysis::Memory::maxUnit);
+  table.rowFormats.push_back(figure.format);
 }
 
 }  // namespace
 
 std::string diffInShort(const ComparedSide& before, const ComparedSide& after, const Words& words) {
-  const Compared step = compared(before, after, lostTime(&analysis::LostTime::step));
+  const Compared step = comparedFigure(before, after, "step_cycles");
   if (!step.before || !step.after || *step.before <= 0) return {};
-  const auto shown = [&](double ticks) { return exactTimeText(ticks, words.time); };
+  const auto shown = [&](double ticks) { return timeText(ticks, words.time, TimeStyle::exact); };
   const double change = *step.after - *step.before;
   if (change == 0) return fmt::format("An iteration takes {}, as before.", shown(*step.after));
   const char* largest = "";
   double most = 0;
-  for (const auto& [part, name] : kLost) {
-    const Compared row = compared(before, after, lostTime(part));
+  for (const char* part : figures::kStepParts) {
+    const Compared row = comparedFigure(before, after, part);
     if (!row.before || !row.after) continue;
     const double delta = *row.after - *row.before;
     if (std::fabs(delta) <= std::fabs(most)) continue;
     most = delta;
-    largest = name;
+    largest = figures::figure(part).part;
   }
   constexpr double kManyTimes = 10;  // large percentages are hard to read
   const double ratio = *step.after / *step.before;
@@ -146,13 +81,13 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
   if (most != 0)
     text += fmt::format(" The largest change is in the time that is {}: {}{}.", largest, most > 0 ? "+" : "",
                         shown(most));
-  const Compared samples = compared(before, after, samplesOfStep);
+  const Compared samples = comparedFigure(before, after, "samples_per_step");
   if (samples.before && samples.after && std::fabs(*samples.after - *samples.before) > 0.5)
     text +=
         fmt::format(" An iteration has {} samples instead of {}, so compare the samples per second.",
                     formatCell(*samples.after, Format::count), formatCell(*samples.before, Format::count));
-  const Compared count = compared(before, after, microBatchesOfStep),
-                 each = compared(before, after, timeOfMicroBatch);
+  const Compared count = comparedFigure(before, after, "micro_batches"),
+                 each = comparedFigure(before, after, "cycles_per_micro_batch");
   if (!samples.before && count.before && count.after && *count.before != *count.after) {
     const double less = 1 - *each.after / *each.before;
     text += fmt::format(
@@ -173,9 +108,7 @@ SectionTable diffStepTable(const ComparedSide& before, const ComparedSide& after
                    {"after", "After", Format::ofRow, ""},
                    {"delta", "Change", Format::ofRow, "after − before; of percentages in percentage points"},
                    {"relative", "In percent", Format::fraction, "change ÷ before"}};
-  addStepRows(table, before, after);
-  addPipelineRows(table, before, after);
-  addMemoryRows(table, before, after);
+  for (const char* key : kRows) addRow(table, figures::figure(key), comparedFigure(before, after, key));
   return table;
 }
 

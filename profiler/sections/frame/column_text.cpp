@@ -20,12 +20,6 @@ std::optional<double> shownNumber(const Cell& cell, double ticksPerShownUnit) {
 
 }  // namespace
 
-int significantDecimals(double largest) {
-  constexpr int kDigits = 5, kMost = 4;
-  if (largest <= 0) return 0;
-  return std::clamp(kDigits - 1 - static_cast<int>(std::floor(std::log10(largest))), 0, kMost);
-}
-
 namespace {
 
 /// Plain numbers have as many decimals as the one that needs most of them, if these are few.

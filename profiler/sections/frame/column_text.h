@@ -10,21 +10,22 @@
 
 namespace pipescope::sections {
 
+using figures::groupedDigits;
+using figures::significantDecimals;
+
 /// Each number has the decimals that it needs, because the numbers of the column differ too much in
 /// size or are of several kinds.
 inline constexpr int kAsNeeded = -1;
 
-/// How many decimals the numbers of a column need. Of ticks that are shown in a unit such as µs the largest
-/// gets five significant digits, and trailing zeros that all of them would have are left out. Plain numbers
-/// that need few decimals get equally many. 0 for other columns, and where ticks are shown as they are.
+/// Number of decimals for the numbers of a column. If ticks are shown in a unit such as µs, the largest
+/// number gets five significant digits, and trailing zeros that all numbers would have are left out. Plain
+/// numbers that need few decimals get equally many. Returns 0 for other columns, and for ticks that are shown
+/// as ticks.
 int columnDecimals(const SectionTable& table, std::size_t column, double ticksPerShownUnit);
 
 /// Writes a cell of the column with so many decimals. Other formats than ticks and plain numbers are written
 /// as formatCell does.
 std::string formatInColumn(const Cell& cell, Format format, double ticksPerShownUnit, int decimals);
-
-/// How many decimals give a number of this size five significant digits; at most four.
-int significantDecimals(double largest);
 
 /// Text and window leave out those of these columns that are 0 or empty in all rows, such as the time of
 /// backward passes where nothing is trained.
@@ -45,8 +46,5 @@ std::string relativeText(double change);
 /// The text of a cell in a column or fact of this key and format: differences have a sign, and a difference
 /// of two percentages is in percentage points.
 std::string changeText(std::string_view key, Format format, const std::string& shown, const Cell& value);
-
-/// Inserts thousands separators: "110406.5" becomes "110,406.5". A number with an exponent stays.
-std::string groupedDigits(std::string number);
 
 }  // namespace pipescope::sections

@@ -2,26 +2,25 @@
 // Quantities of two profiles side by side.
 #include <optional>
 
-#include "profiler/analysis/memory/memory.h"
-#include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/stages.h"
+#include "profiler/figures/figure.h"
 #include "profiler/sections/frame/section.h"
 #include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 
-/// The reports of one of the two profiles.
+/// The analyses of one of the two profiles.
 struct ComparedSide {
-  const analysis::Execution& execution;
-  const analysis::StagesReport& stages;
-  const analysis::Memory& memory;
-  bool ran = false;
+  figures::Analyses analyses;
   /// Ticks of the comparison in one tick of the profile. It differs from 1 if the clocks differ.
   double scale = 1;
+
+  const analysis::StagesReport& stages() const { return *analyses.stages; }
 };
 
 using Wanted = std::optional<double>;  ///< nothing: the profile has no such figure
 
+/// The figure as a cell; empty without a value.
 inline Cell comparedCell(const Wanted& value) {
   return value ? Cell(*value) : Cell();
 }

@@ -11,7 +11,7 @@ namespace pipescope::sections {
 struct CsvTable {
   std::vector<std::string> headings;
   std::vector<std::vector<std::string>> rows;  ///< each with as many cells as there are headings
-  std::vector<std::size_t> lines;              ///< by row: the line on which it begins, from 1
+  std::vector<std::size_t> lines;              ///< line on which each row begins, from 1
 };
 
 /// Reads a whole table. Blank lines and a byte order mark are skipped, blanks around cells are dropped.

@@ -255,7 +255,8 @@ base::Status checkOfNone(const Check& check, const Section& section) {
   const std::string table = short_ ? section.name : snakeCase(check.path.front());
   const std::size_t at = short_ ? 1 : 2;
   const auto found = std::ranges::find(section.tables, table, &SectionTable::key);
-  if (std::ranges::find(section.facts, table, &Fact::key) != section.facts.end()) return {};  // without parts
+  // A fact has no parts.
+  if (std::ranges::find(section.facts, table, &Fact::key) != section.facts.end()) return {};
   if (found == section.tables.end() || at >= check.path.size())
     return base::badInput(fmt::format("--fail-if '{}': the elements of {}.{} are no numbers.", check.text,
                                       check.section, table));
@@ -340,7 +341,8 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
     PIPESCOPE_ASSIGN(std::string sentence, sentenceIfMet(check, figure));
     if (!sentence.empty()) sentences.push_back(std::move(sentence));
   }
-  // Of no elements at all, none meets the check, unless they are missing because nothing was recorded.
+  // No element meets the check if there are no elements, unless they are missing because nothing was
+  // recorded.
   if (figures.empty() && profile.section.lacks.empty()) {
     PIPESCOPE_TRY(checkOfNone(check, profile.section));
     return sentences;

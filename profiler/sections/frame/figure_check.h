@@ -17,8 +17,9 @@ struct Check {
   std::vector<std::string> path;
   std::string comparison, bound;
   bool usesBaseline = false;
-  std::string word = {};  ///< in small letters; empty: the bound is a number
+  std::string word = {};  ///< word in small letters; empty: the bound is a number
 };
+/// Parses a check of a command line. Errors quote it and say what is wrong.
 base::Result<Check> parseCheck(const std::string& text);
 
 /// A section of a profile with the timebase of its ticks.

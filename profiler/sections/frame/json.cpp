@@ -132,7 +132,7 @@ std::string snakeCase(const std::string& name) {
 }
 
 std::string plainNumber(double value) {
-  return fmt::format("{:.12g}", value == 0 ? 0.0 : value);  // without a sign for −0
+  return fmt::format("{:.12g}", value == 0 ? 0.0 : value);  // −0 is written without its sign
 }
 
 std::string toJson(const Section& section) {

@@ -1,5 +1,6 @@
 #pragma once
-// What a program that keeps reports between questions does with them. reports.h has the reports themselves.
+// Operations on kept reports, for programs that keep them between questions. The reports themselves are
+// declared in reports.h.
 namespace pipescope::sections {
 
 struct ReportCache;

@@ -23,11 +23,14 @@ namespace pipescope::sections {
 template <class Report>
 using SharedReport = base::Result<std::shared_ptr<const Report>>;
 
+/// Reports of profiler/analysis on the executable's last run: times of devices, stages, memory, and
+/// waits.
 SharedReport<analysis::Execution> executionOf(const Context& context);
 SharedReport<analysis::StagesReport> stagesOf(const Context& context);
 SharedReport<analysis::Memory> memoryOf(const Context& context);
 SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
-/// What a recorded trace says of its accelerators.
+/// Times, kernels and collectives of the accelerators in a recorded trace; empty if the profile is no
+/// imported trace.
 SharedReport<analysis::AcceleratorReport> acceleratorsOf(const Context& context);
 /// The critical path of the executable's last run; empty if nothing has run.
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
@@ -35,18 +38,20 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
 base::Status readWaitsAndPath(const Context& context);
 /// The section "waits" without the facts and the table of the critical path, which take longer to find.
 base::Result<Section> waitsWithoutPath(const Context& context);
-/// What single changes of the executable's last call gain.
+/// Gains of single changes of the executable's last call.
 SharedReport<replay::BestMoveAnswer> bestMoveOf(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
 
 /// The plan that setPlan() chose; null: none.
 const replay::PlannedOrder* planOf(const Context& context);
 
-/// What a profile holds of the last run, which --record decides. Figures of what it does not hold are empty.
+/// Kinds of rows that a profile holds of the last run, which --record decides. Figures that need missing rows
+/// are empty.
 struct Recorded {
-  bool placements = false;  ///< at least one placement of the last run
-  bool steps = false;       ///< at least one step, of any executable
+  bool placements = false;  ///< true: at least one placement of the last run
+  bool steps = false;       ///< true: at least one step, of any executable
 };
+/// Looks for rows of the last run. Fails if the profile cannot be read.
 base::Result<Recorded> recordedOf(const Context& context);
 
 }  // namespace pipescope::sections

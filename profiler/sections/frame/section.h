@@ -5,42 +5,30 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/figures/text.h"
 
 namespace pipescope::sections {
 
-/// A part of a whole. monostate means that there is no value.
-using Amount = std::variant<std::monostate, std::int64_t, double>;
-double numberOf(const Amount& amount);  ///< 0 without a value
-/// Named parts of a whole. JSON shows them as an object with the names in snake_case, text as
-/// "compute 1,234 · sync 56", CSV as one column for each part.
-using Breakdown = std::vector<std::pair<std::string, Amount>>;
-/// The value of a fact or of a table cell. monostate means that there is no value.
-using Cell = std::variant<std::monostate, std::int64_t, double, std::string, bool, Breakdown>;
+using figures::Amount;
+using figures::Breakdown;
+using figures::Cell;
+using figures::Format;
+using figures::numberOf;
 
-/// How text shows a value, and which JSON type it has. JSON always has the raw value.
-enum class Format {
-  plain,     ///< words
-  truth,     ///< yes or no
-  index,     ///< 1472: the number of a thing
-  number,    ///< six significant digits
-  amount,    ///< 166 M: three significant digits and a decimal prefix
-  count,     ///< 1,472
-  ticks,     ///< cycles with thousands separators
-  bytes,     ///< 3.2 MiB
-  fraction,  ///< 0…1, shown as 12.3 %
-  ratio,     ///< 1.25
-  seconds,   ///< 5.02 ms
-  rate,      ///< 12,300 /s
-  byteRate,  ///< 58.4 GB/s, whatever the unit of bytes
-  list,      ///< words, shortened by shortList()
-  stage,     ///< stage 3
-  term,      ///< a word of the profile's own: text shows tile_memory as "tile memory" and hbm as "HBM"
-  ofRow,     ///< as Table::rowFormats says
-};
+using figures::ByteUnits;
+using figures::chartUnit;
+using figures::formatCell;
+using figures::fromToText;
+using figures::loneText;
+using figures::setByteUnits;
+using figures::shortList;
+using figures::ShownTime;
+using figures::TimeStyle;
+using figures::timeText;
+using figures::withoutUnitOf;
 
 /// The names of a Breakdown's parts, which are the same in every profile. Empty: the value is no Breakdown.
 using PartNames = std::vector<std::string>;
@@ -81,14 +69,6 @@ struct SectionTable {
   std::string lacks = {};
 };
 
-/// The unit in which reports show ticks.
-struct ShownTime {
-  double ticks = 1;             ///< ticks in one unit
-  const char* unit = "cycles";  ///< cycles, µs or cost units
-  bool isCycles() const { return std::string_view(unit) == "cycles"; }
-  bool isCosts() const { return std::string_view(unit) == "cost units"; }
-};
-
 struct Section {
   std::string name, title;
   std::vector<Fact> facts;
@@ -115,6 +95,7 @@ inline void lack(Section& section, const std::string& sentence) {
 
 /// The reports that a Context has already computed (reports.h).
 struct ReportCache;
+/// Makes an empty cache.
 std::shared_ptr<ReportCache> makeReportCache();
 
 /// The input of all sections. Use one Context for all sections of an executable, so that shared reports are
@@ -155,39 +136,8 @@ base::Result<const SectionDefinition*> findSection(std::string_view name);
 /// Makes a section and sets the unit in which it shows ticks.
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context);
 
-/// How the process shows amounts of memory: 1.0 KiB, 1.0 kB or 1,024 B. The command line uses binary units.
-enum class ByteUnits { binary, decimal, bytes };
-void setByteUnits(ByteUnits units);
-
-/// Formats a value as text, such as "1,472", "3.2 MiB" or "12.3 %". A missing value is "–".
-std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
-
-/// A time as sentences and charts write it, with three significant digits and its unit: "1.17 s",
-/// "281,000 cycles", "2.5 cost units".
-std::string timeText(double ticks, const ShownTime& time);
-/// The same for times that are compared with each other: all digits of cycles, five of other times.
-std::string exactTimeText(double ticks, const ShownTime& time);
-/// A value that stands alone, so that a time needs its unit.
-std::string loneText(const Cell& value, Format format, const ShownTime& time);
-/// Two texts of loneText() with their unit once: "1,160,126 → 835,653 cycles". Different units stay.
-std::string fromToText(const std::string& from, const std::string& to);
-/// Removes the unit from the end of `text` if `other` ends with the same unit.
-std::string withoutUnitOf(const std::string& other, const std::string& text);
-/// A time in a bar of a chart whose title says what `chartUnit` returns: cycles and cost units have no unit
-/// beside the number.
-std::string chartTime(double ticks, const ShownTime& time);
-/// The same with more digits, for a chart in which the bars add up to a total that it shows.
-std::string exactChartTime(double ticks, const ShownTime& time);
-inline const char* chartUnit(const ShownTime& time) {
-  return time.isCycles() || time.isCosts() ? time.unit : "time";
-}
 /// The value of a fact. Times have their unit, and but for cycles five significant digits.
 std::string factText(const Section& section, const Fact& fact);
-
-/// Shortens a list of words that are separated by blanks. Consecutively numbered words become one, as in
-/// configurations: "encoder0..23". If the list is still long, only the first and last word remain:
-/// "stem … head (18)".
-std::string shortList(const std::string& words);
 
 /// Compares texts and the numbers in them by value, so that "stages[2]" comes before "stages[10]".
 bool countsBefore(const std::string& a, const std::string& b);

@@ -16,13 +16,6 @@ namespace {
 
 using SweepJson = nlohmann::ordered_json;
 
-const SweepColumn* sweepColumnNamed(std::string_view key) {
-  const auto& all = sweepColumns();
-  const auto found =
-      std::ranges::find(all, key, [](const SweepColumn& column) { return std::string_view(column.key); });
-  return found == all.end() ? nullptr : &*found;
-}
-
 /// The rows of the file as texts and values, before they become a table.
 struct SweepRows {
   std::string name;
@@ -91,7 +84,7 @@ std::string lastPartOf(const std::string& key) {
   return key.substr(key.rfind('.') + 1);
 }
 
-/// Whether the second of two values is better; nothing: they are equal.
+/// True if the second of two values is better; nullopt if they are equal.
 std::optional<bool> isBetter(double value, double than, bool more) {
   if (value == than) return std::nullopt;
   return (value > than) == more;
@@ -99,29 +92,26 @@ std::optional<bool> isBetter(double value, double than, bool more) {
 
 }  // namespace
 
-const std::vector<SweepColumn>& sweepColumns() {
-  static const std::vector<SweepColumn> all = {
-      {"fits", "Fits", "whether every executable fits in memory", Format::truth, true},
-      {"samples_per_second", "Samples/s", "of the emulated system, all replicas", Format::rate, true},
-      {"step_time_us", "Step time, µs", "mean length of an iteration; a cost unit counts as a second",
-       Format::ticks, false},
-      {"imbalance", "Imbalance", "largest ÷ mean over devices", Format::ratio, false},
-      {"bubble_fraction", "Bubble", "share of the flush in which devices do not compute", Format::fraction,
-       false},
-      {"memory_bytes", "Memory", "used on the fullest device", Format::bytes, false},
-      {"memory_use", "Span ÷ capacity", "largest address span of a tile or card ÷ its capacity",
-       Format::fraction, false},
-      {"devices", "Devices", "that hold a stage, of all replicas", Format::count, false},
-      {"system_devices", "Of system", "chips of the whole system", Format::count, false},
-      {"samples_per_currency_unit", "Samples per currency unit", "by system.price_per_hour", Format::amount,
-       true}};
+const std::vector<const figures::Figure*>& sweepFigures() {
+  static const std::vector<const figures::Figure*> all = [] {
+    std::vector<const figures::Figure*> made;
+    for (const char* key :
+         {"fits", "samples_per_second", "step_time_us", "imbalance", "bubble_fraction", "memory_bytes",
+          "memory_use", "devices", "system_devices", "samples_per_currency_unit", "tokens_per_second"})
+      made.push_back(&figures::figure(key));
+    return made;
+  }();
   return all;
 }
 
-std::optional<double> numberOfCell(const Cell& cell) {
-  if (const auto* n = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*n);
-  if (const auto* x = std::get_if<double>(&cell); x != nullptr && std::isfinite(*x)) return *x;
-  return std::nullopt;
+const figures::Figure* findSweepFigure(std::string_view key) {
+  const auto found = std::ranges::find_if(
+      sweepFigures(), [&](const figures::Figure* figure) { return std::string_view(figure->key) == key; });
+  return found == sweepFigures().end() ? nullptr : *found;
+}
+
+SectionColumn sweepColumn(const figures::Figure& figure) {
+  return {figure.key, figure.columnHeading(), figure.format, figure.doc};
 }
 
 base::Result<SweepFile> readSweepFile(const std::string& path) {
@@ -136,14 +126,14 @@ base::Result<SweepFile> readSweepFile(const std::string& path) {
   SweepFile file{rows.name, {"sweep", "Combinations", "emulated; one row each", {}, {}}, fits, {}, {}};
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < none; ++c) {
-    const SweepColumn* figure = sweepColumnNamed(rows.keys[c]);
+    const figures::Figure* figure = findSweepFigure(rows.keys[c]);
     const bool any = std::ranges::any_of(
         rows.rows, [&](const auto& row) { return !std::holds_alternative<std::monostate>(row[c]); });
     if (c >= fits && (figure == nullptr || !any)) continue;
     shown.push_back(c);
     file.table.columns.push_back(
         c < fits ? SectionColumn{rows.keys[c], lastPartOf(rows.keys[c]), Format::plain, "varied"}
-                 : SectionColumn{figure->key, figure->heading, figure->format, figure->doc});
+                 : sweepColumn(*figure));
   }
   file.table.columns.push_back({"note", "Remark", Format::plain, "where it does not fit, or cannot run"});
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
@@ -177,7 +167,7 @@ void showCostUnits(SectionTable& table) {
   table.columns[*step].doc = "mean length of an iteration";
   table.columns[*step].format = Format::number;
   for (std::vector<Cell>& row : table.rows) {
-    if (const auto value = numberOfCell(row[*step])) row[*step] = *value / kMicrosecondsPerUnit;
+    if (const auto value = figures::numberIn(row[*step])) row[*step] = *value / kMicrosecondsPerUnit;
   }
 }
 
@@ -198,7 +188,7 @@ std::vector<bool> paretoRows(const SweepFile& file, const std::vector<std::size_
   std::vector<std::vector<double>> values(count);
   for (std::size_t r = 0; r < count; ++r) {
     for (const std::size_t c : columns) {
-      const std::optional<double> value = numberOfCell(file.table.rows[r][c]);
+      const std::optional<double> value = figures::numberIn(file.table.rows[r][c]);
       if (file.fits[r] && value) values[r].push_back(*value);
     }
     if (values[r].size() != columns.size()) values[r].clear();
@@ -206,8 +196,8 @@ std::vector<bool> paretoRows(const SweepFile& file, const std::vector<std::size_
   const auto beats = [&](std::size_t a, std::size_t b) {
     bool better = false;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const SweepColumn* figure = sweepColumnNamed(file.table.columns[columns[i]].key);
-      const auto best = isBetter(values[a][i], values[b][i], figure != nullptr && figure->moreIsBetter);
+      const figures::Figure* figure = findSweepFigure(file.table.columns[columns[i]].key);
+      const auto best = isBetter(values[a][i], values[b][i], figure != nullptr && figure->moreIsBetter());
       if (best && !*best) return false;
       better = better || best.has_value();
     }

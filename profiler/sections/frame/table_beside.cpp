@@ -38,7 +38,7 @@ const Cell& cellAt(const Row& row, std::size_t column) {
   return column < row.size() ? row[column] : kNone;
 }
 
-/// Where a column of one table lies in the other; the size of the other: nowhere.
+/// Place of a table's column of this key; the number of columns if there is none.
 std::size_t placeOf(const SectionTable& table, const std::string& key) {
   return static_cast<std::size_t>(std::ranges::find(table.columns, key, &SectionColumn::key) -
                                   table.columns.begin());
@@ -74,7 +74,7 @@ class Merge {
     std::size_t targetRow = 0, sourceRow = 0;
   };
 
-  /// As few of the first columns without figures as tell the rows of both tables apart.
+  /// Chooses the first columns without figures, as few as tell the rows of both tables apart.
   void chooseNames() {
     for (std::size_t c = 0; c < target_.columns.size(); ++c) {
       if (c > 0 && holdsFigures(target_.columns[c])) break;

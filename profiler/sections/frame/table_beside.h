@@ -4,7 +4,7 @@
 
 namespace pipescope::sections {
 
-/// What withSource() puts before the keys of its columns.
+/// Prefixes that withSource() puts before the keys of its columns.
 inline constexpr const char *kSourceKey = "source_", *kDeltaKey = "delta_";
 
 /// The table of the target with the figures of the source's table of the same kind. Rows are matched by their

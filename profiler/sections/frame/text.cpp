@@ -131,7 +131,7 @@ std::string remarksText(const Section& section) {
 std::string toText(const Section& section) {
   std::string text = section.title + "\n" + std::string(widthOf(section.title), '=') + "\n";
   std::size_t width = 0;
-  for (const Fact& fact : section.facts) width = std::max(width, widthOf(fact.label));
+  for (const Fact& fact : section.facts) width = std::max(width, fact.inText ? widthOf(fact.label) : 0);
   for (const Fact& fact : section.facts) {
     if (!fact.inText) continue;
     const std::string shown = factText(section, fact);

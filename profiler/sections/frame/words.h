@@ -30,27 +30,28 @@ struct Words {
   /// Appends "sum over tiles" to `before` if a device consists of tiles.
   std::string overTiles(const std::string& before = "") const;
 };
+/// Chooses the words by the rows of the profile.
 Words wordsOf(const analysis::Catalog& catalog);
-/// What bounds devices whose engines mostly wait for the memory of the device, such as HBM.
+/// Answer to what bounds devices whose engines mostly wait for the memory of the device, such as HBM.
 inline constexpr const char* kMemoryBandwidth = "memory bandwidth";
-/// What sections say if no call is recorded.
+/// Sentence of sections if no call is recorded.
 inline constexpr const char* kNothingRan = "No call of this executable is recorded, so there are no times.";
-/// What they say if the run was told to record no placements.
+/// Sentence of sections if the run was told to record no placements.
 inline constexpr const char* kNothingPlaced =
     "The run recorded no placements, so there are no times of devices. Run with --record stages or steps.";
-/// What they say of a trace without passes of stages.
+/// Sentence of sections about a trace without passes of stages.
 inline constexpr const char* kNoPassesRecognised =
     "No passes of pipeline stages were recognised in the trace, so the figures of stages are empty. The "
     "sections kernels and collectives (page Recorded) show what accelerators did; import --rules names "
     "passes.";
-/// What they say of a trace without slices.
+/// Sentence of sections about a trace without slices.
 inline constexpr const char* kNothingInTrace =
     "The trace holds no slices, only counters, marks or names, so there are no times of devices.";
-/// What they say of this profile if nothing was placed.
+/// Sentence of sections about this profile if nothing was placed.
 inline const char* nothingPlaced(const analysis::Catalog& catalog) {
   return catalog.measured() ? kNothingInTrace : kNothingPlaced;
 }
-/// What they say if the run recorded placements but not the steps in them.
+/// Sentence of sections if the run recorded placements but not the steps in them.
 inline constexpr const char* kNoSteps =
     "The run recorded no steps, so nothing is known of what happens within a pass. Run with --record steps.";
 

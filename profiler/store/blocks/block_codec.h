@@ -52,7 +52,8 @@ class BlockEncoder {
   /// Chooses a coding by trying it on a sample of the columns. `predictions` are those that it may try.
   BlockCoding choose(const std::vector<ColumnData>& columns, std::size_t rows,
                      const std::vector<ColumnPrediction>& predictions = {});
-  /// Error: a block is longer than kMostBytes. `coding` must belong to a block with columns of these types.
+  /// Encodes the columns of a block. Fails if the block is longer than kMostBytes. `coding` must belong to a
+  /// block with columns of these types.
   base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, std::size_t rows,
                                     const BlockCoding& coding, std::span<const Priors> priors = {});
   /// The priors that so many blocks with this coding should share, computed from some of their rows.

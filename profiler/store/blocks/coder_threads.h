@@ -27,8 +27,8 @@ class CoderThreads final : public base::Executor {
   /// Processor time of its own threads, without that of the caller.
   double seconds() const;
 
-  static constexpr std::size_t kMostLater =
-      8;  ///< A waiting task may hold memory that the next block could be decoded into.
+  /// A waiting task may hold memory that the next block could be decoded into.
+  static constexpr std::size_t kMostLater = 8;
 
  private:
   void start();

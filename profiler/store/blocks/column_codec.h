@@ -18,6 +18,7 @@ namespace pipescope::store {
 struct Extremes {
   std::int64_t smallest = 0, largest = 0;  ///< 0 if there are no values
 };
+/// The smallest and the largest of the values.
 Extremes extremesOf(std::span<const std::int64_t> values);
 
 /// One column of some rows. Only the vector of its type is filled. Texts point into memory of others.
@@ -82,10 +83,12 @@ enum class TextCoding : std::uint8_t { plain = 0, dictionary = 1 };
 /// Returns the length of bytes after compression. It is used to choose between codings.
 using CompressedSize = std::function<std::size_t(std::string_view)>;
 
+/// Appends the values in this coding to `out`.
 void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& out);
 /// Returns the coding with which a sample of the values compresses best.
 IntegerCoding chooseIntegerCoding(std::span<const std::int64_t> values, const CompressedSize& compressedSize);
 
+/// Appends the column to `out`, in the coding that compresses best.
 void encodeColumn(const ColumnData& column, const CompressedSize& compressedSize, std::string& out);
 
 /// Reads `rows` values of a column. Texts point into the bytes of the reader. Returns false if the bytes are

@@ -69,8 +69,8 @@ void withPlaces(const ColumnData* keys, std::size_t rows, const Priors* priors, 
   const auto span = static_cast<std::uint64_t>(wrappedDifference(largest, smallest));
   if (span == 0) return body(OnePlace{priorOf(priors, smallest)});
   if (span >= kPlacesPerRow * rows) return body(SparsePlaces{IntegerView(*keys), priors, {}});
-  thread_local std::vector<Place>
-      places;  // The memory is used again, because new memory for a block costs as much as the block.
+  // The memory is used again, because new memory for a block costs as much as the block.
+  thread_local std::vector<Place> places;
   places.assign(static_cast<std::size_t>(span) + 1, Place());
   if (priors != nullptr) {
     for (std::size_t i = placeIn(*priors, smallest); i < priors->keys.size() && priors->keys[i] <= largest;

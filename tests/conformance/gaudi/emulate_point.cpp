@@ -99,7 +99,7 @@ base::Result<Call> runCall(const Configuration& configuration) {
   const compile::RecordedCompilation recorded =
       compile::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
-  // At the first call, the host has not prepared anything yet.
+  // The host has not prepared anything yet at the first call, so the second one is measured.
   emulator.call(recorded.executables.front(), {});
   const model::Run run = emulator.call(recorded.executables.front(), {});
   const base::Timebase clock{compilation.system->devices().front().ticksPerSecond};

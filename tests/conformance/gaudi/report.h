@@ -10,13 +10,14 @@ namespace pipescope::conformance {
 struct PointResult {
   Point point;
   double ours = 0;    ///< in the unit of point.measured
-  std::string fault;  ///< why there is no figure; empty if there is one
+  std::string fault;  ///< reason why there is no figure; empty if there is one
   /// ln(emulated ÷ measured) of the time. Rates are inverted, so above 0 the emulated card is slower.
   double logarithm() const;
+  /// True if the error exceeds the point's tolerance.
   bool outside() const;
-  /// Whether the rate that the host prepares samples at, which the point states, decides the result. Such a
+  /// True if the rate at which the host prepares samples, which the point states, decides the result. Such a
   /// point says nothing about the card.
-  bool boundByHost() const;  ///< whether the error exceeds the point's tolerance
+  bool boundByHost() const;
 };
 
 std::vector<PointResult> emulateAll(const std::vector<Point>& points);

@@ -21,7 +21,7 @@ std::int64_t cyclesOf(const LoweredDevice& device) {
   return cycles;
 }
 
-/// Whether the tool had its code compiled and so counted (PopLibs' tools: createTestDevice's compileIPUCode).
+/// True if the tool had its code compiled and so counted (PopLibs' tools: createTestDevice's compileIPUCode).
 bool compilesCode(const std::string& tool) {
   return tool == "general_matrix_multiply" || tool == "single_conv_layer" || tool == "oct_conv_layer" ||
          tool == "embedding_layer";

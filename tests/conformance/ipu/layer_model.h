@@ -15,7 +15,7 @@ namespace pipescope::conformance {
 struct LayerResult {
   LayerRow row;
   bool modelled = true;
-  std::string fault;  ///< why there is no figure
+  std::string fault;  ///< reason why there is no figure
   LayerFigures ours;
 
   bool compared() const { return modelled && fault.empty(); }
@@ -35,7 +35,7 @@ class LayerModel {
   };
   base::Result<Target*> target(const std::string& name, std::int64_t tiles, bool code);
   base::Result<devices::LoweredDevice> lower(const LayerRow& row, devices::ipu::Chip& chip);
-  /// How the layer's products are spread over the tiles, one line each.
+  /// Division of the layer's products over the tiles, one line each.
   std::string plansOf(const LayerRow& row);
 
   std::map<std::tuple<std::string, std::int64_t, bool>, std::unique_ptr<Target>> targets_;

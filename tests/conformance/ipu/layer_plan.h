@@ -1,5 +1,6 @@
 #pragma once
-// What the tool of a row builds, as a plan of one stage: the tensors of the layer and the Work of its passes.
+// Builds what the tool of a row builds, as a plan of one stage: the tensors of the layer and the Work of its
+// passes.
 #include <optional>
 #include <string>
 
@@ -14,7 +15,7 @@ struct LayerPlan {
   std::int64_t tiles = 0;  ///< tiles of the chip that are used; 0: all
 };
 
-/// Whether the device model knows the tool's kind of layer.
+/// True if the device model knows the tool's kind of layer.
 bool isModelled(const std::string& tool);
 
 /// Fails with a sentence if an option is missing, malformed or not modelled, or if the tool is unknown.

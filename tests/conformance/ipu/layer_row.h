@@ -21,7 +21,7 @@ struct LayerRow {
   std::string target;  ///< "IpuModel1" or "IpuModel2"
   std::string name;
   std::string tool;    ///< the program of PopLibs: "single_conv_layer" …
-  std::string params;  ///< its options
+  std::string params;  ///< options of the tool
   LayerFigures measured;
 };
 

@@ -20,7 +20,7 @@ struct OctaveOperator {
   std::string op;
   graph::Attributes attributes;
   std::vector<graph::TensorType> inputs;
-  std::vector<std::vector<std::byte>> constants = {};  ///< by input; empty: no constant
+  std::vector<std::vector<std::byte>> constants = {};  ///< constant of each input; empty: no constant
 };
 
 std::vector<ops::Work> workOf(const OctaveOperator& o) {

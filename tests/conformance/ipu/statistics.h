@@ -1,5 +1,5 @@
 #pragma once
-// How far emulated figures are from measured ones: |ln(ours ÷ theirs)|.
+// Compares emulated figures with measured ones: |ln(ours ÷ theirs)|.
 #include <map>
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace pipescope::conformance {
 
 struct ErrorFigures {
   std::int64_t points = 0;
-  double median = 0, p90 = 0, worst = 0;  ///< of |ln(ours ÷ theirs)|
+  double median = 0, p90 = 0, worst = 0;  ///< percentiles of |ln(ours ÷ theirs)|
   double bias = 0;                        ///< median of ln(ours ÷ theirs)
 };
 
@@ -25,7 +25,7 @@ double logarithmOf(const LayerResult& result, Quantity quantity);
 /// The common name of a tool's layers: "convolution", "fully connected" …
 std::string kindOfTool(const std::string& tool);
 
-/// By target, kind and quantity.
+/// Errors of one target, kind and quantity.
 struct KindErrors {
   std::string target, kind;
   Quantity quantity = Quantity::cycles;

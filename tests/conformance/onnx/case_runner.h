@@ -8,10 +8,11 @@ enum class Verdict { passed, refused, wrong, crashed };
 
 struct Outcome {
   Verdict verdict = Verdict::passed;
-  std::string sentence;  ///< why it failed; for a case that passed: the element type of its first input
+  /// Reason why it failed; for a case that passed: the element type of its first input.
+  std::string sentence;
 };
 
-/// How to run a model: with the interpreter, or as a graph of fixed shapes from instantiate() with Program.
+/// Ways to run a model: with the interpreter, or as a graph of fixed shapes from instantiate() with Program.
 enum class Way { interpreted, instantiated };
 
 /// Runs every data set of a case folder in this process.

@@ -1,5 +1,5 @@
-// What must hold of every pipeline with given costs, tried on random ones: work and waits fill the time of a
-// device, and smaller costs never make a call longer.
+// Properties that must hold of every pipeline with given costs, tried on random ones: work and waits fill the
+// time of a device, and smaller costs never make a call longer.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

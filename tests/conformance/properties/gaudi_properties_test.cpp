@@ -1,7 +1,7 @@
-// What must hold of every model on Gaudis, tried on random ones: no engine is faster than its peak, no memory
-// than its bandwidth; every byte that arrives was sent; larger batches take no less time and memory; a card
-// with twice as much of anything is never slower, one with half as much never faster; and a device's work and
-// waits fill its time.
+// Properties that must hold of every model on Gaudis, tried on random ones: no engine is faster than its
+// peak, no memory than its bandwidth; every byte that arrives was sent; larger batches take no less time and
+// memory; a card with twice as much of anything is never slower, one with half as much never faster; and a
+// device's work and waits fill its time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -118,7 +118,7 @@ TEST(GaudiProperties, MoreOfAnythingIsNeverSlower) {
       resources.insert(resources.end(), std::begin(kResourcesOfGaudi3), std::end(kResourcesOfGaudi3));
     }
     for (const std::string& resource : resources) {
-      const bool sustained = resource == "mme_clock" && card == "gaudi3";  // which lowers its clock
+      const bool sustained = resource == "mme_clock" && card == "gaudi3";  // Gaudi3 lowers its clock
       const std::string figure = sustained ? "mme_sustained_clock" : resource;
       for (const double factor : {2.0, 0.5}) {
         user.add("changed", card, figure, factor);

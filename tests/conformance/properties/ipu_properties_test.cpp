@@ -1,7 +1,7 @@
-// What must hold of every model on IPUs, tried on random ones: no tile computes faster than its peak, or
-// hears or sends more than its port lets through; every byte that arrives was sent; functions that keep code
-// once never make a model larger; a chip with twice as much of anything is never slower, one with half the
-// tiles never faster; and a device's work and waits fill its time.
+// Properties that must hold of every model on IPUs, tried on random ones: no tile computes faster than its
+// peak, or hears or sends more than its port lets through; every byte that arrives was sent; functions that
+// keep code once never make a model larger; a chip with twice as much of anything is never slower, one with
+// half the tiles never faster; and a device's work and waits fill its time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +76,8 @@ TEST(IpuProperties, NothingIsFasterThanItCanBe) {
   }
 }
 
-/// What is always live, and the most that lives at once of the rest, on all tiles of the fullest device.
+/// Bytes that are always live, and the most that live at once of the rest, on all tiles of the fullest
+/// device.
 std::int64_t neededBytes(const Measured& measured) {
   std::int64_t most = 0;
   for (const devices::LoweredDevice& device : measured.compilation.executables.front().lowered) {

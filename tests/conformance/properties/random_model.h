@@ -39,13 +39,13 @@ struct RandomModel {
 /// recompute, for `system` with devices for up to `mostStages`.
 RandomModel randomModel(ModelDice& dice, const std::string& system, int mostStages);
 
-/// What a call takes in steady state.
+/// Time and memory of a call in steady state.
 struct Measured {
   compile::Compilation compilation;
   record::MemoryProfile* profile = nullptr;
   double seconds = 0;
   std::int64_t memory = 0;  ///< bytes of the fullest device
-  std::int64_t sent = 0;    ///< by the boundaries between stages, over all calls
+  std::int64_t sent = 0;    ///< bytes over the boundaries between stages, in all calls
   std::int64_t calls = 0;
   std::vector<std::string> abovePeak;
 };

@@ -221,7 +221,8 @@ TEST(NoChange, AnImportedTraceIsReproducedToTheTick) {
   });
   EXPECT_GE(recorded.size(), 3u * 8 * 4 * 2);
   EXPECT_EQ(replayedSpans(*recording, *timeline), recorded);
-  // What the trace does not tell has no configuration that could be emulated instead.
+  // The trace does not tell what these changes need, and there is no configuration that could be emulated
+  // instead.
   const replay::ChangeContext context{*imported.profile, *imported.catalog, &engineSchedules()};
   for (const replay::Change& change : {replay::Change{"schedule", "zb-h1"}, {"replication_factor", "2"}}) {
     const auto changed = replay::applyChanges(context, *recording, {change});

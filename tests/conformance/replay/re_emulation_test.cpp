@@ -1,4 +1,4 @@
-// Where both can be had, a replay with changes equals an emulation of the changed configuration within 2 %.
+// A replay with changes equals an emulation of the changed configuration within 2 %, where both can be had.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -104,7 +104,7 @@ std::vector<std::string> changeAtRandom(ReplayDice& dice, FixedPipeline& p) {
   std::vector<std::string> changes;
   const std::size_t s = static_cast<std::size_t>(dice.pick(0, static_cast<int>(p.stages.size()) - 1));
   FixedStage& stage = p.stages[s];
-  const bool twice = p.schedule == "dualpipe";  // its second pipe has the stages again
+  const bool twice = p.schedule == "dualpipe";  // the second pipe has the stages again
   const auto add = [&](const char* pass, const std::string& value) {
     changes.push_back(fmt::format("stages.{}.{}={}", s, pass, value));
     if (twice) changes.push_back(fmt::format("stages.{}.{}={}", s + p.stages.size(), pass, value));
@@ -256,7 +256,7 @@ TEST_P(MnistLike, CostsAgree) {
   }
 }
 
-/// What a stage computes again takes as long as in its forward pass, as far as a recording without it tells;
+/// Recomputed passes of a stage take as long as its forward pass, as far as a recording without them tells;
 /// results that are then not kept are not copied to the stash. On a card, they need not be written to HBM
 /// either, which a recording does not tell.
 TEST_P(MnistLike, RecomputeAgrees) {
@@ -360,7 +360,7 @@ TEST(OffloadedActivations, OfAStageThatGetsAStashAreRefused) {
 }
 
 TEST(Replicas, AreRefusedWhereTheirSumsMatter) {
-  // With one micro-batch of one sample, the sums of gradients take a large part of the step.
+  // Sums of gradients take a large part of the step if there is one micro-batch of one sample.
   const ReplayedSetup two = mnist("hls-gaudi2", "gpipe")
                                 .with("training.replication_factor", "2")
                                 .with("training.micro_batch_size", "1")
@@ -534,7 +534,7 @@ TEST_P(MnistLike, LinksAgree) {
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_LT(again->stepTicks(), recorded->stepTicks());
     EXPECT_NEAR(*replayed / again->stepTicks(), 1, kClose) << schedule;
-    // What the change itself does agrees, not only the whole.
+    // The effect of the change itself agrees, not only the whole.
     const double change = recorded->stepTicks() - again->stepTicks();
     EXPECT_NEAR(recorded->stepTicks() - *replayed, change, 0.1 * change) << schedule;
   }

@@ -356,7 +356,7 @@ TEST(BestMove, SaysWhyThereIsNone) {
   ReplayedSetup one = twoStages("gpipe", 2);
   one.tables = "[[fixed.stages]]\nforward = 1\nbackward = 2\n";
   EXPECT_THAT(reasonFor(one), HasSubstr("The only change that can be tried does not gain 1 % or more"));
-  // With so many micro-batches filling and draining hardly matter.
+  // Filling and draining hardly matter with so many micro-batches.
   EXPECT_THAT(reasonFor(twoStages("gpipe", 400)), HasSubstr("gains 1 % or more"));
   record::MemoryProfile longCall;
   record::Recorder recorder(longCall);

@@ -11,7 +11,7 @@ namespace {
 using Case = BruteForceCase;
 /// Tasks that start together, when the inputs of all of them are there.
 using Block = std::vector<TaskName>;
-using Program = std::vector<std::vector<Block>>;  // by device
+using Program = std::vector<std::vector<Block>>;  // one for each device
 
 int stagesOf(const Case& c) {
   return static_cast<int>(c.placeOfStage.size());
@@ -280,8 +280,8 @@ BruteForceResult byRelaxation(const Case& c) {
       }
     }
   }
-  // When the result of a task arrives at the device of `stage`: at the end of its block, plus an exchange
-  // between devices.
+  // Time at which the result of a task arrives at the device of `stage`: the end of its block, plus an
+  // exchange between devices.
   std::map<TaskName, long> leaves;
   const auto arrival = [&](const TaskName& from, int stage) {
     if (!result.tasks.contains(from)) throw std::runtime_error("a task waits for one that nobody does");

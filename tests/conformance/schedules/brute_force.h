@@ -12,8 +12,8 @@ struct BruteForceCase {
   std::string schedule;
   int devices = 1, chunks = 1, microBatches = 1;
   bool training = true;
-  std::vector<int> placeOfStage;                ///< of all stages, pipe after pipe
-  std::vector<long> forward, backward, weight;  ///< by stage; weight is part of backward
+  std::vector<int> placeOfStage;                ///< places of all stages, pipe after pipe
+  std::vector<long> forward, backward, weight;  ///< one for each stage; weight is part of backward
   long exchange = 0;
 };
 
@@ -25,8 +25,8 @@ struct TaskTime {
 };
 struct BruteForceResult {
   std::map<TaskName, TaskTime> tasks;
-  std::vector<std::vector<TaskName>> order;  ///< by device
-  long end = 0;                              ///< of the flush, with its last exchange where all pay for it
+  std::vector<std::vector<TaskName>> order;  ///< one for each device
+  long end = 0;  ///< end of the flush, with its last exchange where all pay for it
 };
 
 BruteForceResult bruteForce(const BruteForceCase& asked);

@@ -174,7 +174,7 @@ TEST(FlushTables, NoGapWithinADeviceOfZeroBubble) {
   }
 }
 
-// --- What must hold when the shape or the costs change ----------------------------------------
+// --- Properties that must hold when the shape or the costs change ---------------------------------
 
 const char* const kAll[] = {"popart", "tf-grouped", "tf-interleaved",  "tf-sequential",
                             "gpipe",  "1f1b",       "zb-h1",           "zb-h2",

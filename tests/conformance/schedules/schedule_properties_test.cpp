@@ -90,7 +90,7 @@ void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
     ASSERT_TRUE(w.waitedFor.valid());
     const model::Placement& bound = recorded.placements[static_cast<std::size_t>(w.waitedFor.value)];
     EXPECT_EQ(bound.id, w.waitedFor);
-    EXPECT_LE(bound.end, w.end);  // what was waited for has ended when the wait ends
+    EXPECT_LE(bound.end, w.end);  // the work that was waited for has ended when the wait ends
   }
   for (const model::Run& run : recorded.catalog->runs) {
     const auto path = analysis::criticalPath(*recorded.file, *recorded.catalog, run.id);

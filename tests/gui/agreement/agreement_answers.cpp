@@ -12,7 +12,8 @@ using base::Ticks;
 using model::StepKind;
 using nlohmann::json;
 
-/// What is shown of the recorded step before its replay is what the replay gives.
+/// Checks that the figures of the recorded step, which are shown before its replay, are those that the replay
+/// gives.
 void expectRecordedStepAgrees(const Figures& of) {
   const replay::Schedules schedules = app::replaySchedules();
   const replay::ChangeContext context{of.context().source, of.catalog(), &schedules};

@@ -38,7 +38,7 @@ void expectStepTimesAgree(const Figures& of) {
 }
 
 void expectBusyAgrees(const Figures& of) {
-  std::map<int, double> ofStages, ofGrid;  // by device, per iteration
+  std::map<int, double> ofStages, ofGrid;  // ticks per iteration, keyed by device
   for (const analysis::StageReport& stage : of.stages().stages)
     ofStages[stage.device] += stage.busy * static_cast<double>(of.stages().microBatches);
   double idle = 0, flush = 0;
@@ -181,8 +181,8 @@ void expectPathsAgree(const Figures& of) {
     sum += waits["critical_path_" + std::string(part) + "_cycles"].get<double>();
   EXPECT_EQ(sum, of.callTicks());
   analysis::PathSums all;
-  Ticks outside =
-      of.run().end - of.run().start;  // only recorded runs hold something outside their iterations
+  // Only recorded runs hold something outside their iterations.
+  Ticks outside = of.run().end - of.run().start;
   for (const analysis::PipelineGrid& grid : of.grids()) {
     ASSERT_TRUE(grid.criticalKnown);
     EXPECT_EQ(grid.path.total(), grid.span.length());

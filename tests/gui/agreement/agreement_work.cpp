@@ -68,8 +68,8 @@ double ticksOfWork(const Figures& of) {
 
 }  // namespace
 
-/// What the layers take is what the stages compute, copy and update. Where the host launches work (control),
-/// that is no work of a layer, and a collective belongs to no stage's passes.
+/// Checks that layers together take the time in which the stages compute, copy and update. Where the host
+/// launches work (control), that is no work of a layer, and a collective belongs to no stage's passes.
 void expectOperationsAgree(const Figures& of) {
   double stages = 0, blocks = 0;
   for (const json& stage : of["stages"]["stages"]) {
@@ -124,8 +124,8 @@ void expectGraphAgrees(const Figures& of) {
   }
 }
 
-/// What runs within a function is counted where it is called: there is no figure for its parts, rather than
-/// 0.
+/// Checks that programs within a function are counted where it is called: there is no figure for its parts,
+/// rather than 0.
 void expectProgramsAgree(const Figures& of) {
   const auto rows = sections::programRows(of.context());
   ASSERT_TRUE(rows.ok());
@@ -162,7 +162,7 @@ namespace {
 
 /// The time of the passes of a stage in which none of its steps but launches runs, per micro-batch.
 double launchesOf(const Figures& of, int stage) {
-  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;  // by segment
+  std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;  // keyed by segment
   const auto steps = of.context().source.rows<model::Step>().value();
   for (const model::Step& step : *steps) {
     if (step.kind != StepKind::control)
@@ -187,7 +187,8 @@ double launchesOf(const Figures& of, int stage) {
 
 }  // namespace
 
-/// What makes the limiting stage slow does not leave out the time in which its kernels are launched.
+/// Checks that the reasons for a slow limiting stage do not leave out the time in which its kernels are
+/// launched.
 void expectLaunchesAgree(const Figures& of) {
   const int stage = of["stages"]["limiting_stage"].get<int>();
   const double launches = launchesOf(of, stage);

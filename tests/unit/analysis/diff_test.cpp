@@ -150,7 +150,7 @@ TEST(Diff, TransfersBelongToTheirDeviceWhateverWasBeforeThem) {
     one.of<model::Stage>().push_back(stage);
   }
   model::RowSet other = one;
-  // What a pipeline's flush does between its passes belongs to no stage and no micro-batch.
+  // The work of a pipeline's flush between its passes belongs to no stage and no micro-batch.
   for (model::Placement& row : other.of<model::Placement>()) row.stage = row.microBatch = -1;
   record::MemoryProfile profile;
   ASSERT_TRUE(profile.commit(one).ok());

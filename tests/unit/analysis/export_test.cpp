@@ -197,7 +197,7 @@ TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
 }
 
 TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
-  TraceFixture fixture(2);  // its 6 placements, its transfer and its sample belong to call 0
+  TraceFixture fixture(2);  // 6 placements, a transfer and a sample belong to call 0
   model::RowSet more;
   model::Executable inference;
   inference.id = model::ExecutableId(1), inference.name = "inference";

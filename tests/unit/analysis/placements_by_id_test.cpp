@@ -21,7 +21,7 @@ TEST(PlacementsById, FindsTheLastRowOfAnId) {
     std::map<std::int64_t, std::size_t> expected;
     std::int64_t id = static_cast<std::int64_t>(random() % 5) - 2;
     for (int i = 0; i < 40; ++i) {
-      // In turn: ids without gaps, with gaps, and in any order.
+      // Ids are in turn without gaps, with gaps, and in any order.
       id = round % 3 == 2 ? static_cast<std::int64_t>(random() % 30) : id + 1 + (round % 3) * (random() % 3);
       expected[id] = rows.size();
       rows.emplace_back().id = model::PlacementId(id);
@@ -123,7 +123,7 @@ struct RandomRun {
     return nullptr;
   }
 
-  /// What a placement had to wait for, by a search over all rows.
+  /// Placement for which another one had to wait, by a search over all rows.
   const model::Placement* binding(const model::Placement& of) const {
     const model::Placement* before = nullptr;
     for (const model::Placement& row : rows.of<model::Placement>())
@@ -177,7 +177,7 @@ TEST(PassMedians, EqualThoseOfAMapOfPasses) {
     ASSERT_TRUE(medians.ok());
     for (int stage = 0; stage < 3; ++stage) {
       for (const model::Pass pass : {model::Pass::forward, model::Pass::backward}) {
-        std::map<int, double> lengths;  // by micro-batch
+        std::map<int, double> lengths;  // keyed by micro-batch
         for (const model::Placement& row : run.rows.of<model::Placement>())
           if (row.stage == stage && row.pass == pass)
             lengths[row.microBatch] += static_cast<double>((row.end - row.start).count);

@@ -135,7 +135,7 @@ TEST(RecordedHardware, CountsKernelsAndNotTheThreadsThatLaunchThem) {
 }
 
 TEST(RecordedHardware, ManyLaunchesDoNotHideTheKernels) {
-  // More launches than a first picture reads.
+  // The trace holds more launches than a first picture reads.
   const auto file = std::filesystem::path(::testing::TempDir()) / "launches.json";
   {
     std::ofstream text(file);
@@ -160,7 +160,7 @@ TEST(RecordedHardware, ManyLaunchesDoNotHideTheKernels) {
 }
 
 TEST(RecordedHardware, SumsMoreStepsThanAreHeldAtATime) {
-  // Of each 10 µs a kernel takes the first 4, and a collective on another queue those from 2 to 7. Together
+  // A kernel takes the first 4 of each 10 µs, and a collective on another queue those from 2 to 7. Together
   // they fill more segments than are read at a time.
   constexpr std::int64_t kRounds = 134'000;
   const auto file = std::filesystem::path(::testing::TempDir()) / "many_kernels.json";
@@ -284,7 +284,7 @@ TEST(RecordedHardware, MatchesCollectivesOverRanks) {
       << "some kernels have no launch";
 }
 
-/// What Intel's analyser makes of this trace of a Gaudi 3 (HabanaAI/Intel_Gaudi3_Software,
+/// Figures that Intel's analyser gives for this trace of a Gaudi 3 (HabanaAI/Intel_Gaudi3_Software,
 /// synapse/scripts/trace_analyzer/tests/data, MIT): start, end, duration and active time in µs, activations.
 TEST(RecordedHardware, SumsTheNodesOfAGaudiTrace) {
   const ImportedTrace trace(fs::path(PIPESCOPE_SOURCE_DIR) / "samples/traces/gaudi3.csv.gz");

@@ -1,5 +1,5 @@
-// What reports say of recorded runs without a pipeline: marked training steps, collectives of hosts, arrows
-// that are no traffic. The expected values were worked out by hand.
+// Reports on recorded runs without a pipeline: marked training steps, collectives of hosts, arrows that are
+// no traffic. The expected values were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -191,10 +191,10 @@ TEST(Words, SentencesAndFactsWriteTimesInTheUnitThatSuitsThem) {
   EXPECT_EQ(timeText(2.5e6, costs), "2.5 cost units");
   EXPECT_EQ(timeText(1e6, costs), "1 cost unit");
   // Times that are compared keep more digits.
-  EXPECT_EQ(exactTimeText(2'002'638e6, micros), "2.0026 s");
-  EXPECT_EQ(exactTimeText(975.3e6, micros), "975.3 µs");
-  EXPECT_EQ(exactTimeText(0, micros), "0 s");
-  EXPECT_EQ(exactTimeText(772'675, cycles), "772,675 cycles");
+  EXPECT_EQ(timeText(2'002'638e6, micros, sections::TimeStyle::exact), "2.0026 s");
+  EXPECT_EQ(timeText(975.3e6, micros, sections::TimeStyle::exact), "975.3 µs");
+  EXPECT_EQ(timeText(0, micros, sections::TimeStyle::exact), "0 s");
+  EXPECT_EQ(timeText(772'675, cycles, sections::TimeStyle::exact), "772,675 cycles");
   Section section{"stages", "Stages", {}, {}, {}};
   const Fact flush{"flush_cycles", "Flush", std::int64_t{2'428'977'000'000}, Format::ticks, ""};
   EXPECT_EQ(factText(section, flush), "2,428,977,000,000 cycles");

@@ -137,7 +137,7 @@ TEST(Stages, ADeviceCountsAllItsStagesInTheImbalance) {
 
 TEST(Stages, TheBubbleIsFillAndDrain) {
   const StagesReport report = ThreeStages().report();
-  // Of 2 × 30 ticks, device 1 waits 6 at the start and device 0 waits 6 at the end.
+  // Device 1 waits 6 of 2 × 30 ticks at the start, and device 0 waits 6 at the end.
   EXPECT_DOUBLE_EQ(report.bubble.fraction(), 12.0 / 60);
   EXPECT_DOUBLE_EQ(report.bubble.rampUp, 6.0 / 60);
   EXPECT_DOUBLE_EQ(report.bubble.steady, 0);

@@ -78,7 +78,7 @@ TEST(PoolPlacer, UsesInterleavedMemoryWhileNothingThereIsLive) {
 }
 
 TEST(PoolPlacer, FindsRoomWhereNoOrderKeepsToInterleavedMemory) {
-  // At each step 20 bytes are live. The second and the third item would both need the place of the other.
+  // Each step has 20 live bytes. The second and the third item would both need the place of the other.
   const std::vector<SharedItem> items = {
       {0, 1, 10, MemoryPlace::interleaved}, {0, 2, 10}, {1, 3, 10}, {2, 3, 10, MemoryPlace::interleaved}};
   const model::UnitDemand demand = demandOf(items);

@@ -71,7 +71,7 @@ TEST(NumberText, DoesSoUnderALocaleWithACommaToo) {
   ASSERT_TRUE(german.holds()) << "install the package locales";
   char printed[16];
   std::snprintf(printed, sizeof printed, "%.1f", 1.5);
-  ASSERT_STREQ(printed, "1,5");  // what the functions above must not do
+  ASSERT_STREQ(printed, "1,5");  // the functions above must not do this
   checkNumbers();
 }
 
@@ -104,7 +104,7 @@ TEST(TomlDepth, StringsCommentsAndNumbersAreNotDeep) {
         "x = '''" + dots + "''''", "x = \"\\\"" + dots + "\"", "x = [" + repeated("1.5, ", 99) + "]",
         repeated("a.b = 1.5\n", 99), "x = \"\"\"\\\"\"\"" + dots + "\"\"\""})
     EXPECT_EQ(refusalOf(harmless), "") << harmless;
-  // What looks like the inside of a string is not.
+  // Text that looks like the inside of a string is not one.
   EXPECT_NE(refusalOf("x = '''a'''''\n" + dots + "a = 1"), "");
   EXPECT_NE(refusalOf("x = \"a\\\\\"\n" + dots + "a = 1"), "");
   EXPECT_NE(refusalOf("x = 'a\\'\n" + dots + "a = 1"), "");

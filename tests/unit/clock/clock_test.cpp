@@ -270,7 +270,7 @@ TEST(Clock, TheHostWorksBesideTheStepUnlessItReadsResults) {
   host.readsResults = true;
   EXPECT_EQ(runCall(call, host, {})->end.count, 270);
   host.readsResults = false;
-  // In a second call the host has worked on the first step since the last one began.
+  // The host of a second call has worked on the first step since the last call began.
   const auto first = runCall(call, host, {});
   const auto second = runCall(
       call, host, {.start = first->end, .contention = {}, .sink = nullptr, .hostState = first->hostState});

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/builders/builder.h"
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {

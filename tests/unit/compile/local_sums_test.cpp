@@ -115,9 +115,9 @@ TEST(LocalSums, EachStageAddsItsPartOnTheWay) {
                      *middle = operatorNamed(plan.stages[1], "y/grad_sum/stage1"),
                      *first = operatorNamed(plan.stages[0], "y/grad_sum");
   ASSERT_TRUE(last && middle && first);
-  EXPECT_EQ(last->inputs.size(), 2u);    // of both products of C
-  EXPECT_EQ(middle->inputs.size(), 2u);  // of C and B
-  EXPECT_EQ(first->inputs.size(), 2u);   // of both and of A's relu
+  EXPECT_EQ(last->inputs.size(), 2u);    // both products of C
+  EXPECT_EQ(middle->inputs.size(), 2u);  // C and B
+  EXPECT_EQ(first->inputs.size(), 2u);   // both and A's relu
   EXPECT_EQ(names(2), (std::set<std::string>{"y/grad_sum/stage2", "c1/grad_0"}));
   EXPECT_TRUE(names(1).contains("y/grad_sum/stage1"));
   EXPECT_EQ(names(1).size(), 2u);

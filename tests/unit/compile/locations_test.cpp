@@ -304,7 +304,7 @@ TEST(Locations, ParametersMayHaveCollectivesOfTheirOwn) {
   using One = Collectives::value_type;
   EXPECT_THAT(collectives(firstStage(options), model::Pass::collective),
               UnorderedElementsAre(One("AllReduce", 30), One("AllReduce", 5)));
-  // With shared state, each parameter's gradient is scattered and its weight is gathered.
+  // Shared state makes each parameter's gradient scattered and its weight gathered.
   options.locations.optimizerState.sharded = true;
   EXPECT_THAT(collectives(firstStage(options), model::Pass::collective),
               UnorderedElementsAre(One("ReduceScatter", 30), One("ReduceScatter", 5)));

@@ -122,8 +122,8 @@ std::map<std::string, std::int64_t> cyclesOf(const Compilation& compilation, con
   return cycles;
 }
 
-/// What the plan of a stage runs: each operator's kind, and a check that each tensor is made before it is
-/// read, if the plan makes it in the same pass.
+/// Kinds of the operators that a pass of a stage runs. Checks that each tensor is made before it is read, if
+/// the plan makes it in the same pass.
 std::multiset<std::string> checkedOrder(const PassPlan& pass) {
   std::multiset<std::string> kinds;
   std::set<PlanTensorId> made;

@@ -244,7 +244,7 @@ TEST(Outline, LooksAtHowTensorsAreConnected) {
   for (const PlanCall& call : calls) EXPECT_LT(call.count, 3u);
 }
 
-/// As in PopART, elementwise operators alone are worth too little, and optimizers are not.
+/// Elementwise operators alone are worth too little, and optimizers are not, as in PopART.
 TEST(Outline, TakesSingleOperatorsThatAreWorthIt) {
   PlanPassesMaker make;
   const auto add = [&](Pass pass, const std::string& name, ops::Work work) {

@@ -168,7 +168,7 @@ TEST(Schedule, PutsOffAShortcutWithALargeResult) {
 }
 
 TEST(Schedule, ReducesAGradientAsSoonAsItExists) {
-  for (const std::int64_t bytes : {1, 30}) {  // of a bias and of weights
+  for (const std::int64_t bytes : {1, 30}) {  // bytes of a bias and of weights
     ScheduleMaker maker;
     const auto dy = maker.tensor(8), sum = maker.tensor(bytes, TensorUse::accumulator);
     const auto weights = maker.add({dy}, bytes);  // op0

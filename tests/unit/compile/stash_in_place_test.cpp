@@ -100,7 +100,7 @@ TEST(StashInPlace, ViewsAreKeptOnce) {
   EXPECT_EQ(stage.stashBytesPerEntry.count, all);
 }
 
-/// What weight gradients wait for stays in place, too, also in a stage that stashes nothing else.
+/// Inputs of waiting weight gradients stay in place, too, also in a stage that stashes nothing else.
 TEST(StashInPlace, WeightGradientsReadWhatStayed) {
   const ExecutablePlan kept = stashPlanOf(true, false, {5, 3, 4});
   for (const StagePlan& stage : kept.stages) {

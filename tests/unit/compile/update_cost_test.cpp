@@ -1,4 +1,4 @@
-// What a weight update costs, and what arrives over the network.
+// Tests the cost of a weight update, and the gradients that arrive over the network.
 #include "engine/compiler/update_cost.h"
 
 #include <gtest/gtest.h>

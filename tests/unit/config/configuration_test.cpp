@@ -176,7 +176,7 @@ TEST(Nearest, TheKnownWordOfTheSmallestDistanceIfItIsSmall) {
   EXPECT_EQ(nearest("pod5", {"mk2", "pod4", "bow"}), "pod4");
   EXPECT_EQ(nearest("something else", {"mk2"}), "");
   EXPECT_EQ(nearest("", {"c2"}), "") << "nothing was typed";
-  // What begins with the word is meant, although another one is fewer edits away.
+  // A name that begins with the word is meant, although another one is fewer edits away.
   EXPECT_EQ(nearest("--fail", {"--tile", "--fail-if"}), "--fail-if");
   EXPECT_EQ(suggestion("rellu", {"relu", "gelu"}), "; did you mean relu?");
   EXPECT_EQ(suggestion("something else", {"mk2", "bow"}), "; known are mk2, bow");

@@ -94,7 +94,7 @@ TEST(EpochOrder, DiffersByEpochAndSeedAndRepeats) {
 }
 
 TEST(EpochOrder, EveryPermutationIsAsLikely) {
-  // Over 12,000 epochs each of the six permutations of three should occur 2,000 times, with a standard
+  // Each of the six permutations of three should occur 2,000 times over 12,000 epochs, with a standard
   // deviation of 41.
   std::map<std::vector<std::int64_t>, int> counts;
   for (std::int64_t epoch = 0; epoch < 12'000; ++epoch) ++counts[epochOrder(3, 5, epoch, true)];

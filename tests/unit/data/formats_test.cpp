@@ -203,7 +203,7 @@ TEST(Numpy, ReadsTypesFromTheDirectoryOfAnArchive) {
           folder.write("cut.npz", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
       EXPECT_FALSE(readNpzTypes(file).ok()) << length;
     }
-    // What the reader of the values accepts has a type, too, and the same one.
+    // Files that the reader of the values accepts have a type, too, and the same one.
     for (std::size_t at = 0; at < whole.size(); ++at) {
       Bytes changed = whole;
       changed[at] ^= 0xFF;

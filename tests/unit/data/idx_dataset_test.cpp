@@ -207,7 +207,7 @@ TEST(IdxDataset, RowsAreCountedFromHeaders) {
   folder.write("train-labels-idx1-ubyte", labels);
   EXPECT_FALSE(openDataset("mnist", request).ok());
   EXPECT_TRUE(countDataset("mnist", request).ok());
-  // What headers tell is checked as when the set is opened.
+  // Headers are checked as when the set is opened.
   request.fields = {{"samples", {graph::ElementType::float32, {1, 5, 5}}}};
   expectError(countDataset("mnist", request), ErrorKind::badInput, {"the model takes 1x5x5 float32"});
   request.fields.clear();

@@ -1,4 +1,4 @@
-// What calls of functions on an IPU copy in and out.
+// Tests the tensors that calls of functions on an IPU copy in and out.
 #include <gtest/gtest.h>
 
 #include "engine/devices/ipu/code/call_arguments.h"

@@ -1,4 +1,4 @@
-// What an IPU makes of the compiler's proposals: elementwise chains in one vertex, and functions whose code
+// Tests an IPU's use of the compiler's proposals: elementwise chains in one vertex, and functions whose code
 // is kept once.
 #include <gtest/gtest.h>
 
@@ -71,9 +71,9 @@ TEST(Chains, AreOneVertexWhereThatIsFaster) {
                       fused = lowerOnMk2(chainStage(1472 * 32, true));
   const Claim claim = claimOf(fused, "fuse_elementwise");
   EXPECT_EQ(claim.changes, 1);
-  // By hand, for four of the 32 elements of a tile: 2 x 5 cycles for a generated loop, 6 to multiply, 6 - 2 x
-  // 2 to add, and at least a cycle a pair for relu: 20. A worker has up to two such blocks and starts in 29
-  // cycles; the sync takes 90.
+  // Computed by hand, for four of the 32 elements of a tile: 2 x 5 cycles for a generated loop, 6 to
+  // multiply, 6 - 2 x 2 to add, and at least a cycle a pair for relu: 20. A worker has up to two such blocks
+  // and starts in 29 cycles; the sync takes 90.
   EXPECT_EQ(forwardTicksOf(fused), 90 + 11 + 6 * (29 + 2 * 20));
   EXPECT_EQ(claim.ticks.count, forwardTicksOf(apart) - forwardTicksOf(fused));
   EXPECT_GT(claim.ticks.count, 0);

@@ -37,10 +37,10 @@ TEST_P(OneVertex, TakesTheCyclesMeasured) {
   tile.output[0] = rows;
   const ConvShape shape = rowsBy16(rows);
   ASSERT_TRUE(usesOneByOne(shape, vertex, tile));
-  const auto cycles = static_cast<double>(convVertexCycles(bow, shape, vertex, tile) +
-                                          45);  // plus the launch; counted on the tile without the sync
+  // The measured cycles of a tile include the launch (45), but not the sync.
+  const auto cycles = static_cast<double>(convVertexCycles(bow, shape, vertex, tile) + 45);
   RecordProperty("cycles", static_cast<int>(cycles));
-  // Within 15 % if the launch weighs, within 5 % otherwise.
+  // The error may be 15 % if the launch weighs, and 5 % otherwise.
   EXPECT_NEAR(cycles, measured, measured * (rows < 256 ? 0.15 : 0.05));
   const double flops = 2.0 * 16 * 16 * static_cast<double>(rows) * static_cast<double>(bow.tiles) *
                        static_cast<double>(bow.clockHz) / cycles;

@@ -1,4 +1,4 @@
-// Which kernels of a Gaudi hand slices to each other, and what that means for HBM and SRAM.
+// Tests which kernels of a Gaudi hand slices to each other, and what that means for HBM and SRAM.
 #include <gmock/gmock.h>
 
 #include "engine/devices/gaudi/bundles.h"

@@ -111,7 +111,7 @@ TEST(GaudiKernels, GroupsOfEnginesKeepOperandsBesideThem) {
   EXPECT_EQ(gaudi3.lower(product(16384, 1024, 8192, kBfloat16)).groupBytes, (32 + 4 * 16) << 20);
   EXPECT_EQ(gaudi3.lower(product(8192, 1024, 16384, kBfloat16)).groupBytes, (32 + 4 * 16) << 20);
   EXPECT_EQ(gaudi3.lower(product(16384, 1032, 8192, kBfloat16)).groupBytes, -1);
-  // With twice the SRAM, a quarter holds twice as much, and as many engines as before read it together.
+  // A quarter of twice the SRAM holds twice as much, and as many engines as before read it together.
   gaudi::Card larger = cardOf("gaudi3");
   larger.sramBytes *= 2;
   EXPECT_EQ(CardLowering(larger).lower(product(16384, 768, 4096, kBfloat16)).groupBytes, left + 4 * right);

@@ -27,7 +27,7 @@ LoweredDevice lowerOnCard(const System& system, const StagePlan& stage) {
   return lowered.ok() ? *lowered : LoweredDevice{};
 }
 
-/// What must hold of any lowered card: steps on a lane do not overlap and lie within their segment, and
+/// Checks properties of any lowered card: steps on a lane do not overlap and lie within their segment, and
 /// memory replays exactly.
 void expectCardSound(const System& system, const LoweredDevice& device) {
   const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
@@ -401,8 +401,8 @@ std::map<std::string, std::int64_t> bytesByCategory(const LoweredDevice& device)
   return bytes;
 }
 
-/// In PyTorch's DistributedDataParallel with gradient_as_bucket_view, all gradients lie in buckets once.
-/// Where cards keep shares, buckets are one buffer as large as the largest of them.
+/// All gradients lie in buckets once in PyTorch's DistributedDataParallel with gradient_as_bucket_view. Where
+/// cards keep shares, buckets are one buffer as large as the largest of them.
 TEST(GaudiBuckets, HoldGradientsOnce) {
   const auto system = systemOf("hls-gaudi2");
   const std::int64_t gradient = std::int64_t{2} * 4096 * 4096;

@@ -108,11 +108,11 @@ TEST(GaudiFabric, FlowsMeetOnAPeerLinkOnly) {
   const double alone = fabric.seconds({{0, 1, bytes}})[0];
   // Three ports of 12.5 GB/s at an efficiency of 0.9901.
   EXPECT_NEAR(alone, 1e9 / (37.5e9 * 0.9901), 1e-5);
-  // In a mesh, other pairs do not slow a flow; the same pair does.
+  // Flows between other pairs of a mesh do not slow a flow; those of the same pair do.
   EXPECT_DOUBLE_EQ(fabric.seconds({{0, 1, bytes}, {0, 2, bytes}, {1, 0, bytes}})[0], alone);
   EXPECT_NEAR(fabric.seconds({{0, 1, bytes}, {0, 1, bytes}})[1], 2 * alone, 1e-5);
   EXPECT_EQ(fabric.seconds({{3, 3, bytes}})[0], 0);
-  // Between boxes, all flows from a card share its way out, and all flows to a card share its way in.
+  // All flows between boxes from one card share its way out, and all flows to one card share its way in.
   const gaudi::Fabric boxes = fabricOf("hls-gaudi2", 16);
   const double out = boxes.seconds({{0, 8, bytes}})[0];
   EXPECT_NEAR(boxes.seconds({{0, 8, bytes}, {0, 9, bytes}})[1], 2 * out, 1e-4);

@@ -124,8 +124,8 @@ TEST(JointPlan, OneSampleNeedsNoSumsForItsWeights) {
   EXPECT_LT(turned, 2'100'000);
 }
 
-/// What turns over on a tile takes no exchange. (A head for 30,522 words: 16 rows do not fill a group of
-/// channels.)
+/// Weights that are turned over on a tile take no exchange. (A head for 30,522 words: 16 rows do not fill a
+/// group of channels.)
 TEST(JointPlan, ExchangesSendWhatTheirTimeAllows) {
   for (const char* name : {"mk1", "mk2"}) {
     Lowering on(testing::chipOf(name));

@@ -42,7 +42,7 @@ inline ops::Work map(ops::MapFunction function, std::int64_t elements, bool inPl
   return {ops::Map{function, elements, 1, graph::ElementType::float32, inPlace}, 1, ""};
 }
 
-/// What must hold of any lowered device.
+/// Checks properties that hold of any lowered device.
 inline void expectDeviceSound(const System& system, const LoweredDevice& device) {
   const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
   for (const LoweredPass& pass : device.passes) {
@@ -111,7 +111,7 @@ inline void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo
   for (std::size_t unit = 0; unit < low.size(); ++unit) {
     EXPECT_LE(low[unit], space.interleavedStart.count);
     EXPECT_LE(wide[unit], space.bytesPerUnit.count - space.interleavedStart.count);
-    // Below anything in interleaved memory, all memory is used or named a gap.
+    // All memory below anything in interleaved memory is used or named a gap.
     if (wide[unit] + over[unit] > 0) {
       EXPECT_EQ(low[unit], space.interleavedStart.count);
     }

@@ -253,7 +253,7 @@ TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
     // A SLIC vertex does one group of channels, a vertical MAC one output channel.
     const bool slic = plan->form.vertex.method == ConvVertex::Method::slic;
     const bool oneOutput = slic || plan->form.vertex.method == ConvVertex::Method::verticalMac;
-    // Like PopLibs, the planner cuts an axis into the fewest parts for the size of the largest one.
+    // The planner cuts an axis into the fewest parts for the size of the largest one, as PopLibs does.
     const auto part = [&](std::int64_t grains, std::int64_t& left) {
       const std::int64_t any = std::uniform_int_distribution<std::int64_t>(
           1, std::max<std::int64_t>(1, std::min(grains, left)))(random);
@@ -341,8 +341,8 @@ ConvShape fieldOf(std::int64_t batch, std::vector<ConvDim> dims) {
   return shape;
 }
 
-/// As PopLibs does in calculateFlattenedParams: batch and axes without a kernel become the innermost of these
-/// axes, at its place.
+/// Batch and axes without a kernel become the innermost of these axes, at its place, as in PopLibs'
+/// calculateFlattenedParams.
 TEST(ConvShape, PlainAxesBecomeTheInnermostOfThem) {
   const ConvDim seven = axisWithKernel(17, 7);
   EXPECT_EQ(flatten(fieldOf(4, {plainAxis(17), seven})), fieldOf(1, {plainAxis(68), seven}));

@@ -134,7 +134,7 @@ TEST_P(RandomShapes, ProductsArePlanned) {
   RecordProperty("most_splits", std::to_string(most_));
 }
 
-/// Also products of many small matrices, far beyond what fits on a chip.
+/// Products of many small matrices are planned, too, far beyond what fits on a chip.
 TEST_P(RandomShapes, ManyProductsAtOnceArePlanned) {
   Dice dice(15);
   for (int i = 0; i < 40; ++i) {

@@ -110,7 +110,7 @@ TEST(Ring, RingsOfOtherPlacesShareLinks) {
   EXPECT_NEAR(seconds({{everyOf(4, 4)}, {everyOf(4, 4, 2)}}), exchanges(6, 1 << 22, kLane), 1e-9);
 }
 
-/// Which links of the ladder each of several flows up or down one side takes: device of the link, and whether
+/// Links of the ladder that each of several flows up or down one side takes: device of the link, and true if
 /// it goes up.
 using Hops = std::vector<std::set<std::pair<int, bool>>>;
 

@@ -160,7 +160,7 @@ TEST(StageCopies, InputOutputTilesHoldWhatComesAndGoes) {
   const LoweredStep& on = b.passes[0].segments[0].steps.back();
   EXPECT_THAT(on.name, HasSubstr("FromIoTiles"));
   EXPECT_NEAR(static_cast<double>(on.ticks.count), 100'000 / 4, 200);
-  // What does not fit there is reported.
+  // Buffers that do not fit there are reported.
   StageMaker large(0, 0);
   const auto z = large.tensor("z", {bytes * 2}, TensorUse::input);
   large.add(Pass::hostIn, "z", "HostLoad", {{ops::HostCopy{true, Bytes(bytes * 8)}, 1, ""}}, {}, {z});

@@ -224,7 +224,7 @@ TEST(StageLowering, RemadeTensorsLiveTwice) {
   EXPECT_EQ(variable->lives[0].end, 2);
   EXPECT_EQ(variable->lives[1].first, 2);
   EXPECT_EQ(variable->lives[1].end, 4);
-  // What is computed again is a segment of its own within the backward pass.
+  // Recomputed work is a segment of its own within the backward pass.
   const LoweredPass& backward = device.passes.back();
   ASSERT_EQ(backward.segments.size(), 2u);
   EXPECT_EQ(backward.segments[0].pass, Pass::recompute);

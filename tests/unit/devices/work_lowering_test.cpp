@@ -23,7 +23,7 @@ std::vector<std::string> namesOf(const LoweredWork& work) {
   return names;
 }
 
-/// What holds of every piece of lowered Work.
+/// Checks properties that hold of every piece of lowered Work.
 void expectStepsSound(const LoweredWork& work, const Chip& chip) {
   EXPECT_FALSE(work.steps.empty());
   for (const ProgramStep& step : work.steps) {
@@ -148,7 +148,7 @@ TEST(WorkLowering, MapsCostWhatThePublishedLoopsTake) {
 TEST(WorkLowering, FunctionsMadeOfOthersTakeTheirSum) {
   using enum ops::MapFunction;
   EXPECT_EQ(mapCyclesOfATile(adamStep, kFloat, 2, true), 15959);
-  // In float16, four at a time: 3, 23, 3 and 21 cycles.
+  // Vectors of float16 have four elements: 3, 23, 3 and 21 cycles.
   EXPECT_EQ(mapCyclesOfATile(adamStep, kFloat16, 2, true), 15341);
   EXPECT_EQ(mapCyclesOfATile(adam, kFloat, 4, true), 20759);
   EXPECT_EQ(mapCyclesOfATile(softplus, kFloat), 13913);
@@ -158,7 +158,7 @@ TEST(WorkLowering, FunctionsMadeOfOthersTakeTheirSum) {
 }
 
 TEST(WorkLowering, EveryFunctionHasAPrice) {
-  // At least a load or store for each pair, at most the slowest published vertex (tan) and some.
+  // Each pair takes at least a load or store, and at most the slowest published vertex (tan) and some.
   for (const ops::MapFunction function : ops::allMapFunctions()) {
     for (const auto type : {kFloat, kFloat16, graph::ElementType::int32}) {
       for (const bool inPlace : {false, true}) {
@@ -260,7 +260,7 @@ TEST(WorkLowering, MovedWorkKeepsWhatItDoes) {
   ASSERT_EQ(work.steps[2].cycles.size(), 2u);
   EXPECT_EQ(work.steps[2].cycles[0].count, 38 - (1472 - 1450));
   EXPECT_EQ(work.steps[2].cycles[1].first, 1450);
-  // What all tiles do alike stays one run.
+  // Tiles that all do the same stay one run.
   EXPECT_EQ(rotated({{0, 1472, 7}}, 900, 1472).size(), 1u);
 }
 
@@ -409,7 +409,7 @@ TEST(TileRuns, SpreadEvenlyInWholeVectors) {
     EXPECT_EQ(total(runs), elements);
     EXPECT_EQ(total(rotated(runs, 1400, 1472)), elements);
     EXPECT_LE(spreadOf(runs).active, 1472);
-    // At least 128 bytes in whole vectors, except on the last tile.
+    // Each tile gets at least 128 bytes in whole vectors, except the last one.
     if (spreadOf(runs).active == 1) continue;
     EXPECT_GE(spreadOf(runs).most, 32);
     EXPECT_EQ(spreadOf(runs).most % 2, 0);

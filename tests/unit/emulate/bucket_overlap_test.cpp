@@ -66,8 +66,9 @@ class BucketSystem : public devices::System {
 };
 
 struct Overlap {
-  std::vector<std::int64_t> ends;  ///< of the collectives, counted from the start of the last backward pass
-  std::int64_t exposed = 0;        ///< time spent waiting for them
+  /// Ends of the collectives, counted from the start of the last backward pass.
+  std::vector<std::int64_t> ends;
+  std::int64_t exposed = 0;  ///< time spent waiting for them
   std::int64_t total = 0;
 };
 

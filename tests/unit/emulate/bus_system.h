@@ -98,7 +98,7 @@ struct BusOptions {
   int iterations = 1, replicas = 1, calls = 1;
   bool recordAll = false;
   bool overlapIo = false;        ///< host copies run beside the compute
-  emulate::HostModel host = {};  ///< its seconds are ticks
+  emulate::HostModel host = {};  ///< seconds are ticks here
 };
 
 /// Calls of a schedule on such devices, with one stage on each device and `bytes` on each boundary. `run` and

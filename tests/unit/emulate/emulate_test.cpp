@@ -222,7 +222,7 @@ TEST(Forecast, IsWhatLongerIterationsGive) {
     ASSERT_TRUE(forecast.has_value());
     EXPECT_NEAR(forecast->twice, bubble(16), 1e-12);
     EXPECT_NEAR(forecast->fourTimes, bubble(32), 1e-12);
-    // In the limit only imbalance is left, and the exchange of the barrier. 1F1B keeps too few micro-batches
+    // Only imbalance is left in the limit, and the exchange of the barrier. 1F1B keeps too few micro-batches
     // in flight to hide its transfers.
     const double slowest = 14 + (std::string(schedule) == "popart" ? 4 : 0);
     if (std::string(schedule) == "1f1b") {

@@ -1,4 +1,4 @@
-// What the host does besides the devices: its own work for each step, and the preparation of samples.
+// Tests the work of the host besides the devices: its own work for each step, and the preparation of samples.
 #include <gtest/gtest.h>
 
 #include "bus_system.h"
@@ -57,7 +57,7 @@ std::int64_t callLength(const HostModel& host) {
 
 TEST(HostModel, DelaysDevicesThatAreFaster) {
   EXPECT_EQ(callLength({}), 60);
-  // Beside the devices only what is longer than a step counts; behind a step all of it does.
+  // Work beside the devices counts only as far as it is longer than a step; behind a step all of it does.
   EXPECT_EQ(callLength({.secondsPerStep = 25}), 60);
   EXPECT_EQ(callLength({.secondsPerStep = 45}), 90);
   EXPECT_EQ(callLength({.secondsPerStep = 25, .readsResults = true}), 2 * (30 + 25));

@@ -1,5 +1,5 @@
-// What follows a flush: collectives beside the backward pass as DDP overlaps them, loads during waits, stores
-// after the results have left, and host copies on I/O tiles.
+// Tests the work that follows a flush: collectives beside the backward pass as DDP overlaps them, loads
+// during waits, stores after the results have left, and host copies on I/O tiles.
 #include <gtest/gtest.h>
 
 #include "bus_system.h"

@@ -38,7 +38,7 @@ TEST(Treemap, AreasAreProportionalAndCoverThePlane) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(overlap(box, map.boxOf(static_cast<int>(j)))) << i << j;
   }
   EXPECT_EQ(area, kWide * kTall) << "no gaps";
-  // In the paper, the first row holds the two largest items, one above the other.
+  // The first row of the paper's figure holds the two largest items, one above the other.
   EXPECT_EQ(map.boxOf(0).x, map.boxOf(1).x);
   EXPECT_EQ(map.boxOf(0).bottom(), map.boxOf(1).y);
   EXPECT_GT(map.boxOf(2).x, map.boxOf(0).x);

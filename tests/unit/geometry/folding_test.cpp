@@ -122,7 +122,7 @@ TEST(Folding, HonestForAnyListAndZoom) {
       free = folded.right;
       ASSERT_LE(folded.first, folded.shown);
       ASSERT_LT(folded.shown, folded.end);
-      // What is drawn is there: the item touches the first column, give or take the column that a neighbour
+      // Drawn items are there: the item touches the first column, give or take the column that a neighbour
       // took.
       const Item& shown = items[folded.shown];
       ASSERT_LT(view.x(Ticks(shown.start)), folded.right);

@@ -24,7 +24,7 @@ struct Cards {
   record::Recorder recorder{profile};
   model::ExecutableId executable;
   std::vector<model::DeviceId> devices;
-  std::map<LaneRole, model::LaneId> lanes;  ///< of the first card
+  std::map<LaneRole, model::LaneId> lanes;  ///< lanes of the first card
   std::shared_ptr<const Catalog> catalog;
 
   /// The NIC begins at `talks`; the engines wait for it once they are done.

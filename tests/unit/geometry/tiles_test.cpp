@@ -24,8 +24,8 @@ void unitsOf(SmallProfile& small, std::int64_t step, std::int64_t first, std::in
   small.recorder.add(row);
 }
 
-/// Of the first step of D0's forward pass, 20 ticks: tiles 0 and 1 work all of it, tile 2 half, tile 3 not at
-/// all.
+/// Tiles of the first step of D0's forward pass, 20 ticks: tiles 0 and 1 work all of it, tile 2 half, tile 3
+/// not at all.
 struct Tiles {
   SmallProfile small;
   std::shared_ptr<const analysis::Trace> trace;
@@ -190,7 +190,7 @@ TEST(StepOf, FindsThePlaceOfAProgram) {
   EXPECT_FALSE(static_cast<bool>(TimelineSearch(scene).stepOf({}, 0, Ticks(0))));
 }
 
-/// Where no range cuts a placement, both kinds of sums are the same.
+/// Both kinds of sums are the same where no range cuts a placement.
 TEST(FarStatistics, AgreeWithThoseOfRows) {
   const Tiles tiles;
   base::SilentProgress progress;

@@ -52,7 +52,7 @@ TEST(ResNet, HasThePublishedParameters) {
   EXPECT_EQ(count("resnet", {{"depth", n(152)}}), 60'192'808);
   EXPECT_EQ(count("resnet", {{"depth", n(50)}, {"groups", n(32)}, {"width_per_group", n(4)}}), 25'028'904);
   EXPECT_EQ(count("resnet", {{"depth", n(101)}, {"groups", n(32)}, {"width_per_group", n(8)}}), 88'791'336);
-  // In inference the running statistics are weights like all others.
+  // The running statistics are weights like all others in inference.
   EXPECT_EQ(count("resnet", {{"depth", n(50)}}, false), 25'557'032 + 53'120);
 }
 

@@ -28,7 +28,7 @@ class AcceleratorPasses : public ImportFixture {
     const std::string arguments = R"("Collective name":")" + direction + R"(","Process Group Name":"pp",")" +
                                   (direction == "send" ? "Dst Rank" : "Src Rank") + R"(":)" +
                                   std::to_string(peer);
-    // Where both have the same times, the annotation may come last.
+    // The annotation may come last where both have the same times.
     return slice("kernel", "ncclDevKernel_SendRecv(args)", 20 + peer, start, end, arguments) +
            slice("gpu_user_annotation", annotation, 20 + peer, start, end);
   }

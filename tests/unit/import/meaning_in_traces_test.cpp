@@ -1,4 +1,4 @@
-// What rules state, from the text of a trace to the rows of the profile.
+// Follows the meaning that rules state from the text of a trace to the rows of the profile.
 #include <map>
 #include <set>
 

@@ -138,8 +138,8 @@ TEST_F(ReadFormats, ReadsPipelineDumps) {
   EXPECT_EQ(starts, (std::vector<std::int64_t>{1, 2, 11, 12}));
 }
 
-/// With two chunks on each of two ranks, Megatron computes micro-batches 0 and 1 with chunk 0, then with
-/// chunk 1.
+/// Megatron computes micro-batches 0 and 1 with chunk 0, then with chunk 1, if each of two ranks has two
+/// chunks.
 TEST_F(ReadFormats, ReadsInterleavedPipelineDumps) {
   for (const int rank : {0, 1})
     write("dump/pp_rank_" + std::to_string(rank) + ".json",

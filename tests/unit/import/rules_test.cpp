@@ -48,7 +48,8 @@ TEST_F(RuleMatcherTest, ReadsArgumentsOfEachEvent) {
   const Meaning meaning = matcher.meaningOf(first);
   EXPECT_EQ(meaning.device, "DP rank [2], PP rank 3, TP rank 1");
   EXPECT_EQ(meaning.stage, 3);
-  EXPECT_EQ(meaning.replica, "DP rank [2]/1");
+  EXPECT_EQ(meaning.replica, "DP rank [2]");
+  EXPECT_EQ(meaning.rankOfPlace.tensor, "1");
   EXPECT_EQ(meaning.step, 23);
   EXPECT_EQ(meaning.microBatch, 5);
   EXPECT_EQ(meaning.pass, model::Pass::forward);

@@ -85,7 +85,7 @@ TEST(SliceLanes, NestsWhatStartsTogether) {
       (std::vector<Row>{{0, 0, 30}, {1, 0, 10}, {2, 0, 5}, {3, 0, 4}}));
 }
 
-/// What encloses a slice is known only when both have ended.
+/// The slices around a slice are known only when both have ended.
 TEST(SliceLanes, NamesWhatEnclosesSlicesThatStartTogether) {
   for (const bool longer : {false, true}) {
     Findings findings;

@@ -223,7 +223,7 @@ TEST_F(TraceImport, ReportsTheShareOfTheWholeWork) {
   request.clock = ClockChoice::firstEvent;
   const auto summary = importTraces(request, recorder, progress);
   ASSERT_TRUE(summary.ok()) << summary.error().message;
-  // At least one report for reading and one for arranging each of three traces, none of them 1 before the
+  // Each of three traces has at least one report for reading and one for arranging, none of them 1 before the
   // end.
   EXPECT_GE(progress.all.size(), 6u);
   EXPECT_TRUE(std::is_sorted(progress.all.begin(), progress.all.end()));
@@ -365,7 +365,7 @@ TEST_F(TraceImport, KeepsWhatIsWholeOfACutArchive) {
 }
 
 TEST_F(TraceImport, KeepsEveryDigitOfTimesSince1970) {
-  // In binary floating point, neighbouring times of this size lie 250 ns apart.
+  // Neighbouring times of this size lie 250 ns apart in binary floating point.
   const auto file = write("t.json", R"([{"ph":"X","name":"a","ts":1700000000123456.789,"dur":0.001},
     {"ph":"X","name":"b","ts":1700000000123456.791,"dur":0.002},
     {"ph":"X","name":"c","ts":"1700000000123456.7935","dur":0}])");

@@ -181,7 +181,7 @@ TEST(Insights, HostCopies) {
   EXPECT_EQ(found.lane, "host");
   ASSERT_EQ(found.alternatives.size(), 1U);
   EXPECT_EQ(found.alternatives[0][0], (InsightChange{"execution.overlap_io", "true"}));
-  input.executable.strategy = "pipelined";  // whose cycles have their copies at the begin and end
+  input.executable.strategy = "pipelined";  // cycles of this strategy have their copies at the begin and end
   EXPECT_TRUE(only(input).alternatives.empty());
   input.stages.stages[0].hostIn = 15;
   EXPECT_EQ(fired(input), Rules());
@@ -214,7 +214,7 @@ TEST(Insights, Exchange) {
 
 TEST(Insights, Stash) {
   InsightInput input = quiet();
-  input.stages.stages[1].memory->stash = Bytes(1200);  // of 2000 + 1000
+  input.stages.stages[1].memory->stash = Bytes(1200);  // the device holds 2000 + 1000
   const Insight found = only(input);
   EXPECT_EQ(found.rule, "stash");
   EXPECT_EQ(found.figure, 0.4);
@@ -273,8 +273,8 @@ TEST(Insights, SmallMicroBatch) {
 TEST(Insights, RecomputeThatIsNotNeeded) {
   InsightInput input = quiet();
   input.executable.recompute = "pipeline";
-  input.stages.stages[0].recompute = 27;  // of 180 that both compute
-  // What lives during a micro-batch takes 1000 ÷ 10 on a unit; four of them fit into the 600 that are free.
+  input.stages.stages[0].recompute = 27;  // both compute 180
+  // Data of a micro-batch take 1000 ÷ 10 on a unit; four of them fit into the 600 that are free.
   const Insight found = only(input);
   EXPECT_EQ(found.rule, "recompute_unneeded");
   EXPECT_EQ(found.figure, 0.15);
@@ -300,7 +300,7 @@ TEST(Insights, RecomputeThatIsWanted) {
   EXPECT_EQ(alone.rule, "recompute_wanted");
   EXPECT_TRUE(alone.alternatives.empty());
   EXPECT_NE(alone.noAlternative.find("execution.checkpoints"), std::string::npos);
-  // What the compiler tried is known to help, and nothing else is.
+  // Changes that the compiler tried are known to help, and no others are.
   single.triedForMemory["execution.checkpoints"] = {"[\"a\"]", "saves 1 MiB of 2 MiB"};
   EXPECT_EQ(only(single).alternatives[0], (InsightChanges{{"execution.checkpoints", "[\"a\"]"}}));
   single.triedForMemory = {{"training.micro_batch_size", {"8", "everything fits"}}};
@@ -345,7 +345,7 @@ TEST(Insights, WideTypes) {
   input.bytesByType = {{"float32", 500}, {"int32", 500}};
   EXPECT_EQ(fired(input), Rules());
   input.bytesByType = {{"float32", 900}};
-  input.options["execution.precision"] = "float16";  // its optimizer's state is meant to be float32
+  input.options["execution.precision"] = "float16";  // the optimizer's state is meant to be float32
   EXPECT_EQ(fired(input), Rules());
 }
 
@@ -383,7 +383,7 @@ TEST(Insights, MemoryOverflow) {
   EXPECT_TRUE(found.severe);
   EXPECT_NE(found.noAlternative.find("What would help"), std::string::npos)
       << "what can be done where the micro-batch cannot be halved";
-  // What the compiler tried and found to be enough.
+  // The compiler tried these and found the second to be enough.
   input.triedForMemory = {
       {"execution.offload_optimizer", {"true", "saves 1 MiB of the 2 MiB that are missing"}},
       {"execution.stages", {"4", "everything fits"}}};

@@ -117,7 +117,7 @@ TEST(Pyramid, AllLanesOfALongSegmentHaveTheSameLevels) {
   }
   builder.add(rows, nodes);
   builder.flush(nodes);
-  std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> counts;  // by lane and level
+  std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> counts;  // keyed by lane and level
   std::int32_t top = 0;
   for (const LevelNode& node : nodes) {
     counts[{node.lane.value, node.level}] += node.count;

@@ -1,4 +1,5 @@
-// Which nodes a program combines, and that the numbers are those of the separate nodes and of plain loops.
+// Tests which nodes a program combines, and that the numbers are those of the separate nodes and of plain
+// loops.
 #include "engine/numerics/combine_nodes.h"
 
 #include <gtest/gtest.h>

@@ -167,7 +167,7 @@ TEST(Sgd, HonoursEverySetting) {
 }
 
 TEST(Sgd, LooksAheadWithNesterov) {
-  // By hand: v = .5 + .01 = .51, step .51·.9 + .51 = .969; then v = .9·.51 + .5 + .01·w.
+  // Computed by hand: v = .5 + .01 = .51, step .51·.9 + .51 = .969; then v = .9·.51 + .5 + .01·w.
   One one("sgd", {{"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 0.01}, {"nesterov", 1}});
   double w = 1, v = 0;
   for (int t = 0; t < 5; ++t) {

@@ -101,7 +101,7 @@ TEST(StochasticRounding, MovesWhatRoundingToNearestLeaves) {
     double mean = 0;
     for (const double w : halfWeights(*trained)) mean += w / 64;
     if (stochastic) {
-      EXPECT_NEAR(mean, 2.0, 0.02);  // its standard deviation is 0.0034
+      EXPECT_NEAR(mean, 2.0, 0.02);  // the standard deviation of the mean is 0.0034
     } else {
       EXPECT_EQ(mean, 1.0);
     }

@@ -1,4 +1,4 @@
-// What is recomputed is computed twice and gives the same bits, including masks and stochastic rounding.
+// Recomputed nodes are computed twice and give the same bits, including masks and stochastic rounding.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -6,9 +6,9 @@
 #include "engine/builders/builder.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/local_sums.h"
-#include "engine/compile/placement.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
+#include "engine/compile/stage_division.h"
 #include "engine/graph/validate.h"
 #include "engine/ops/standard_operators.h"
 #include "mnist_model.h"

@@ -176,7 +176,7 @@ TEST(Parameters, HashSeesShapesAndTypes) {
   const auto hashOf = [](graph::ElementType element, graph::Shape shape) {
     graph::Graph graph;
     graph.addParameter("w", {element, std::move(shape)}, {});
-    return Parameters(graph).hash();  // of zeros
+    return Parameters(graph).hash();  // hash of zeros
   };
   const std::uint64_t hash = hashOf(graph::ElementType::float16, {2, 3});
   EXPECT_EQ(hashOf(graph::ElementType::float16, {2, 3}), hash);

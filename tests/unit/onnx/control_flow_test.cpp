@@ -1,4 +1,4 @@
-// What If, Loop and Scan refuse, both when they run and when they are unrolled.
+// Tests the refusals of If, Loop and Scan, both when they run and when they are unrolled.
 #include <gmock/gmock.h>
 
 #include "engine/ops/standard_operators.h"
@@ -69,7 +69,7 @@ TEST(ControlFlow, ScanIsRefusedAlike) {
              kRows, "its graph has 2 inputs and 2 outputs; it must have 3 and 2");
   expectBoth(scan([](auto& node) { node.mutable_attribute()->DeleteSubrange(0, 1); }), kRows,
              "its graph body is missing");
-  // Of three carried values only two are outputs.
+  // Only two of three carried values are outputs.
   ::onnx::ModelProto few = scan([](auto& node) {
     node.mutable_attribute(1)->set_i(1);
     node.mutable_output()->RemoveLast();

@@ -11,7 +11,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Not;
 
-/// What a test changes of the normalization that PyTorch writes.
+/// Changes that a test makes to the normalization that PyTorch writes.
 struct NormForm {
   Ints axes{-1};
   Ints weights{4};

@@ -166,7 +166,8 @@ TEST(ReduceSumOp, ReducesAnyAxes) {
 }
 
 TEST(ReduceSumOp, SumsManyRowsOfManyColumnsInStrips) {
-  // More columns than one strip has, and rows that do not divide by four. Whole numbers make every sum exact.
+  // The product has more columns than one strip has, and rows that do not divide by four. Whole numbers make
+  // every sum exact.
   Value x{{7, 2, 700}, {}};
   for (std::int64_t i = 0; i < 7 * 2 * 700; ++i) x.data.push_back(static_cast<double>(i * 7919 % 1009 - 504));
   std::vector<double> expected(700);
@@ -178,7 +179,8 @@ TEST(ReduceSumOp, SumsManyRowsOfManyColumnsInStrips) {
 }
 
 TEST(MatMulOp, LargeGradientsOfWeightsEqualDoubles) {
-  // So many rows that every task brings its own into order; and stacks in which each product is a task.
+  // The first case has so many rows that every task brings its own into order; the other one is a stack in
+  // which each product is a task.
   for (const auto& [a, dy] : {std::pair<Shape, Shape>{{40, 1000}, {40, 300}}, {{20, 30, 50}, {20, 30, 70}}}) {
     const Value left = noise(a, 1), right = noise(dy, 2);
     Shape weight = a;

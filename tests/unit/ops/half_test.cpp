@@ -61,7 +61,7 @@ TYPED_TEST(HalfTypes, EveryNumberIsItsFieldsAndComesBack) {
 }
 
 TYPED_TEST(HalfTypes, RoundsToTheNearestAndTiesToEven) {
-  // Between each pair of neighbours: just below the middle, the middle, and just above.
+  // Numbers between each pair of neighbours: just below the middle, the middle, and just above.
   for (unsigned bits = 0; this->value(bits + 1) < kHalfInfinity; ++bits) {
     const double low = this->value(bits), high = this->value(bits + 1), middle = (low + high) / 2;
     const float tie = static_cast<float>(middle);
@@ -109,7 +109,8 @@ TEST(StochasticRounding, IsUnbiasedBetweenNeighbours) {
 TEST(HalfKernels, ComputeInFloat32AndRoundOnce) {
   for (const ElementType half : {ElementType::float16, ElementType::bfloat16}) {
     const double tiny = half == ElementType::float16 ? 0x1p-11 : 0x1p-8;
-    // In half precision 1 + tiny is 1 (a tie), but 1 + tiny + tiny, added in float32, is the next number.
+    // The sum 1 + tiny is 1 in half precision (a tie), but 1 + tiny + tiny, added in float32, is the next
+    // number.
     const auto y =
         compute("Sum", {Value{{2}, {1, 3}}, Value{{2}, {tiny, 0}}, Value{{2}, {tiny, 0}}}, {}, 1, half);
     ASSERT_TRUE(y.ok()) << y.error().message;

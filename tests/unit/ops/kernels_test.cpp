@@ -16,7 +16,7 @@ std::atomic<long> allocations{0};
 }
 
 #ifndef __SANITIZE_ADDRESS__
-// Not inlined, because a compiler that sees free() here but not malloc() reports a mistake.
+// The operator is not inlined, because a compiler that sees free() here but not malloc() reports a mistake.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
@@ -316,7 +316,7 @@ TEST(Kernels, ConvolutionsHaveTheSameBitsForAnyNumberOfThreads) {
   const Attributes padded{{"pads", Ints{1, 1, 1, 1}}};
   Attributes strided = padded;
   strided["strides"] = Ints{2, 2};
-  // By filtering, directly, with strides, and with few channels.
+  // Convolutions by filtering, directly, with strides, and with few channels.
   for (const auto& [x, w, attributes] :
        {std::tuple<Shape, Shape, Attributes>{{5, 32, 14, 14}, {48, 32, 3, 3}, padded},
         {{9, 20, 12, 12}, {24, 20, 3, 3}, strided},

@@ -265,7 +265,7 @@ TEST(Tile, RepeatsEachAxis) {
               HasSubstr("cannot repeat 3 elements -1 times along axis 1"));
 }
 
-/// By the rules of numpy.pad, one axis after another.
+/// Source of a padded position by the rules of numpy.pad, one axis after another.
 std::int64_t padSource(std::int64_t at, std::int64_t extent, const std::string& mode) {
   if (mode == "edge") return std::min(std::max<std::int64_t>(at, 0), extent - 1);
   while (at < 0 || at >= extent) at = at < 0 ? -at : 2 * (extent - 1) - at;

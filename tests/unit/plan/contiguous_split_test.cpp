@@ -170,7 +170,7 @@ TEST(ContiguousSplit, ATiedHeadLiesWithItsEmbedding) {
   EXPECT_EQ(split->placeOfStage, (std::vector<int>{0, 1, 2, 0}));
   EXPECT_EQ(split->first, (std::vector<std::size_t>{0, 2, 4, 7})) << "10 + 8, 12 and 18";
   EXPECT_EQ(split->largest, 18);
-  // Where each stage must have its own device, no split is right.
+  // No split is right where each stage must have its own device.
   problem.placeOfStage = {0, 1, 2, 3};
   EXPECT_FALSE(splitContiguously(problem));
 }

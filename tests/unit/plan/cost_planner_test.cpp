@@ -155,7 +155,7 @@ void forEachSplit(std::size_t layers, std::size_t stages, const Visit& visit) {
   }
 }
 
-/// What brute force knows of one split, computed from the profile without the planner.
+/// Knowledge of brute force about one split, computed from the profile without the planner.
 struct Split {
   compile::FixedRun run;
   std::vector<double> activations, parameters, copies;
@@ -308,8 +308,8 @@ TEST(CostPlan, EqualsBruteForceThroughTheEmulatorForAllSchedules) {
   }
 }
 
-// Where there are too many splits to try all: within 2 % of the best of many random ones, each improved by
-// moving single borders.
+// The plan is within 2 % of the best of many random ones, each improved by moving single borders, where there
+// are too many splits to try all.
 TEST(CostPlan, IsNearTheBestOfManyRandomPlansOfALargeModel) {
   const LayerProfile profile = measured("vgg16");
   const CostRequest request{.stages = 6, .microBatches = 6, .schedule = "1f1b", .bandwidth = 20e9};
@@ -367,7 +367,7 @@ class FastUpdate {
           double ready = 0;
           if (isForward && s > 0) ready = forward[s - 1][m];
           if (!isForward && s + 1 < stages) ready = backward[s + 1][m];
-          if (ready < 0) break;  // its input is not there yet
+          if (ready < 0) break;  // the input is not there yet
           const double cost =
               isForward ? sums_[end].first - sums_[cuts[s]].first : sums_[end].second - sums_[cuts[s]].second;
           free[s] = std::max(free[s], ready) + cost;

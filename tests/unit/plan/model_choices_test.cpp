@@ -1,5 +1,5 @@
-// What a plan may choose beside the split: keys, the number of stages and replicas, results that are kept,
-// and settings of single stages.
+// Tests the choices of a plan beside the split: keys, the number of stages and replicas, results that are
+// kept, and settings of single stages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,8 +42,8 @@ TEST(ModelPlan, ChoosesTheNumberOfStagesForGivenDevices) {
   expectWrittenPlanRuns(plan);
 }
 
-// Where nobody says how many stages there are, the plan takes the whole system. Where nobody says how many
-// micro-batches a weight update has, every variant has the same number, which fills the longest pipeline.
+// The plan takes the whole system where nobody says how many stages there are. Every variant has the same
+// number of micro-batches, which fills the longest pipeline, where nobody says how many a weight update has.
 TEST(ModelPlan, ChoosesTheNumberOfStagesIfNobodySaysIt) {
   std::string toml = kSmallBert;
   const std::string count = "gradient_accumulation = 8\n";
@@ -165,7 +165,7 @@ TEST(ModelPlan, ChoosesWhichResultsAreKept) {
   }
 }
 
-// With little memory, the plan keeps some results, and with much memory it computes nothing again.
+// The plan keeps some results with little memory, and computes nothing again with much memory.
 TEST(ModelPlan, ComparesCheckpointsWithOtherWaysToRecompute) {
   const ConfigurationPlan plan = mustPlan(parsed(sampleText("mnist/two_stages", true)), {"recompute"});
   std::set<std::string> kept;

@@ -1,5 +1,6 @@
 #pragma once
-// What tests of planned models share: small models, and plans that must be found and must run as planned.
+// Shared parts of tests of planned models: small models, and plans that must be found and must run as
+// planned.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -52,7 +53,7 @@ inline ConfigurationPlan mustPlan(const Configuration& configuration,
   return std::move(plan).value();
 }
 
-/// What a run of the configuration does in a second.
+/// Samples per second of a run of the configuration; 0 if it is refused.
 inline double rateOf(const Configuration& configuration) {
   const auto compilation = compileRun(configuration);
   if (!compilation.ok()) return 0;

@@ -80,7 +80,7 @@ blocks = ["encoder/layer1..3", "head"]
   expectWrittenPlanRuns(plan);
 }
 
-// What is left out of a search over many variants is never the best one.
+// Variants that a search leaves out are never the best one.
 TEST(ModelPlan, OfManyVariantsEqualsTheBestOfAllOneByOne) {
   const Configuration mnist = parsed(sampleText("mnist/pipelined", true));
   const ConfigurationPlan plan = mustPlan(

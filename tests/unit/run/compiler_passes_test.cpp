@@ -245,7 +245,7 @@ TEST_F(CompilerPassesTest, OperationsAddUpByLayerOfOrigin) {
   const Read profile = read();
   const auto all = analysis::operations(*profile.source, *profile.catalog, training(profile));
   ASSERT_TRUE(all.ok());
-  // What the devices do in an iteration, but for the sync of all devices.
+  // Sums the work of the devices in an iteration, but for the sync of all devices.
   const model::Run* run = profile.catalog->lastRunOf(training(profile));
   std::int64_t ofSegments = 0, iterations = 0;
   for (const model::Placement& row : **profile.source->rows<model::Placement>()) {

@@ -263,7 +263,7 @@ TEST(FitAdvice, EndsWithItsCompilationOnceTheUserStops) {
   EXPECT_THAT(advised.overflow().front(), HasSubstr("was stopped"));
 }
 
-/// What is said can be copied into the configuration, also for a model of many blocks.
+/// Advice can be copied into the configuration, also for a model of many blocks.
 TEST(FitAdvice, WritesTheEndsOfRepeatedBlocksAsPatterns) {
   auto parsed = parseConfiguration(R"(
 [model]

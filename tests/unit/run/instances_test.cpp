@@ -1,4 +1,4 @@
-// What a launcher tells an instance, and which other instances it refuses to work with.
+// Tests what a launcher tells an instance, and which other instances it refuses to work with.
 #include "app/run/request/instance_launch.h"
 
 #include <gmock/gmock.h>

@@ -19,7 +19,7 @@ struct Costs {
   std::int64_t always = 0;                    ///< bytes of `tiles` that are always live
   std::int64_t streaming = 0;                 ///< bytes in streaming memory
   std::map<std::string, std::int64_t> byUse;  ///< bytes of tensors on tiles, by the tensor's use
-  std::map<model::Pass, std::int64_t> ticks;  ///< of the last training call, by pass
+  std::map<model::Pass, std::int64_t> ticks;  ///< ticks of the last training call, by pass
   std::string recompute;
   std::int64_t devices = 0;
 };

@@ -95,7 +95,7 @@ TEST_F(RankRunTest, ExchangesTheBytesOfTheClosedForm) {
   }
 }
 
-/// With sequence parallelism the same tensors are gathered and scattered: half the bytes of a sum each.
+/// Sequence parallelism gathers and scatters the same tensors: half the bytes of a sum each.
 TEST_F(RankRunTest, SequenceParallelismSendsTheSameBytes) {
   const compile::Compilation all =
       compiledRanks(decoder("numerics = false\ntensor_parallel = 2\nsequence_parallel = true"));

@@ -1,4 +1,4 @@
-// What a run refuses before it writes anything, and what then stays as it was.
+// Tests the refusals of a run before it writes anything, and that everything then stays as it was.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -100,7 +100,7 @@ TEST_F(ReportTest, OperatorsAreComparedWithThePeakOfTheirOwnTypes) {
       "test.toml");
   ASSERT_TRUE(configuration.ok() && run(*configuration).ok());
   const nlohmann::json operations = section("operations");
-  std::set<double> peaks;  // of products, in units of bfloat16's: 131,072 MACs at 1.65 GHz
+  std::set<double> peaks;  // peaks of products, in units of bfloat16's: 131,072 MACs at 1.65 GHz
   for (const nlohmann::json& row : operations["operations"]) {
     if (!row["peak_share"].is_number()) continue;
     const double share = row["peak_share"].get<double>(), rate = row["flops_per_second"].get<double>();
@@ -176,8 +176,8 @@ TEST_F(ReportTest, ReplayingLivesGivesTheRecordedBytes) {
   const auto lives = profile.source->rows<model::LifeInterval>();
   const auto steps = profile.source->rows<model::LivenessStep>();
   ASSERT_TRUE(variables.ok() && lives.ok() && steps.ok());
-  std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int32_t, std::int64_t>>
-      live;  // (executable, space) → step → bytes
+  // Live bytes: (executable, space) → step → bytes.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int32_t, std::int64_t>> live;
   for (const model::LifeInterval& life : **lives) {
     const model::Variable& variable = (**variables)[static_cast<std::size_t>(life.variable.value)];
     for (std::int32_t s = life.firstStep; s < life.endStep; ++s)

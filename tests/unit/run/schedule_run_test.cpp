@@ -147,7 +147,7 @@ TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
       }
       ASSERT_FALSE(counted.empty());
       int live = 0;
-      for (const model::Placement& p : **placements) {  // of one device, by start time
+      for (const model::Placement& p : **placements) {  // placements of one device, by start time
         if (p.device != counter.device || !model::isComputePass(p.pass)) continue;
         if (p.pass == model::Pass::forward) ++live;
         const std::int64_t expected =
@@ -235,7 +235,8 @@ TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
   EXPECT_LT(facts.at("bubble_fraction_2g"), facts.at("bubble_fraction"));
 }
 
-/// What a plan says of each stage is what a profile of the run shows, whatever keeps the devices busy.
+/// Figures of a plan for each stage are those that a profile of the run shows, whatever keeps the devices
+/// busy.
 TEST_F(ScheduleRunTest, APlanHasTheStageTimesOfTheRun) {
   base::SerialExecutor executor;
   for (const auto& [schedule, system] : {std::pair("popart", "pod4"),

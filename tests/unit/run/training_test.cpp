@@ -224,7 +224,7 @@ TEST_F(TrainingRun, MultipliesFloat8) {
   EXPECT_NE(losses, wide);
   // Gaudi3 has another largest number, so the scales differ, and so do the products.
   EXPECT_NE(values("loss", with(float8, {{"system.name", "hls-3"}})), losses);
-  // With a scale of 2³¹ every number becomes the largest one, and nothing is learnt.
+  // Every number becomes the largest one with a scale of 2³¹, and nothing is learnt.
   const std::vector<double> useless = values(
       "loss",
       with(float8, {{"execution.float8_scaling", "fixed"}, {"execution.float8_scales", "[31, 31, 31]"}}));

@@ -211,7 +211,7 @@ TEST(RankGraph, DividesTheWeightsOfADecoder) {
   EXPECT_TRUE(division->gathering.empty());
 }
 
-/// What does not divide stays whole, and is right.
+/// Tensors that do not divide stay whole, and are right.
 TEST(RankGraph, LeavesWholeWhatDoesNotDivide) {
   const graph::Graph model = modelOf("decoder",
                                      {{"layers", std::int64_t{1}},

@@ -101,7 +101,7 @@ TEST(CoderThreads, WhatIsForLaterWaitsForWhatIsSharedOut) {
     changed.notify_all();
   };
   ASSERT_TRUE(threads.later([&] { set(holds), wait(goesOn); }));
-  wait(holds);  // its thread is busy from here on
+  wait(holds);  // the thread of `holds` is busy from here on
   std::atomic<int> done = 0;
   for (std::size_t i = 0; i < CoderThreads::kMostLater; ++i) ASSERT_TRUE(threads.later([&] { ++done; }));
   EXPECT_FALSE(threads.later([&] { ++done; })) << "as many wait as may";

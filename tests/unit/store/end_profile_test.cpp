@@ -15,7 +15,7 @@ TEST(EndProfile, GivesALeftProfileItsReasonAndKeepsItsRows) {
     auto writer = ProfileWriter::create(path);
     ASSERT_OK(writer);
     ASSERT_OK((*writer)->commit(makeRowSet(3, 0)));
-    EXPECT_THAT(endProfile(path, "early"), FailsWith(path.string()));  // its writer is at work
+    EXPECT_THAT(endProfile(path, "early"), FailsWith(path.string()));  // the writer is at work
   }
   base::SilentProgress progress;
   const std::string hash = verify(path, progress)->contentHash;

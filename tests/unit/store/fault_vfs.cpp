@@ -12,7 +12,7 @@ FaultVfs* current = nullptr;
 
 struct FaultFile {
   sqlite3_file base;
-  sqlite3_file* real;  // its data follows this struct
+  sqlite3_file* real;  // data of the file follow this struct
 };
 
 sqlite3_file* real(sqlite3_file* file) {

@@ -34,7 +34,7 @@ class FaultVfs {
   /// True if the requested fault has happened.
   bool happened() const { return happened_; }
 
-  // For the C functions that SQLite calls.
+  // The C functions that SQLite calls need these.
   sqlite3_vfs* real() const { return real_; }
   Fault next();
   bool diskFull() const { return diskFull_; }

@@ -54,8 +54,8 @@ std::int64_t rowsIn(const ProfileReader& reader) {
   return rows.ok() ? static_cast<std::int64_t>((*rows)->size()) : -1;
 }
 
-/// What is known of a recording process: how many rows it has handed over by its last report, and how many of
-/// them a reader has seen.
+/// Progress of a recording process: the number of rows that it has handed over by its last report, and how
+/// many of them a reader has seen.
 struct Progress {
   std::int64_t handedOver = 0;
   std::int64_t seen = 0;
@@ -111,7 +111,7 @@ void killOnce(std::int64_t handedOver, std::int64_t seen, bool many) {
   ASSERT_OK(rows);
   for (std::size_t i = 0; i < (*rows)->size(); ++i)
     ASSERT_EQ((**rows)[i].start.count, static_cast<std::int64_t>(10 * i)) << "row " << i;
-  // What a reader has seen stays, and nothing is there that was not handed over.
+  // Rows that a reader has seen stay, and nothing is there that was not handed over.
   EXPECT_GE(static_cast<std::int64_t>((*rows)->size()), progress ? progress->seen : 0);
   EXPECT_LE(static_cast<std::int64_t>((*rows)->size()), last + kRowsAtOnce);
   // A second run takes the path over.

@@ -15,7 +15,7 @@ namespace pipescope::store::testing {
 namespace fs = std::filesystem;
 
 Folder::Folder() {
-  // In memory if possible, because these tests sync folders some thousand times.
+  // The folder is in memory if possible, because these tests sync folders some thousand times.
   const fs::path memory = "/dev/shm";
   const fs::path parent = access(memory.c_str(), W_OK) == 0 ? memory : fs::temp_directory_path();
   std::string name = (parent / "pipescope-store-XXXXXX").string();

@@ -15,9 +15,9 @@ using testing::HasSubstr;
 SweepRow row(std::vector<std::string> values, double rate, std::int64_t memory, bool fits = true) {
   SweepRow row;
   row.values = std::move(values);
-  row.figures.fits = fits;
-  row.figures.samplesPerSecond = rate;
-  row.figures.memoryBytes = memory;
+  row.figures.values["fits"] = fits;
+  row.figures.values["samples_per_second"] = rate;
+  row.figures.values["memory_bytes"] = memory;
   row.done = true;
   return row;
 }
@@ -58,11 +58,12 @@ TEST(SweepQuestions, ParetoFrontOfRandomTables) {
                            static_cast<std::int64_t>(random() % 8), random() % 4 != 0));
     std::set<std::string> expected, found;
     for (const SweepRow& a : t.rows) {
-      bool beaten = !*a.figures.fits;
+      bool beaten = !a.figures.fits();
       for (const SweepRow& b : t.rows) {
-        if (!*b.figures.fits) continue;
-        const double ra = *a.figures.samplesPerSecond, rb = *b.figures.samplesPerSecond;
-        const std::int64_t ma = *a.figures.memoryBytes, mb = *b.figures.memoryBytes;
+        if (!b.figures.fits()) continue;
+        const double ra = *a.figures.number("samples_per_second"),
+                     rb = *b.figures.number("samples_per_second");
+        const double ma = *a.figures.number("memory_bytes"), mb = *b.figures.number("memory_bytes");
         beaten = beaten || (rb >= ra && mb <= ma && (rb > ra || mb < ma));
       }
       if (!beaten) expected.insert(a.values[0]);
@@ -91,12 +92,12 @@ TEST(SweepQuestions, SmallestSystemHasTheFewestDevices) {
   SweepTable t;
   t.keys = {{"system.name", {"pod64", "pod16", "pod4"}}};
   t.rows = {row({"pod64"}, 9, 1), row({"pod16"}, 5, 1), row({"pod4"}, 3, 1, false)};
-  t.rows[0].figures.systemDevices = 64;
-  t.rows[1].figures.systemDevices = 16;
-  t.rows[2].figures.systemDevices = 4;
+  t.rows[0].figures.values["system_devices"] = std::int64_t{64};
+  t.rows[1].figures.values["system_devices"] = std::int64_t{16};
+  t.rows[2].figures.values["system_devices"] = std::int64_t{4};
   EXPECT_EQ(smallestThatFits(t, "system.name").value().sentence,
             "The smallest system that fits is pod16 with 5 samples per second.");
-  for (SweepRow& one : t.rows) one.figures.fits = false;
+  for (SweepRow& one : t.rows) one.figures.values["fits"] = false;
   EXPECT_EQ(smallestThatFits(t, "system.name").value().sentence, "None of the 3 combinations fits.");
   EXPECT_EQ(paretoFront(t, "time").value().sentence, "None of the 3 combinations fits.");
 }

@@ -49,13 +49,13 @@ TEST_F(SweepFileTest, ReadsWhatASweepHasWritten) {
     EXPECT_EQ(read->table.columns.front().heading, "gradient_accumulation");
     EXPECT_THAT(read->fits, ElementsAre(true, true));
     ASSERT_EQ(read->profiles.size(), 2U);
-    // With gpipe and four equal stages of 3 units, a step takes 3 · (G + 3) units.
+    // A step of gpipe with four equal stages of 3 units takes 3 · (G + 3) units.
     const auto step = std::ranges::find(read->table.columns, "step_time_us", &sections::SectionColumn::key);
     ASSERT_NE(step, read->table.columns.end());
     const auto column = static_cast<std::size_t>(step - read->table.columns.begin());
     EXPECT_EQ(step->heading, "Step time, cost units");
-    EXPECT_DOUBLE_EQ(*sections::numberOfCell(read->table.rows[0][column]), 21);
-    EXPECT_DOUBLE_EQ(*sections::numberOfCell(read->table.rows[1][column]), 33);
+    EXPECT_DOUBLE_EQ(*figures::numberIn(read->table.rows[0][column]), 21);
+    EXPECT_DOUBLE_EQ(*figures::numberIn(read->table.rows[1][column]), 33);
     for (const std::string& profile : read->profiles) {
       const auto reader = store::ProfileReader::open(profile);
       ASSERT_TRUE(reader.ok()) << reader.error().message;

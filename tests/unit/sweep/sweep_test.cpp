@@ -54,11 +54,12 @@ TEST_F(SweepTest, GivesTheTimesOfAPipeline) {
     for (const double call : {0.0, 5.0}) {
       const SweepRow& row = result.table.rows[i++];
       ASSERT_EQ(row.error, "");
-      EXPECT_DOUBLE_EQ(*row.figures.stepTimeUs, (3 * (g + 3) + call) * 1e6);
-      EXPECT_NEAR(*row.figures.bubbleFraction, 3 / (g + 3), 1e-9);
-      EXPECT_NEAR(*row.figures.imbalance, 1, 1e-12);
-      EXPECT_EQ(*row.figures.devices, 4);
-      EXPECT_FALSE(row.figures.fits || row.figures.samplesPerSecond || row.figures.memoryBytes);
+      EXPECT_DOUBLE_EQ(row.figures.number("step_time_us").value(), (3 * (g + 3) + call) * 1e6);
+      EXPECT_NEAR(row.figures.number("bubble_fraction").value(), 3 / (g + 3), 1e-9);
+      EXPECT_NEAR(row.figures.number("imbalance").value(), 1, 1e-12);
+      EXPECT_EQ(row.figures.number("devices"), 4);
+      for (const char* key : {"fits", "samples_per_second", "memory_bytes"})
+        EXPECT_EQ(row.figures.of(key), figures::Cell()) << key;
     }
   }
 }
@@ -74,8 +75,8 @@ TEST_F(SweepTest, CompilesOnlyOnRequest) {
   SweepRequest only = request({"gradient_accumulation=4,8"});
   only.variant.compileOnly = true;
   const SweepResult result = run(only);
-  EXPECT_FALSE(result.table.rows[0].figures.stepTimeUs);
-  EXPECT_EQ(result.table.rows[0].figures.devices, 4);
+  EXPECT_FALSE(result.table.rows[0].figures.number("step_time_us"));
+  EXPECT_EQ(result.table.rows[0].figures.number("devices"), 4);
 }
 
 TEST_F(SweepTest, GoesOnWhereATableEnds) {
@@ -86,11 +87,11 @@ TEST_F(SweepTest, GoesOnWhereATableEnds) {
     const SweepResult second = run(request({"gradient_accumulation=4,8"}, table));
     EXPECT_EQ(second.resumed, 2);
     EXPECT_EQ(content(table), first);
-    EXPECT_DOUBLE_EQ(*second.table.rows[1].figures.stepTimeUs, 33e6);
+    EXPECT_DOUBLE_EQ(second.table.rows[1].figures.number("step_time_us").value(), 33e6);
     // More values: the two that are known are taken.
     const SweepResult more = run(request({"gradient_accumulation=8,16,4"}, table));
     EXPECT_EQ(more.resumed, 2);
-    EXPECT_DOUBLE_EQ(*more.table.rows[1].figures.stepTimeUs, 57e6);
+    EXPECT_DOUBLE_EQ(more.table.rows[1].figures.number("step_time_us").value(), 57e6);
     // Another configuration: nothing is taken.
     EXPECT_EQ(
         run(request({"gradient_accumulation=8,16,4"}, table), equalStages("[fixed]\ncall = 1.0\n")).resumed,
@@ -122,7 +123,8 @@ TEST_F(SweepTest, KeepsWhatIsDoneWhenItIsStopped) {
   EXPECT_LT(rest.resumed, 200);
   EXPECT_FALSE(rest.cancelled);
   for (std::size_t i = 0; i < 200; ++i)
-    EXPECT_DOUBLE_EQ(*rest.table.rows[i].figures.stepTimeUs, 3e6 * (static_cast<double>(i) + 4));
+    EXPECT_DOUBLE_EQ(rest.table.rows[i].figures.number("step_time_us").value(),
+                     3e6 * (static_cast<double>(i) + 4));
 }
 
 /// The file of the profile of a combination, which a sweep without trouble writes.
@@ -155,7 +157,7 @@ TEST_F(SweepTest, TroubleOfTheMachineIsNoResult) {
   const SweepResult again = run(both);
   EXPECT_EQ(again.resumed, 1);
   EXPECT_EQ(again.table.rows[1].trouble, "");
-  EXPECT_DOUBLE_EQ(*again.table.rows[1].figures.stepTimeUs, 33e6);
+  EXPECT_DOUBLE_EQ(again.table.rows[1].figures.number("step_time_us").value(), 33e6);
 }
 
 TEST_F(SweepTest, AFullDiskIsNoResult) {

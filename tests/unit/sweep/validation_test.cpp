@@ -18,7 +18,7 @@ TEST(Agreement, RanksAsInATextbook) {
   const std::vector<double> iq = {106, 100, 86, 101, 99, 103, 97, 113, 112, 110},
                             hours = {7, 27, 2, 50, 28, 29, 20, 12, 6, 17};
   EXPECT_NEAR(*agreementOf(iq, hours).rankCorrelation, -29.0 / 165.0, 1e-12);
-  // With equal values, ranks are means: (1.5, 1.5, 3) and (1, 2, 3) have the correlation √3 ÷ 2.
+  // Ranks of equal values are means: (1.5, 1.5, 3) and (1, 2, 3) have the correlation √3 ÷ 2.
   EXPECT_NEAR(*agreementOf({5, 5, 9}, {1, 2, 3}).rankCorrelation, std::sqrt(3.0) / 2, 1e-12);
   EXPECT_FALSE(agreementOf({5, 5}, {1, 2}).rankCorrelation);
 }
@@ -33,7 +33,7 @@ TEST(Agreement, CountsPairsBiasAndErrors) {
   const Agreement wrong = agreementOf({3, 2, 1}, {1, 2, 3});
   EXPECT_EQ(wrong.inOrder, 0);
   EXPECT_NEAR(*wrong.rankCorrelation, -1, 1e-12);
-  // Of ten errors 0.00 … 0.09, nine do not exceed 0.08.
+  // Nine of the ten errors 0.00 … 0.09 do not exceed 0.08.
   std::vector<double> emulated, measured(10, 1.0);
   for (int i = 0; i < 10; ++i) emulated.push_back(1 + 0.01 * i);
   EXPECT_NEAR(agreementOf(emulated, measured).p90, 0.08, 1e-12);

@@ -8,7 +8,7 @@
 
 namespace pipescope::shell {
 
-/// That line: "Emulated · device model ipu-mk2 0.1.0 · pipescope 0.1.0 · mnist.pop, training".
+/// Line under a picture: "Emulated · device model ipu-mk2 0.1.0 · pipescope 0.1.0 · mnist.pop, training".
 QString provenance(const ProfileSession& session);
 
 /// Draws the picture without scroll bars, in the theme's colours: as SVG, or as an image of twice the size on

@@ -1,4 +1,4 @@
-"""What the surface of Lightning refuses."""
+"""Errors for uses of Lightning's surface that it refuses."""
 
 
 class MisconfigurationException(Exception):

@@ -1,4 +1,4 @@
-"""Which hooks of Lightning a trainer calls, and which it refuses because devices do their work."""
+"""The hooks of Lightning that a trainer calls, and those that it refuses because devices do their work."""
 
 import inspect
 

@@ -106,7 +106,7 @@ class LightningModule(torch.nn.Module, _Hooks):
     def on_train_batch_end(self, outputs, batch, batch_idx):
         """Called after each training batch, on the host, with what the step returned."""
 
-    # --- what the trainer gives ----------------------------------------------------------------------------
+    # --- parts that the trainer gives ----------------------------------------------------------------------
     @property
     def hparams(self):
         """The arguments that save_hyperparameters() kept."""

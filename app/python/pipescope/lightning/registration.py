@@ -37,7 +37,7 @@ def installed_package():
 
 
 class _View:
-    """What a DeviceRunner asks of its trainer, answered by Lightning's trainer."""
+    """Answers a DeviceRunner's questions about its trainer from Lightning's trainer."""
 
     def __init__(self, trainer, strategy, kind, devices):
         self._trainer, self.strategy, self.accelerator_name, self.num_devices = trainer, strategy, kind.name, devices
@@ -94,7 +94,7 @@ def _emulated_strategy(base, own, kind, exception):
         def __init__(self, accelerator=None, checkpoint_io=None, precision_plugin=None, **settings):
             super().__init__(accelerator=accelerator, checkpoint_io=checkpoint_io, precision_plugin=precision_plugin)
             self.own, self.parallel_devices, self._runner, self._view = own(**settings), None, None, None
-            self._rows = {}  # by stage: the rows of a call
+            self._rows = {}  # rows of a call, by stage
             self._loaded = None  # state of the devices out of a checkpoint, until they train
             self._kept = None  # the state that they had at the end, for checkpoints after it
 

@@ -60,7 +60,7 @@ class DeviceRunner:
     def __init__(self, trainer, module):
         self._trainer, self._module = trainer, module
         self._models, self._attached = {}, None
-        self._rows = {}  # by stage: the rows of a whole call
+        self._rows = {}  # rows of a whole call, by stage
         if trainer.precision == 16:
             module.half()
 

@@ -156,7 +156,7 @@ class Trainer:
                 raise TypeError(f"{accelerator!r} is no accelerator.")
         return kind, device_count(kind, devices)
 
-    # --- what users ask ------------------------------------------------------------------------------------
+    # --- questions of users --------------------------------------------------------------------------------
     @property
     def logger(self):
         """The first logger, or None."""
@@ -174,7 +174,7 @@ class Trainer:
 
     @property
     def checkpoint_folder(self):
-        """Where ModelCheckpoint writes unless it has a folder of its own."""
+        """The folder where ModelCheckpoint writes unless it has one of its own."""
         root = self.logger.log_dir if self.logger else self.default_root_dir
         return os.path.join(root, "checkpoints")
 

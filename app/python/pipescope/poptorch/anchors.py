@@ -89,7 +89,7 @@ class Anchors:
 
     def _value(self, anchor, answer):
         if anchor.name == _LOSS_SCALE:
-            return numpy.array(answer["loss_scale"], numpy.float32)  # that of the last update
+            return numpy.array(answer["loss_scale"], numpy.float32)  # scale of the last update
         if anchor.kind == _UPDATED:
             return self._updated(anchor, answer["weights"][anchor.weight])
         if not anchor.kind and anchor.name == self._loss:

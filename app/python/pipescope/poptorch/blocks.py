@@ -35,18 +35,18 @@ def _close_scope():
 class Annotations:
     """The blocks that one tracing of a model meets, in program order. Use it in a with statement."""
 
-    current = None  # while a model is traced
+    current = None  # set while a model is traced
 
     def __init__(self):
         self.ids = []  # block ids in the order of their first use
         self.ipus = {}  # block id -> IPU, or None
         self.lines = {}  # block id -> line of the user's code
         self.begun = []  # the numbers of the blocks that begin without an end
-        self.is_open = False  # within a Block
-        self.multi_convs = []  # of each MultiConv: line of the user's code, and how its convolutions run
+        self.is_open = False  # true within a Block
+        self.multi_convs = []  # line of the user's code for each MultiConv, and how its convolutions run
         self.in_multi_conv = False
         self._automatic = 0
-        self._scopes = []  # by module that is running: how many scopes to close behind it
+        self._scopes = []  # number of scopes to close behind each module that is running
         self._hooks = []
 
     def __enter__(self):

@@ -73,7 +73,7 @@ class Watch:
     gradients will be computed: some functions that replace PyTorch's do more work then.
     """
 
-    current = None  # while a model is traced
+    current = None  # set while a model is traced
 
     def __init__(self, module, types, training):
         self.module, self.training = module, training

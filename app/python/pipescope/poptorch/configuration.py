@@ -1,4 +1,4 @@
-"""From options, optimizer and annotations to a configuration of Pipescope (TOML text)."""
+"""Writes options, optimizer and annotations as a configuration of Pipescope (TOML text)."""
 
 import json
 import sys

@@ -35,7 +35,7 @@ class _PartSampler(torch.utils.data.Sampler):
         generator = torch.Generator()
         generator.manual_seed((self._seed or 0) + self._epoch)
         order = torch.randperm(self._size, generator=generator) if self._shuffle else torch.arange(self._size)
-        # What is left over stands at the end in even epochs and at the beginning in odd ones.
+        # Samples that are left over stand at the end in even epochs and at the beginning in odd ones.
         skipped = self._size - self._used if self._shuffle and self._epoch % 2 == 1 else 0
         self._epoch += 1
         first = skipped + self._process * self._count

@@ -136,11 +136,11 @@ def set_available_memory(tensor, available_memory_proportion):
 class PrintedTensors:
     """The tensors that a model prints: (how, tensor). `how` prints the values of one micro-batch."""
 
-    current = None  # while a model is traced
+    current = None  # set while a model is traced
 
 
 class _Layout:
-    """How a printed tensor looks: a row a line, between brackets that stand on lines of their own."""
+    """The layout of a printed tensor: a row a line, between brackets that stand on lines of their own."""
 
     def __init__(self, threshold, edges, width, digits, form, separator, open_bracket, close_bracket):
         self._threshold, self._edges, self._width, self._digits, self._form = threshold, edges, width, digits, form

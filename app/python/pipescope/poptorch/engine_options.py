@@ -1,4 +1,4 @@
-"""What POPLAR_ENGINE_OPTIONS asks for: a JSON object of options of Poplar, with which PopTorch's users ask for a profile."""
+"""Reads POPLAR_ENGINE_OPTIONS: a JSON object of options of Poplar, with which PopTorch's users ask for a profile."""
 
 import json
 import os

@@ -4,7 +4,7 @@ import enum
 
 
 class OutputMode(enum.IntEnum):
-    """Which micro-batches of a call return their results."""
+    """The micro-batches of a call that return their results."""
 
     Final = 0
     EveryN = 1
@@ -18,7 +18,7 @@ AnchorMode = OutputMode
 
 
 class ConnectionType(enum.IntEnum):
-    """When a model attaches to its devices: at the first compilation, at the first call, or never."""
+    """The moment at which a model attaches to its devices: the first compilation, the first call, or never."""
 
     Always = 0
     OnDemand = 1
@@ -26,7 +26,7 @@ class ConnectionType(enum.IntEnum):
 
 
 class SyncPattern(enum.IntEnum):
-    """How replicas synchronise with the host."""
+    """The ways in which replicas synchronise with the host."""
 
     Full = 0
     SinglePipeline = 1
@@ -34,14 +34,14 @@ class SyncPattern(enum.IntEnum):
 
 
 class ReductionType(enum.Enum):
-    """How gradients of micro-batches and replicas are combined."""
+    """The ways in which gradients of micro-batches and replicas are combined."""
 
     Sum = 0
     Mean = 1
 
 
 class MeanReductionStrategy(enum.Enum):
-    """How a mean is formed: as a running mean, or by one division at the end."""
+    """The ways to form a mean: as a running mean, or by one division at the end."""
 
     Running = 0
     Post = 1
@@ -65,7 +65,7 @@ class CommGroupType(enum.IntEnum):
 
 
 class DataLoaderMode(enum.IntEnum):
-    """How a data loader works: in the caller, ahead of the caller, or ahead with smaller batches."""
+    """The ways in which a data loader works: in the caller, ahead of the caller, or ahead with smaller batches."""
 
     Sync = 0
     Async = 1
@@ -73,14 +73,14 @@ class DataLoaderMode(enum.IntEnum):
 
 
 class AutoStage(enum.IntEnum):
-    """How blocks become stages where no stages are given."""
+    """The ways in which blocks become stages where no stages are given."""
 
     SameAsIpu = 0
     AutoIncrement = 1
 
 
 class Liveness(enum.IntEnum):
-    """When the tensors of a phase lie in the memory of the chip."""
+    """The time in which the tensors of a phase lie in the memory of the chip."""
 
     AlwaysLive = 0
     OffChipAfterFwd = 1
@@ -89,7 +89,7 @@ class Liveness(enum.IntEnum):
 
 
 class OverlapMode(enum.IntEnum):
-    """Which loop hides the copies of a tensor from or to the host."""
+    """The loop that hides the copies of a tensor from or to the host."""
 
     NoOverlap = 0
     OverlapAccumulationLoop = 1
@@ -106,7 +106,7 @@ class SharingStrategy(enum.IntEnum):
 
 
 class MultiConvPlanType(enum.IntEnum):
-    """How the convolutions of a MultiConv run: side by side, or one after another."""
+    """The ways in which the convolutions of a MultiConv run: side by side, or one after another."""
 
     Parallel = 0
     Serial = 1
@@ -120,7 +120,7 @@ class MultiConvPartialsType(enum.IntEnum):
 
 
 class MatMulSerializationMode(enum.Enum):
-    """Which axis serializedMatMul divides."""
+    """The axis that serializedMatMul divides."""
 
     InputChannels = "input_channels"
     ReducingDim = "reducing_dim"
@@ -129,7 +129,7 @@ class MatMulSerializationMode(enum.Enum):
 
 
 class VariableRetrievalMode(enum.IntEnum):
-    """From which replicas a variable is read."""
+    """The replicas from which a variable is read."""
 
     OnePerGroup = 0
     AllReplicas = 1

@@ -1,4 +1,4 @@
-"""What a compiled model tells of its calls: latencies, cycles and tensors of the graph."""
+"""Figures of the calls of a compiled model: latencies, cycles and tensors of the graph."""
 
 import datetime
 import os
@@ -34,7 +34,7 @@ def with_outputs(onnx, names):
 class Figures:
     """The part of PoplarExecutor that reports on calls. Times are those of the emulated devices."""
 
-    _last = None  # what the last call returned
+    _last = None  # results of the last call
     _anchors = {}
 
     def _must_have_run(self, what):

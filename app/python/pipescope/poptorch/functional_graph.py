@@ -98,7 +98,7 @@ class _View:
 
 
 class _Places:
-    """Which elements of a tensor a view has, in its order. Shapes and order decide how to read and write them."""
+    """The elements of a tensor that a view has, in its order. Shapes and order decide how to read and write them."""
 
     def __init__(self, view, shape):
         self.shape, self.count = list(shape), 1
@@ -199,7 +199,7 @@ def _shape(value):
 class _Pass:
     def __init__(self, graph):
         self._graph = graph
-        self._views = {}  # by number of a traced value
+        self._views = {}  # keyed by number of a traced value
 
     def run(self):
         for node in list(self._graph.nodes()):

@@ -6,7 +6,7 @@ from .options_group import OptionsGroup
 
 
 class TensorLocationSettings:
-    """Where one kind of tensor lies. PopTorch's defaults: on the chip, not sharded."""
+    """The place of one kind of tensor. PopTorch's defaults: on the chip, not sharded."""
 
     def __init__(self):
         self._values = {}

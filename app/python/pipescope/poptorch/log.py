@@ -1,4 +1,4 @@
-"""What models say while they work: the logger "poptorch", at the level that setLogLevel or POPTORCH_LOG_LEVEL chose."""
+"""Messages of models at work: the logger "poptorch", at the level that setLogLevel or POPTORCH_LOG_LEVEL chose."""
 
 import logging
 import os

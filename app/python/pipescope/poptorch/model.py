@@ -29,14 +29,14 @@ _ABSENT = {
 }
 
 
-#: What a state holds beside tensors of the optimizer.
+#: Entries of a state beside tensors of the optimizer.
 _COUNTS = ("optimizer/updates", "optimizer/loss_scale")
 #: PopTorch's name of the loss scale ÷ the first one.
 _FACTOR = "lossScaleUpdateFactor"
 
 
 def _refuse_groups(parameter, *args, **kwargs):
-    """What PopTorch's models add to parameters: groups of replicas with values of their own."""
+    """Refuse groups of replicas with values of their own, which PopTorch's models add to parameters."""
     raise Error("replicaGrouping: the emulated replicas of a model share its parameters, so that none can have groups of its own. Put "
                 "the parts of a divided weight into Blocks on several IPUs instead.")
 
@@ -70,7 +70,7 @@ class PoplarExecutor(Figures):
         self._records, self._compilation_seconds = False, 0.0
         self._anchored = Anchors(self._options)
 
-    # --- what a torch module has ---------------------------------------------------------------------------
+    # --- parts of a torch module ---------------------------------------------------------------------------
     @property
     def model(self):
         """The module."""
@@ -82,7 +82,7 @@ class PoplarExecutor(Figures):
         return self._options
 
     def __getattr__(self, name):
-        """What the executor does not have is the module's."""
+        """Return the module's attribute if the executor does not have one of this name."""
         if "_module" not in self.__dict__:
             raise AttributeError(name)
         if name in _ABSENT:
@@ -205,9 +205,11 @@ class PoplarExecutor(Figures):
                             f"{', '.join(buffers) or 'none'}.")
 
     def _versions(self):
-        """What changes when inference must take over weights anew: parameters of any origin, and buffers that a call wrote.
+        """Return a value that changes when inference must take over weights anew: parameters of any origin, and buffers
+        that a call wrote.
 
-        As in PopTorch, a buffer that the program itself has changed needs copyNamedBuffersToDevice or copyWeightsToDevice.
+        As in PopTorch, a buffer that the program itself has changed needs copyNamedBuffersToDevice or
+        copyWeightsToDevice.
         """
         return [*((id(each), each._version) for each in self._module.parameters()),
                 *((id(each), written_version(each)) for each in self._module.buffers())]
@@ -241,7 +243,7 @@ class PoplarExecutor(Figures):
         return frozen + [n for n, b in self._module.named_buffers()
                          if id(b) not in statistics and n not in self._traced.buffers and b.is_floating_point()]
 
-    @torch.inference_mode(False)  # its tensors cannot be traced
+    @torch.inference_mode(False)  # tensors of inference mode cannot be traced
     def compile(self, *args, **kwargs):
         """Trace and compile the model with the tensors of a call, without running it."""
         if self.isCompiled():
@@ -256,7 +258,7 @@ class PoplarExecutor(Figures):
         tensors = [tensor.float() if tensor.dtype == torch.float64 else tensor for tensor in tensors]
         self._example = [tensor.clone() if count is None else tensor[:count].clone() for tensor, count in zip(tensors, rows)]
         self._blocks = rows_per_call(1, self._options)
-        # Where inputs have no common first axis, each gets one of length 1, and the micro-batch is one row.
+        # Inputs without a common first axis each get one of length 1, and the micro-batch is one row.
         is_lifted = len(set(rows)) != 1 or rows[0] in (None, 0)
         begun = time.perf_counter()
         hooks.call(hooks.before_compiling)

@@ -9,7 +9,7 @@ from .errors import Error, caller_line
 class MarkedLosses:
     """The losses that a model marks while it runs: (value that is returned, loss without axes)."""
 
-    current = None  # while a model is traced
+    current = None  # set while a model is traced
 
     def __init__(self):
         self.tensors = []
@@ -52,9 +52,9 @@ def nop(tensor):
 
 
 class Overlap:
-    """Whether a model asks for copies that run beside the computation."""
+    """Remembers that a model asks for copies which run beside the computation."""
 
-    asked = False  # while a model is traced
+    asked = False  # set while a model is traced
 
 
 def _overlapped(tensors, mode):
@@ -79,7 +79,7 @@ def set_overlap_for_output(output_tensors, mode):
 class Checkpoints:
     """The values that a model wants to keep, by the scope in which they are marked."""
 
-    count = None  # while a model is traced
+    count = None  # set while a model is traced
 
 
 def recomputationCheckpoint(*tensors):

@@ -17,13 +17,13 @@ def _type_name(dtype, name):
     raise ValueError(f"{name} is {dtype}, but must be torch.float16 or torch.float32.")
 
 
-#: What the optimizers of this file have beyond torch's.
+#: Settings that the optimizers of this file have beyond torch's.
 _OWN = {"loss_scaling", "accum_type", "max_grad_norm", "velocity_scaling", "bias_correction", "max_weight_norm",
         "use_tf_variant", "velocity_accum_type", "variable_attrs", "use_combined_accum", "first_order_momentum_accum_type", "second_order_momentum_accum_type"}
 
 
 class VariableAttributes:
-    """Which settings of an optimizer may change after a model was compiled: those that the program gave itself."""
+    """The settings of an optimizer that may change after a model was compiled: those that the program gave itself."""
 
     def __init__(self, variable_attributes, allowed_attributes):
         self._variable_attributes, self._allowed_attributes = list(variable_attributes), list(allowed_attributes)
@@ -55,7 +55,7 @@ _NO_SETTINGS = {"self", "params", "args", "kwargs", "amsgrad", "use_combined_acc
 
 
 class Optimizer:
-    """What all optimizers of this file have beyond torch's."""
+    """The base of all optimizers of this file, with their settings beyond torch's."""
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
@@ -87,7 +87,7 @@ class Optimizer:
     # --- state on the devices ------------------------------------------------------------------------------
     _executor = None  # weak reference to the model that trains with this optimizer
     _loaded = None  # state for the devices, until the model is compiled
-    _loaded_settings = {}  # what the state said of settings
+    _loaded_settings = {}  # settings that the state held
 
     def _runs_in(self, executor):
         self._executor = weakref.ref(executor)

@@ -110,14 +110,14 @@ class Options(OptionsGroup):
             "strategy": PipelinedExecution(),
             "model_name": None,
             "cache_path": None,
-            "cards": 0,  # of Gaudis in place of IPUs
+            "cards": 0,  # number of Gaudis in place of IPUs
             "card_precision": 32,
             "ipu_model": os.environ.get("POPTORCH_IPU_MODEL", "0") == "1",
             "log_cycle_count": False,
             "synthetic_data": False,
             "show_progress_bar": True,
             "updatable_buffers": [],
-            "anchor_modes": {},  # of anchored tensors with an output mode of their own: (mode, period)
+            "anchor_modes": {},  # (mode, period) of anchored tensors with an output mode of their own
         }
         if os.environ.get("POPDIST_OFFLINE_MODE") == "1":
             self.useOfflineIpuTarget()

@@ -81,7 +81,7 @@ class OptionsGroup:
         return other
 
     def __repr__(self):
-        # As PopTorch prints it: a comma follows the values even where there are none.
+        # A comma follows the values even where there are none, as PopTorch prints it.
         values = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
         tail = f"_warnings={{}}, _warnings_disabled=set(), _is_frozen={self._is_frozen}"
         return f"{type(self).__name__}({values}, {tail})"

@@ -10,7 +10,7 @@ _PROMOTED = "addcdiv addcmul atan2 bilinear cat cross dot equal index_put stack 
 
 
 class Policy:
-    """Which operators run in which type within an autocast region."""
+    """The types in which operators run within an autocast region."""
 
     def __init__(self, fp16=None, fp32=None, promote=None, demote=None):
         self.fp16 = _HALF.split() if fp16 is None else list(fp16)

@@ -55,10 +55,10 @@ class _Place:
 
 
 class Structure:
-    """How tensors are nested. Values that are no tensors are constants of the traced model."""
+    """The nesting of tensors. Values that are no tensors are constants of the traced model."""
 
     def __init__(self, values):
-        self.tensors = []  # in order; they are given back to the caller, and released by release()
+        self.tensors = []  # tensors in order; they are given back to the caller, and released by release()
         self._tree = self._take(values)
 
     def _take(self, value):

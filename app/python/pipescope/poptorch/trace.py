@@ -32,17 +32,17 @@ class Traced:
         self.arguments = arguments  # a Structure without tensors
         self.inputs = []  # names
         self.results = None  # a Structure without tensors
-        self.places = []  # by result: the number of its output, which several results may share
-        self.shapes, self.types = [], []  # of the outputs of a micro-batch; of their elements
+        self.places = []  # number of each result's output, which several results may share
+        self.shapes, self.types = [], []  # shapes of the outputs of a micro-batch; types of their elements
         self.is_lifted = False  # each input is one row of a micro-batch of 1
-        self.printed = []  # (how, number of an output) of the tensors that the model prints
-        self.kept = {}  # in inference: name of a buffer that the model changes: the number of the output with its value
+        self.printed = []  # tensors that the model prints: (how, number of an output)
+        self.kept = {}  # name of a buffer that the model changes in inference: the number of the output with its value
         self.written = {}  # number of an input that the model changes: the number of its output
         self.loss = None  # the number of the output that is the loss
         self.trainable = None  # numbers of outputs that depend on parameters, if they had to be found out
         self.buffers = {}  # types of those that the module changes; in training, their new values are the last outputs
         self.annotations = Annotations()
-        self.tied_rows = 0  # of the last input, which the module does not take, but all results depend on
+        self.tied_rows = 0  # rows of the last input, which the module does not take, but all results depend on
         self.is_half = self.overlaps = False
         self.computes_half = False  # somewhere in the model, so that PyTorch may lack kernels for it
         self.warnings = []

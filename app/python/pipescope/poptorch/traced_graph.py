@@ -1,4 +1,4 @@
-"""What happens to a traced graph before PyTorch's exporter makes ONNX of it."""
+"""Prepares a traced graph before PyTorch's exporter makes ONNX of it."""
 
 import contextlib
 

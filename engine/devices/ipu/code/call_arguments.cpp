@@ -51,11 +51,11 @@ std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const com
     for (const PlanTensorId id : op.outputs) {
       CallArgument* argument = use(id);
       if (argument && !op.work.empty()) argument->lastMade = i;
-      // What nobody reads leaves the device.
+      // Tensors that nobody reads leave the device.
       if (argument && uses.lastRead(id) < 0) argument->needed = true;
     }
   }
-  // What is made and used inside the call only is no argument.
+  // Tensors that are made and used inside the call only are no arguments.
   std::erase_if(all, [](const CallArgument& each) {
     const bool fromOutside = each.firstRead != CallArgument::kNever;
     return !fromOutside && (!each.needed || each.lastMade == CallArgument::kNever);

@@ -1,5 +1,5 @@
 #pragma once
-// What the calls of a function read from outside and hand out.
+// Finds the tensors that the calls of a function read from outside and hand out.
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +15,7 @@ struct CallArgument {
   compile::PlanTensorId root;  ///< the tensor, or the one whose memory it uses (TensorUses)
   std::int64_t bytes = 0;
   std::size_t firstRead = kNever, lastRead = kNever, lastMade = kNever;
-  bool needed = false;  ///< after the call
+  bool needed = false;  ///< true: needed after the call
 };
 
 /// The arguments in the order of their first use. A call may have fewer than another one of its function,

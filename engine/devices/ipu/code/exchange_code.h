@@ -1,7 +1,7 @@
 #pragma once
 // The code of exchanges on an IPU. Exchanges that repeat, as in equal layers of a model, share their code as
-// far as they move temporaries, which lie at the same addresses each time. What comes from tensors with an
-// address of their own, such as weights, needs its own code. (M: in popliner's profile of BERT-Large,
+// far as they move temporaries, which lie at the same addresses each time. Messages from tensors with an
+// address of their own, such as weights, need their own code. (M: in popliner's profile of BERT-Large,
 // tests/test_popart_bert_inf.py of graphcore/popliner, whose layers have equal programs and share no
 // function, the layers behind the second have 1.02 MB of exchange code each, and the first one 3.11 MB
 // without its embeddings.)
@@ -15,7 +15,7 @@ namespace pipescope::devices::ipu {
 /// The share of a repeated exchange's code that cannot be shared.
 double ownShareOf(const ProgramStep& step, bool readsKeptTensors);
 
-/// Whether the operator reads a tensor that lies at the same address during the whole program.
+/// True if the operator reads a tensor that lies at the same address during the whole program.
 bool readsKeptTensors(const compile::StagePlan& stage, const compile::PlanOperator& op);
 
 /// Knows the exchanges of a program so far.

@@ -22,7 +22,7 @@ struct Candidate {
   const StagePlan* stage;
   const PassPlan* pass;
   const PlanCall* call;
-  std::size_t position;  ///< of its first operator in the device's program
+  std::size_t position;  ///< position of its first operator in the device's program
   std::vector<CallArgument> arguments;
   /// The inputs and outputs of its operators, each as the tensor whose memory it uses. All calls of a
   /// function have as many.
@@ -42,7 +42,7 @@ std::vector<PlanTensorId> operandsOf(const compile::TensorUses& uses, const Pass
 }
 
 struct OperatorBytes {
-  std::int64_t code = 0;       ///< of one copy, on all tiles
+  std::int64_t code = 0;       ///< code of one copy, on all tiles
   std::int64_t temporary = 0;  ///< the most that lives at once while the operator runs, on all tiles
   std::int64_t live = 0;       ///< tensors that live while it runs and are not always live
 };

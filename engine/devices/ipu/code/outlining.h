@@ -17,7 +17,8 @@
 namespace pipescope::devices::ipu {
 
 struct OutlinedCall {
-  /// Bytes copied before and after an operator. Of the bytes copied in, `moved` leave their old place.
+  /// Bytes copied before and after an operator. `moved` of the bytes that are copied in leave their old
+  /// place.
   struct Copies {
     std::int64_t in = 0, moved = 0, out = 0;
   };
@@ -28,8 +29,8 @@ struct OutlinedCall {
   };
   std::string function, name;
   std::size_t first = 0, count = 0;  ///< operators of the pass
-  bool keepsCode = false;            ///< whether it is the first call of its function in program order
-  std::vector<Copies> copies;        ///< by operator of the call
+  bool keepsCode = false;            ///< true for the first call of its function in program order
+  std::vector<Copies> copies;        ///< one for each operator of the call
   std::vector<Held> held;
 };
 

@@ -14,6 +14,7 @@ struct CodePart {
   TileRuns bytes;
   bool shared = false;  ///< repeated exchanges share this code (exchange_code.h)
 };
+/// Bytes of code that a program step takes on each tile, by category.
 std::vector<CodePart> codeOf(const ProgramStep& step);
 
 /// The share of an exchange's code on each tile, in whole instructions.
@@ -23,7 +24,7 @@ TileRuns partOf(TileRuns code, double share);
 TileRuns controlCodeOf(const ProgramStep& step, const Chip& chip);
 
 /// Bytes on all tiles that one more copy of the step takes: code, descriptors, control code and the state of
-/// its vertices. Of the code of an exchange it takes only a share.
+/// its vertices. It takes only a share of an exchange's code.
 std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip, double exchangeShare);
 
 }  // namespace pipescope::devices::ipu

@@ -13,8 +13,8 @@ namespace pipescope::devices::ipu {
 using ops::ceilDiv;
 namespace {
 
-/// What the place sends while the own one sends all its bytes, divided by these. A place with fewer bytes is
-/// done before; of one with more, the rest follows later.
+/// Bytes that the place sends while the own one sends all its bytes, divided by these. A place with fewer
+/// bytes is done before. A place with more sends the rest later.
 double shareOf(const compile::Mesh& mesh, int place, int own) {
   const std::vector<std::int64_t>& bytes = mesh.ringBytes;
   if (bytes.empty()) return 1;
@@ -59,7 +59,7 @@ class PhaseLowering {
     } else {
       PIPESCOPE_TRY(onTiles(ops::MapFunction::copy, "Keep", lowered));
     }
-    // What is sent, and what arrives.
+    // Buffers hold what is sent, and what arrives.
     lowered.hold(phase_.name + "/Buffers",
                  spreadEvenly(context_.chip, 2 * phase_.directions * phase_.fragmentBytes, 1), first,
                  lowered.steps.size());

@@ -1,7 +1,7 @@
 #pragma once
-// How IPUs are wired: in a ladder of pairs 0,1 | 2,3 | 4,5 …, where each pair is a rung. A route to the other
-// side first crosses its rung, then goes up or down, two numbers at each hop. Six lanes join a pair: four for
-// its own traffic and two for transit. (Source: PopLibs test library.)
+// Describes the wiring of IPUs: a ladder of pairs 0,1 | 2,3 | 4,5 …, where each pair is a rung. A route to
+// the other side first crosses its rung, then goes up or down, two numbers at each hop. Six lanes join a
+// pair: four for its own traffic and two for transit. (Source: PopLibs test library.)
 #include <cstdint>
 #include <vector>
 

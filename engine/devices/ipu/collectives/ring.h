@@ -10,9 +10,9 @@
 
 namespace pipescope::devices::ipu {
 
-/// How fragments go round a ring of n. `clockwise`: n − 1 exchanges, each of a fragment of 1/n of the tensor.
-/// `bidirectionalPair`: half of the tensor goes each way; n − 1 exchanges of half a fragment in both
-/// directions. `meetInMiddle`: half of the fragments go each way; n/2 exchanges of a fragment in both
+/// Ways in which fragments go round a ring of n. `clockwise`: n − 1 exchanges, each of a fragment of 1/n of
+/// the tensor. `bidirectionalPair`: half of the tensor goes each way; n − 1 exchanges of half a fragment in
+/// both directions. `meetInMiddle`: half of the fragments go each way; n/2 exchanges of a fragment in both
 /// directions.
 enum class RingMethod : std::uint8_t { clockwise, bidirectionalPair, meetInMiddle };
 
@@ -27,7 +27,8 @@ std::vector<int> ringOrder(const std::vector<int>& devices);
 /// Devices that communicate with each other.
 struct RingGroup {
   std::vector<int> devices;
-  /// What it sends while the group that is looked at sends its tensor, divided by that tensor; at most 1.
+  /// Bytes that it sends while the group that is looked at sends its tensor, divided by that tensor's; at
+  /// most 1.
   double share = 1;
 };
 
@@ -35,10 +36,10 @@ struct RingGroup {
 struct CollectivePhase {
   std::string name;                ///< "ReduceScatter"
   bool reduces = false;            ///< an arriving fragment is added to the device's own, else it is kept
-  std::int64_t exchanges = 0;      ///< how many follow one another
-  std::int64_t fragmentBytes = 0;  ///< that a device sends in each direction in an exchange
-  int directions = 1;              ///< in which a device sends at the same time
-  double seconds = 0;  ///< of one exchange: the start-up of the links and the bytes on the busiest
+  std::int64_t exchanges = 0;      ///< number that follow one another
+  std::int64_t fragmentBytes = 0;  ///< bytes that a device sends in each direction in an exchange
+  int directions = 1;              ///< directions in which a device sends at the same time
+  double seconds = 0;  ///< time of one exchange: the start-up of the links and the bytes on the busiest
 
   std::int64_t bytesSent() const { return exchanges * directions * fragmentBytes; }
 };

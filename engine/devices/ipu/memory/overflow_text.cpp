@@ -12,7 +12,7 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// What kind of variable it is to somebody who wants to save memory.
+/// Kinds of variables for somebody who wants to save memory.
 enum Kind : std::size_t {
   weights,
   optimizer,

@@ -1,6 +1,6 @@
 #pragma once
-// What is said of a model that does not fit: which tiles lack memory and how much, and what lies there. What
-// would help is tried where the configuration is known (app/plan/fit_advice.h).
+// Describes a model that does not fit: which tiles lack memory and how much, and what lies there. Remedies
+// are tried out where the configuration is known (app/plan/fit_advice.h).
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,9 +13,9 @@ namespace pipescope::devices::ipu {
 /// A variable that is live on the worst tile at its fullest step.
 struct TileContent {
   std::string name;      ///< name path with layer and part
-  std::string category;  ///< as LoweredVariable::category
+  std::string category;  ///< see LoweredVariable::category
   bool alwaysLive = false;
-  std::int64_t bytes = 0;  ///< on that tile
+  std::int64_t bytes = 0;  ///< bytes on that tile
 };
 
 /// Makes several sentences, and then a line of advice for each remedy. `fullest` names the step at which the

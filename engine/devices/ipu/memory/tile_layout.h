@@ -14,10 +14,10 @@ namespace pipescope::devices::ipu {
 /// The most bytes that are live at once on each tile, of what is not always live.
 struct TilePeaks {
   explicit TilePeaks(std::size_t tiles) : all(tiles), wide(tiles), own(tiles), another(tiles) {}
-  std::vector<std::int64_t> all;      ///< of everything together
-  std::vector<std::int64_t> wide;     ///< of what must lie in interleaved memory
-  std::vector<std::int64_t> own;      ///< of what may lie anywhere but needs a memory element of its own
-  std::vector<std::int64_t> another;  ///< of what needs a memory element besides that
+  std::vector<std::int64_t> all;      ///< bytes of everything together
+  std::vector<std::int64_t> wide;     ///< bytes that must lie in interleaved memory
+  std::vector<std::int64_t> own;      ///< bytes that may lie anywhere but need a memory element of their own
+  std::vector<std::int64_t> another;  ///< bytes that need a memory element besides that
 };
 
 struct TileLayout {
@@ -30,7 +30,8 @@ struct TileLayout {
   void addOverflow(std::int64_t tile, std::int64_t bytes);
 };
 
-/// What one category holds on each tile all the time, and how much of it must lie in interleaved memory.
+/// Bytes that one category holds on each tile all the time, and the part of them that must lie in interleaved
+/// memory.
 struct TileCategory {
   std::vector<std::int64_t> bytes, wide;
 };

@@ -4,7 +4,7 @@
 //
 // Always live are weights, optimizer state, constants, stashes, code, vertices, descriptors and the stack.
 // Everything else shares addresses, so a tile needs its peak over the program's steps. A tile has
-// non-interleaved memory from address 0 and interleaved memory from Chip::interleavedStart on. What needs
+// non-interleaved memory from address 0 and interleaved memory from Chip::interleavedStart on. Data that need
 // 128-bit loads must lie in interleaved memory. If the rest is smaller than the memory below, a gap remains
 // there; if it is larger, it spills over.
 #include <cstdint>
@@ -59,7 +59,7 @@ class TileMemory {
   struct Variable {
     LoweredVariable row;
     TileRuns runs;
-    std::int64_t start = 0;  ///< of a tensor: its first tile
+    std::int64_t start = 0;  ///< first tile of a tensor
   };
 
   void add(Variable variable);
@@ -84,7 +84,7 @@ class TileMemory {
   std::vector<LoweredStepMemory> steps_;
   std::vector<Variable> variables_;
   std::map<std::string, Code> code_;
-  std::vector<LoweredVertices> vertices_;  ///< without the bytes of their code
+  std::vector<LoweredVertices> vertices_;  ///< vertices without the bytes of their code
   std::int64_t nextTile_ = 0;
 };
 

@@ -19,6 +19,7 @@ struct Spread {
   std::int64_t least = 0;   ///< the least value of these
   std::int64_t most = 0, total = 0;
 };
+/// Sums up the values of all tiles.
 Spread spreadOf(const TileRuns& runs);
 
 /// The same tiles with f(value).
@@ -30,6 +31,7 @@ TileRuns transformed(TileRuns runs, F f) {
 
 /// Adds the values to those of the tiles.
 void addTo(std::vector<std::int64_t>& tiles, const TileRuns& runs, std::int64_t sign = 1);
+/// Joins neighbouring tiles of equal values, from tile 0 on.
 TileRuns toRuns(const std::vector<std::int64_t>& tiles);
 
 /// Elements of a tensor on each tile, from tile 0 on: even shares of whole vectors, but at least 128 bytes on

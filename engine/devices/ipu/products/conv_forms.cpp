@@ -56,7 +56,7 @@ ConvShape flatten(const ConvShape& shape) {
   for (ConvDim& dim : flat.dims) dim = ConvDim{};
   flat.dimCount = 0;
   std::int64_t positions = shape.batch;
-  std::size_t last = shape.dimCount;  // of the axes that can be merged
+  std::size_t last = shape.dimCount;  // last axis that can be merged
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
     if (shape.dims[i].plain()) last = i;
   }

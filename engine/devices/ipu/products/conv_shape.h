@@ -19,16 +19,16 @@ struct ConvDim {
   std::int64_t input = 1, kernel = 1, output = 1;
   std::int64_t stride = 1, inputDilation = 1, kernelDilation = 1, padding = 0;
 
-  /// Whether each output comes from one input at the same place, so that the axis can be merged with the
+  /// True if each output comes from one input at the same place, so that the axis can be merged with the
   /// batch.
   bool plain() const {
     return kernel == 1 && stride == 1 && inputDilation == 1 && padding == 0 && input == output;
   }
-  /// Whether expanding the axis changes nothing.
+  /// True if expanding the axis changes nothing.
   bool expanded() const { return plain(); }
   /// The distance of two outputs that one kernel element touches; input dilation leaves zeros between them.
   std::int64_t outputStep() const;
-  /// How many inputs `outputs` neighbouring outputs and `taps` neighbouring kernel elements read.
+  /// Number of inputs that `outputs` neighbouring outputs and `taps` neighbouring kernel elements read.
   std::int64_t inputsFor(std::int64_t outputs, std::int64_t taps) const;
 
   friend bool operator==(const ConvDim&, const ConvDim&) = default;
@@ -37,21 +37,18 @@ struct ConvDim {
 enum class ProductPass : std::uint8_t { forward, inputGradient, weightGradient };
 
 struct ConvShape {
-  bool matmul =
-      false;  ///< whether it is a matrix product, for whose operands the planner assumes other layouts
-  /// Whether it is a matrix product of a trained layer, whose three passes share the layout of the forward
-  /// pass.
+  bool matmul = false;  ///< true for a matrix product, for whose operands the planner assumes other layouts
+  /// True for a matrix product of a trained layer, whose three passes share the layout of the forward pass.
   bool trained = false;
   ProductPass pass = ProductPass::forward;
   std::int64_t groups = 1, batch = 1, inputChannels = 1, outputChannels = 1;  ///< channels per group
   std::size_t dimCount = 0;
   std::array<ConvDim, kMaximumDims> dims{};
-  bool half =
-      false;  ///< whether the result and, unless `quarter`, the operands are float16; otherwise float32
-  bool quarter = false;       ///< whether the operands are float8; the result and the sums are float16
-  bool halfPartials = false;  ///< whether sums are kept in float16
+  bool half = false;  ///< true: the result and, unless `quarter`, the operands are float16; otherwise float32
+  bool quarter = false;       ///< true: the operands are float8; the result and the sums are float16
+  bool halfPartials = false;  ///< true: sums are kept in float16
 
-  /// Whether neighbouring tiles hold neighbouring output channels. They do not in a layout that was made for
+  /// True if neighbouring tiles hold neighbouring output channels. They do not in a layout that was made for
   /// another pass (C: PopLibs planner, order of tiles).
   bool neighboursShareInputs() const { return !trained || pass == ProductPass::forward; }
   std::int64_t operandBytes() const { return quarter ? 1 : half ? 2 : 4; }

@@ -81,7 +81,8 @@ void addMac(const ConvShape& shape, std::int64_t grain, std::vector<ConvVertex>&
   }
 }
 
-/// As many channels as there are, or padded with zeros to whole vectors, which are read faster.
+/// Adds vertices for as many channels as there are, and for channels that are padded with zeros to whole
+/// vectors, which are read faster.
 void addMac(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& vertices) {
   addMac(shape, shape.half ? 2 : 1, vertices);
   addMac(shape, chip.vectorBytes / shape.operandBytes(), vertices);

@@ -19,7 +19,7 @@ struct ConvVertex {
   std::int64_t inGroup = 1, outGroup = 1;
   std::int64_t convUnits = 0;     ///< AMP
   std::int64_t filterHeight = 1;  ///< AMP: rows of the kernel that fill up the input channels of a unit
-  /// Whether the vertex sums in float16, though the product's sums are float32: one pass over the input
+  /// True if the vertex sums in float16, though the product's sums are float32: one pass over the input
   /// channels makes the whole result, and nothing is added to it.
   bool halfResult = false;
 
@@ -28,7 +28,7 @@ struct ConvVertex {
 
 /// The share of one tile: output positions, kernel elements and groups of channels.
 struct ConvTile {
-  std::int64_t groups = 1;  ///< in units of ConvVertex::groupGroup convolution groups
+  std::int64_t groups = 1;  ///< number of units of ConvVertex::groupGroup convolution groups
   std::int64_t batch = 1;
   std::array<std::int64_t, kMaximumDims> output{1, 1, 1}, kernel{1, 1, 1};
   std::int64_t inGroups = 1, outGroups = 1;
@@ -80,7 +80,7 @@ std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const Co
 /// The most multiply-adds per cycle that the vertex can reach; the planner uses it as a bound.
 std::int64_t peakMultiplyAdds(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex);
 
-/// Whether the tile's share can use the 1×1 vertex, which has the least overhead.
+/// True if the tile's share can use the 1×1 vertex, which has the least overhead.
 bool usesOneByOne(const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile);
 
 /// PopLibs' name of the vertex: "poplin::ConvPartial1x1Out<half,float>".

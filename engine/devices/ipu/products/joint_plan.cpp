@@ -32,9 +32,9 @@ std::optional<ConvVertex> ampWith(const Chip& chip, const ConvShape& shape, std:
   return std::nullopt;
 }
 
-/// What may multiply in the forward pass. Its groups of input channels become groups of output channels of
-/// the weights' gradient, so they fill the units of the AMP (C). Single channels are left out: the horizontal
-/// MAC's assembly takes an even number of them (C: ConvPartialHorizontalMac.cpp).
+/// Vertices that may multiply in the forward pass. Their groups of input channels become groups of output
+/// channels of the weights' gradient, so they fill the units of the AMP (C). Single channels are left out:
+/// the horizontal MAC's assembly takes an even number of them (C: ConvPartialHorizontalMac.cpp).
 std::vector<ConvVertex> forwardVertices(const Chip& chip, const ConvShape& shape) {
   std::vector<ConvVertex> vertices;
   std::int64_t units = 0;
@@ -118,7 +118,7 @@ class JointSearch {
     return splits;
   }
 
-  /// At least `limit` if the passes take so long or more memory.
+  /// Cycles of the three passes; at least `limit` if they take so long or more memory than `memory`.
   std::int64_t cyclesOf(const std::array<ConvSplit, 3>& splits, std::int64_t memory, std::int64_t limit) {
     std::int64_t cycles = 0;
     for (std::size_t i = 0; i < forms_.size() && cycles < limit; ++i) {
@@ -155,7 +155,8 @@ class JointSearch {
 std::array<ConvShape, 3> passesOf(const ConvShape& shape) {
   ConvShape forward = shape;
   forward.pass = ProductPass::forward;
-  // What a pass exchanges, it exchanges back.
+  // A pass that exchanges two extents of the forward pass gives the forward pass back if they are exchanged
+  // again.
   if (shape.pass == ProductPass::inputGradient) std::swap(forward.inputChannels, forward.outputChannels);
   if (shape.pass == ProductPass::weightGradient) std::swap(forward.batch, forward.inputChannels);
   std::array<ConvShape, 3> passes{forward, forward, forward};
@@ -172,7 +173,7 @@ std::optional<JointPlan> planJointly(const Chip& chip, const std::array<ConvShap
   // Float8 has no vertices for all three passes.
   if (passes[0].quarter) return plan;
   const std::array<ConvShape, 3> shapes{jointShape(passes[0]), jointShape(passes[1]), jointShape(passes[2])};
-  // Of two plans that take the same time, PopLibs keeps the joint one.
+  // PopLibs keeps the joint plan if it takes the same time as the separate ones.
   std::int64_t best = alone == INT64_MAX ? alone : alone + 1;
   for (const ConvVertex& vertex : forwardVertices(chip, shapes[0])) {
     if (const std::optional<JointVertices> vertices = verticesAfter(chip, shapes, vertex))

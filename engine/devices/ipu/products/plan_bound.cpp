@@ -95,8 +95,8 @@ PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache,
 double PlanBound::leastPerPass(std::int64_t steps) const {
   const Method method = form_.vertex.method;
   if (method != Method::amp && method != Method::horizontalMac) return 0;
-  // From three positions for each worker on, cycles grow at the rate of the peak; below that, by at most the
-  // cost of one more position.
+  // Cycles grow at the rate of the peak from three positions for each worker on; below that, they grow by at
+  // most the cost of one more position.
   const std::int64_t positions = 3 * chip_.workers;
   const double perPosition = perMultiplyAdd_ * static_cast<double>(steps);
   double least = std::numeric_limits<double>::max();
@@ -177,8 +177,7 @@ PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& 
   const std::int64_t cutMost = computing(parts);
   if (const std::int64_t cycles = whole(cutMost); cycles >= limit) return {cycles, 0};
   const Operands bytes = operandsOf(form_, tile);
-  // Either the sums are complete on their tile and may need a cast, or partial sums move and at least two are
-  // added.
+  // Sums are complete on their tile and may need a cast, or partial sums move and at least two are added.
   const std::int64_t partials = static_cast<std::int64_t>(bytes.partials);
   const std::int64_t added =
       partials / 2 / static_cast<std::int64_t>(std::ceil(chip_.exchangeBytesPerCycle)) +

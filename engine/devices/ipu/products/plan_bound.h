@@ -74,7 +74,7 @@ class PlanBound {
   WorkerCache& cache_;
   double perMultiplyAdd_ = 0;     ///< cycles of one multiply-add of grains at the vertex's peak
   double perPass_ = 0;            ///< cycles of a pass beyond its multiply-adds
-  ArrangementBound arrangement_;  ///< for operands that are spread over all tiles
+  ArrangementBound arrangement_;  ///< bound for operands that are spread over all tiles
 };
 
 }  // namespace pipescope::devices::ipu

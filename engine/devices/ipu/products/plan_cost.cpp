@@ -106,9 +106,9 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
     costs.arrange += turnCycles(chip, inputs, form.vertex.inGroup, shape.half);
     costs.turnedBytes = inputs * element;
   }
-  // Operands are spread evenly over the tiles that use them, so a part is there already. What windows share
-  // with their neighbours comes from those neighbours. Neighbouring tiles hold neighbouring output channels,
-  // so pairs that want the same inputs share an exchange bus.
+  // Operands are spread evenly over the tiles that use them, so a part is there already. Elements that
+  // windows share with their neighbours come from those neighbours. Neighbouring tiles hold neighbouring
+  // output channels, so pairs that want the same inputs share an exchange bus.
   const std::int64_t moveInputs = (inputs - own / split.outChannels) * element;
   const std::int64_t moveWeights = (weights - weights / split.positions()) * element;
   const bool shared = split.outChannels % 2 == 0 && shape.neighboursShareInputs();

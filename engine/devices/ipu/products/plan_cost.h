@@ -30,8 +30,7 @@ struct ConvCosts {
   /// over).
   std::int64_t arrangeExchange = 0, arrange = 0;
   std::int64_t operandExchange = 0;  ///< sending operands to the tiles that use them
-  std::int64_t slice =
-      0;  ///< for serial parts: slicing the weights of a part, and putting its results into place
+  std::int64_t slice = 0;  ///< slicing the weights of a serial part, and putting its results into place
   std::int64_t compute = 0;
   ReduceStages stages;
   std::array<std::int64_t, 4> stageExchange{}, stageCompute{};
@@ -57,19 +56,21 @@ struct ConvForm {
   std::int64_t combined = 1;  ///< groups of the product that are one group of the form
   ConvVertex vertex;
   std::int64_t serial = 1;  ///< parts of the output channels that are done one after another
-  bool arrangeEach =
-      false;  ///< serial parts arrange their operands anew, which is slower but keeps nothing meanwhile
-  std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< of one serial part
-  /// Whether it is one of the three products of a joint plan (joint_plan.h), whose weights lie where they are
+  /// True if serial parts arrange their operands anew, which is slower but keeps nothing meanwhile.
+  bool arrangeEach = false;
+  std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< grains of one serial part
+  /// True for one of the three products of a joint plan (joint_plan.h), whose weights lie where they are
   /// used.
   bool joint = false;
-  /// Whether each tile turns its weights over before the product; PopLibs' planner does not charge for it.
+  /// True if each tile turns its weights over before the product; PopLibs' planner does not charge for it.
   bool turned = false;
   /// Positions of the field that stay together, because they are a group of channels of another pass.
   std::int64_t fieldGrain = 1;
   bool arrangeInput = false, arrangeWeights = false, arrangeOutput = false, regroupOutput = false;
 };
 
+/// Makes a form: channels are padded to whole groups of the vertex, and `serial` and `combined` become
+/// those of the form.
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
                   const ConvVertex& vertex, std::int64_t serial, std::int64_t combined = 1);
 

@@ -35,7 +35,7 @@ class FormsSearch {
   /// Finds the fastest split whose temporaries fit into `memory`. Returns for each form what the limit on
   /// memory kept out.
   std::vector<MissedSplit> run();
-  /// How many splits, whole or partial, the search has looked at: a measure of its work on any machine.
+  /// Number of splits, whole or partial, that the search has looked at: a measure of its work on any machine.
   std::int64_t searched() const;
 
  private:

@@ -56,8 +56,8 @@ void addForms(const Chip& chip, const ConvShape& shape, bool swapped, std::int64
   }
 }
 
-/// For a matrix times a vector: the result lies in memory as that of the transposed product, vector times
-/// matrix, does.
+/// True for a matrix times a vector, whose result lies in memory as that of the transposed product, vector
+/// times matrix, does.
 bool isVectorProduct(const ConvShape& shape) {
   return shape.matmul && !shape.trained && shape.pass == ProductPass::forward &&
          (shape.batch == 1) != (shape.outputChannels == 1);

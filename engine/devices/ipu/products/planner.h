@@ -24,7 +24,7 @@ struct ContractionPlan {
   ConvSplit split;
   ConvTile tile;  ///< the largest share
   ConvCosts costs;
-  std::int64_t searched = 0;  ///< how many splits, whole or partial, the search looked at
+  std::int64_t searched = 0;  ///< splits, whole or partial, that the search looked at
 
   /// "AMP 16x8, 1,440 tiles: …", for logs.
   std::string describe() const;
@@ -63,7 +63,8 @@ class Planner {
                                                               std::int64_t memory);
   std::shared_ptr<const ContractionPlan> keep(const ConvShape& shape, std::int64_t memory,
                                               std::shared_ptr<ContractionPlan> plan);
-  /// Null: no split keeps its temporaries within `memory` bytes of a tile. Adds to `searched`.
+  /// Returns the fastest plan; null if no split keeps its temporaries within `memory` bytes of a tile. Adds
+  /// to `searched`.
   std::shared_ptr<ContractionPlan> search(const ConvShape& shape, std::int64_t memory,
                                           std::int64_t& searched);
   std::int64_t memoryFor(double proportion) const;

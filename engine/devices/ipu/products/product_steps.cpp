@@ -89,8 +89,8 @@ class ProductSteps {
     return static_cast<double>(plan_.form.swapped ? inputs : weights) / all;
   }
 
-  /// What each tile sends before the product. One sending serves all tiles that hear it, so no tile sends
-  /// more than it receives.
+  /// Bytes that each tile sends before the product. One sending serves all tiles that hear it, so no tile
+  /// sends more than it receives.
   TileRuns sentOperands(const TileRuns& received) const {
     TileRuns sent = runs([](const ConvCosts& c) { return std::max<std::int64_t>(c.sentBytes, 1); });
     for (std::size_t i = 0; i < sent.size(); ++i) sent[i].value = std::min(sent[i].value, received[i].value);

@@ -6,6 +6,7 @@
 
 namespace pipescope::devices::ipu {
 
+/// The program steps of a product with this plan, with their vertices and temporaries.
 LoweredWork stepsOf(const Chip& chip, const ContractionPlan& plan);
 
 }  // namespace pipescope::devices::ipu

@@ -28,7 +28,7 @@ struct Block {
   const float* b = nullptr;
   std::int64_t firstSegment = 0, endSegment = 0, begin = 0, end = 0;  ///< begin, end: one segment only
   float* to[kMostRows];
-  std::int64_t columns = 0;  ///< at most vectors · kLanes
+  std::int64_t columns = 0;  ///< number of columns, at most vectors · kLanes
   const float* bias = nullptr;
   bool accumulate = false, relu = false;
 };

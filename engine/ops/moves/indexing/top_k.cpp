@@ -1,5 +1,5 @@
-// TopK: the k largest or smallest elements along an axis in order, and their positions. Of equal elements the
-// first comes first. NaN counts as larger than every number.
+// TopK: the k largest or smallest elements along an axis in order, and their positions. The first of equal
+// elements comes first. NaN counts as larger than every number.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,7 +43,7 @@ Result<std::vector<TensorType>> inferTopK(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, shape}, {ElementType::int64, shape}};
 }
 
-/// By size, with NaN last.
+/// Orders by size, with NaN last.
 template <class T>
 bool less(T a, T b) {
   return a < b || (a == a && b != b);

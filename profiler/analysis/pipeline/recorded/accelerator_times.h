@@ -22,7 +22,7 @@ struct WorkSum {
 struct MarkedStep {
   std::int64_t number = 0;
   Ticks start, end;
-  Ticks busy, compute, communication, exposedCommunication;  ///< as those of AcceleratorTimes
+  Ticks busy, compute, communication, exposedCommunication;  ///< see AcceleratorTimes
 };
 
 struct AcceleratorTimes {
@@ -69,7 +69,8 @@ struct AcceleratorReport {
   std::vector<AcceleratorTimes> devices;
   std::vector<KernelSum> kernels;  ///< sums over all devices, longest sum first
   std::vector<MatchedCollective> collectives;
-  /// Over all devices. If no kernel communicates: collectives that the hosts themselves take part in.
+  /// Number of communication kernels on all devices. If no kernel communicates, it is the number of
+  /// collectives that the hosts themselves take part in.
   std::int64_t communicationKernels = 0;
   std::int64_t matched = 0;  ///< number of them that are matched
 };

@@ -20,9 +20,11 @@ bool isComputation(Pass pass) {
 
 class GraphBuilder {
  public:
-  GraphBuilder(const Catalog& catalog, std::vector<model::Placement> placements,
+  /// `ranks` share the work of a place.
+  GraphBuilder(const Catalog& catalog, std::int32_t ranks, std::vector<model::Placement> placements,
                std::vector<model::Transfer> transfers)
       : catalog_(catalog), placements_(std::move(placements)), transfers_(std::move(transfers)) {
+    graph_.ranks = ranks;
     std::erase_if(placements_, [](const model::Placement& p) {
       return p.iteration < 0 || (p.stage < 0 && p.pass != Pass::update && p.pass != Pass::collective);
     });
@@ -117,7 +119,9 @@ class GraphBuilder {
   void addPlacement(const model::Placement& p) {
     // Iterations are numbered from 0 without gaps, so a larger number stands in a damaged file.
     if (p.iteration >= static_cast<std::int32_t>(placements_.size())) return;
-    RecordedOperation operation{workerOf(p.device), p.stage, p.replica, p.iteration, typeOf(p)};
+    const std::int32_t replica = p.replica < 0 ? p.replica : p.replica / graph_.ranks;
+    const std::int32_t rank = std::max(p.replica, 0) % graph_.ranks;
+    RecordedOperation operation{workerOf(p.device), p.stage, replica, rank, p.iteration, typeOf(p)};
     operation.computes = isComputation(p.pass);
     graph_.passes += model::isComputePass(p.pass) ? 1 : 0;
     graph_.numbered += model::isComputePass(p.pass) && p.microBatch >= 0 ? 1 : 0;
@@ -127,7 +131,7 @@ class GraphBuilder {
     byId_[p.id] = index;
     lists_[{p.device, p.iteration}].push_back(index);
     graph_.stages = std::max(graph_.stages, p.stage + 1);
-    graph_.replicas = std::max(graph_.replicas, p.replica + 1);
+    graph_.replicas = std::max(graph_.replicas, replica + 1);
     if (p.pass == Pass::collective) return;
     const auto [last, isNew] = lastComputation_.try_emplace({p.device, p.iteration}, index);
     if (!isNew) {
@@ -302,7 +306,8 @@ Result<RecordedGraph> recordedGraph(const model::ProfileSource& source, const Ca
   if (run == nullptr) return RecordedGraph();
   PIPESCOPE_ASSIGN(std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
   PIPESCOPE_ASSIGN(std::vector<model::Transfer> transfers, rowsOfRun<model::Transfer>(source, *run));
-  return GraphBuilder(catalog, std::move(placements), std::move(transfers)).build();
+  const auto ranks = static_cast<std::int32_t>(catalog.widthOf(executable));
+  return GraphBuilder(catalog, ranks, std::move(placements), std::move(transfers)).build();
 }
 
 }  // namespace pipescope::analysis

@@ -10,7 +10,7 @@ namespace pipescope::analysis {
 
 /// One operation of a worker: a pass, a collective, or one side of a message.
 struct RecordedOperation {
-  std::int32_t worker = 0, stage = -1, replica = 0, iteration = 0, type = 0;
+  std::int32_t worker = 0, stage = -1, replica = 0, rank = 0, iteration = 0, type = 0;
   bool computes = true;  ///< false for messages and collectives
   /// Length of a computation. Communication takes its own end − the start of the last member of its group,
   /// which leaves out the wait for the others.
@@ -22,7 +22,7 @@ struct RecordedGraph {
   std::vector<std::string> types;             ///< "forward-compute", "params-all-gather" …
   std::vector<RecordedOperation> operations;  ///< sorted in the order of the graph
   OperationGraph graph;
-  std::int32_t stages = 0, replicas = 0;
+  std::int32_t stages = 0, replicas = 0, ranks = 1;  ///< ranks: of a place
   std::int64_t passes = 0;  ///< operations that compute a stage's pass; the others are updates, collectives …
   std::int64_t numbered = 0;  ///< passes of these with a micro-batch: others wait for nothing
   /// Ticks of each iteration, from the first start to the last end of its operations; the longest, if it

@@ -9,8 +9,8 @@
 
 namespace pipescope::importing {
 
-/// Decompresses a stream of zlib or gzip, also of several gzip files one after the other. Of damaged or cut
-/// data it returns all that was whole before it fails, however short that is. Memory does not depend on what
+/// Decompresses a stream of zlib or gzip, also of several gzip files one after the other. It returns all that
+/// was whole of damaged or cut data before it fails, however short that is. Memory does not depend on what
 /// the stream announces.
 class InflatedSource : public ByteSource {
  public:

@@ -23,7 +23,7 @@ class JsonWindows {
     std::size_t mostMemberBytes = 64 << 10;  ///< longer values beside "traceEvents" are left out
   };
   struct Event {
-    std::size_t offset = 0, size = 0;  ///< in the window's text
+    std::size_t offset = 0, size = 0;  ///< place in the window's text
   };
   struct Window {
     /// A JSON array of objects, which need not be valid themselves.
@@ -77,7 +77,7 @@ class JsonWindows {
   Place place_ = Place::start;
   std::string buffer_;    // bytes from `keep_` on are still needed
   std::size_t at_ = 0;    // the next byte in buffer_
-  std::size_t keep_ = 0;  // what is before may be dropped
+  std::size_t keep_ = 0;  // text before this may be dropped
   bool sourceEnded_ = false, inObject_ = false, foundEvents_ = false;
   std::int64_t oversizedEvents_ = 0, damagedEvents_ = 0;
   std::map<std::string, std::string> members_;

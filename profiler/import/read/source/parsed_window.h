@@ -82,14 +82,14 @@ class ParsedWindow {
   };
   void clear();
 
-  WindowTexts texts_;                    // of names, categories, arguments and identities
-  WindowTexts keys_;                     // of processes and threads
+  WindowTexts texts_;                    // names, categories, arguments and identities
+  WindowTexts keys_;                     // keys of processes and threads
   std::vector<std::int32_t> processes_;  // their keys
   std::vector<Thread> threads_;
   std::vector<std::int32_t> processOfKey_, threadOfKey_;  // the thread is the last one asked for; −1: none
-  std::unordered_map<std::uint64_t, std::int32_t> threadIds_;  // by process and key
+  std::unordered_map<std::uint64_t, std::int32_t> threadIds_;  // keyed by process and key
   std::vector<PackedEvent> events_;
-  std::vector<ArgumentValue> arguments_;  // of all events, in their order
+  std::vector<ArgumentValue> arguments_;  // arguments of all events, in their order
   std::vector<Description> descriptions_;
 };
 

@@ -102,7 +102,7 @@ class PipeSource : public ByteSource {
 
   base::Result<std::size_t> read(std::span<char> buffer) override {
     constexpr int kMilliseconds = 100;
-    // With this flag a pipe opens at once, although it has no writer yet.
+    // O_NONBLOCK lets a pipe open at once, although it has no writer yet.
     if (file_ < 0) file_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file_ < 0) return failure();
     for (;;) {

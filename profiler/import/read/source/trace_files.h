@@ -11,8 +11,8 @@ namespace pipescope::importing {
 
 /// One stream of bytes that may be a trace.
 struct TraceFile {
-  std::string name;            ///< for messages and ranks: "runs.tar.gz/rank3.json"
-  std::filesystem::path path;  ///< of the file on disk that holds it
+  std::string name;            ///< name for messages and ranks: "runs.tar.gz/rank3.json"
+  std::filesystem::path path;  ///< file on disk that holds it
   ByteSource& bytes;
   /// Returns the share of the file on disk that was read, from 0 to 1.
   std::function<double()> fraction;

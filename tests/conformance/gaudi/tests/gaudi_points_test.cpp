@@ -47,7 +47,7 @@ TEST(GaudiPoints, NoProductBeatsTheBestPublishedOne) {
     }
   }
 }
-/// Of all products with sides of up to 20,480, a depth of 768 was fastest on Gaudi3 (1,243 TFLOP/s), although
+/// A depth of 768 was fastest on Gaudi3 (1,243 TFLOP/s) of all products with sides of up to 20,480, although
 /// more depth means fewer bytes for each multiply-add. A model that has all of SRAM equally near cannot say
 /// so.
 TEST(GaudiPoints, DeepProductsAreNotTheFastestOnGaudi3) {
@@ -103,7 +103,8 @@ TEST(GaudiPoints, EveryPointOfTheIssueIsJudged) {
 TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   const auto heldOut = readPoints(PIPESCOPE_GAUDI_HELD_OUT);
   ASSERT_TRUE(heldOut.ok()) << heldOut.error().message;
-  std::map<std::string, std::pair<int, int>> within;  // by workload: points within a fifth, and all points
+  // Points of each workload within a fifth, and all its points.
+  std::map<std::string, std::pair<int, int>> within;
   const std::vector<PointResult>& results = allResults();
   for (std::size_t i = results.size() - heldOut->size(); i < results.size(); ++i) {
     const PointResult& result = results[i];

@@ -8,7 +8,7 @@
 
 namespace pipescope::conformance {
 
-/// From TOML text, with keys changed; a refusal fails the test.
+/// Compiles a model from TOML text, with keys changed; a refusal fails the test.
 compile::Compilation compileModel(const std::string& toml,
                                   const std::map<std::string, std::string>& changes = {});
 compile::Compilation compileFile(const std::string& file,

@@ -236,7 +236,7 @@ name = "c600"
   options["execution.available_memory_proportion"] = "1.0";
   options["execution.io_tiles"] = "32";
   compareThroughput("8.6 ViT-Base, 197 tokens, fp16", vit, options, {{8, 2600}});
-  // From batch 32 on, the program asks for wide loads.
+  // The program asks for wide loads from batch 32 on.
   options["execution.use_128bit_conv_unit_load"] = "true";
   compareThroughput("8.6 ViT-Base, 197 tokens, fp16", vit, options, {{32, 3109}});
 }
@@ -347,8 +347,8 @@ TEST(OutOfMemory, SaysWhatWouldHelpAndItDoes) {
 
 class WholeModel : public ::testing::TestWithParam<const char*> {};
 
-/// For every sample: steps fill their segments, units their variables, and a tile exceeds its memory only if
-/// a diagnostic says so.
+/// Steps fill their segments, units their variables, and a tile exceeds its memory only if a diagnostic says
+/// so, in every sample.
 TEST_P(WholeModel, AddsUp) {
   const Compilation model = compileFile(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/" + GetParam());
   expectTimeAddsUp(model);

@@ -34,7 +34,7 @@ class Folder {
 
 using Changes = std::map<std::string, std::string>;
 
-/// What ran must fit.
+/// Compiles the model of the file. It must fit, because it ran.
 compile::Compilation compileSquadBert(const SquadBert& file, const std::string& precision,
                                       Changes changes = {}) {
   const Folder folder;
@@ -105,7 +105,7 @@ void judgeSquadBert(const std::string& point, double ours, double measured, doub
 // float16 (0.44 and 0.38 ms at batch 1, 2.5 and 2.5 ms at 16), and the difference between the two, in which
 // the host and all other operators cancel out, comes out right.
 
-/// With data on the card and without a host. The rates are held to the errors that they have.
+/// The data lie on the card, and no host takes part. The rates are held to the errors that they have.
 TEST(SquadBert, ThroughputOnAC600) {
   const struct {
     int batch;

@@ -88,7 +88,7 @@ double imagesPerSecond(const char* system, int replicas, int microBatch, int acc
        {"host.reads_results", "true"}});
 }
 
-/// What gateways cost beyond the bytes that they carry is not published. Those of a machine carry 1.6 MB of
+/// The cost of gateways beyond the bytes that they carry is not published. Those of a machine carry 1.6 MB of
 /// gradients each way, which their links move in 0.1 ms.
 TEST(SystemPoints, ResNet50OfMlperf) {
   const double pod16 = judge("ResNet-50, POD16 (MLPerf 1.1)", imagesPerSecond("pod16", 16, 20, 10), 29620),
@@ -202,8 +202,8 @@ double samplesPerSecond(const BertPoint& point, Changes model) {
 }
 
 const Changes kOffChip{{"model.attention_dropout", "0"}, {"execution.offload_optimizer", "true"}};
-/// With gradient_clipping_norm 1.0. Version 1.1 does not merge collectives (merge_collectives of version
-/// 2.0 does).
+/// Options of a run with gradient_clipping_norm 1.0. Version 1.1 does not merge collectives
+/// (merge_collectives of version 2.0 does).
 const Changes kClippedOffChip{{"model.attention_dropout", "0"},
                               {"execution.offload_optimizer", "true"},
                               {"training.clip_norm", "1"},

@@ -72,7 +72,7 @@ class Gpt(nn.Module):
 
 
 class Lstm(nn.Module):
-    """Its scores are (rows · positions) × tokens."""
+    """A model whose scores are (rows · positions) × tokens."""
     def __init__(self):
         super().__init__()
         self.tokens = nn.Embedding(TOKENS, WIDTH, padding_idx=0)
@@ -116,7 +116,7 @@ class Translator(nn.Module):
 
 
 class Tagger(nn.Module):
-    """Its scores are rows × classes × positions, from a convolution, or transposed behind a product."""
+    """A model whose scores are rows × classes × positions, from a convolution, or transposed behind a product."""
     def __init__(self, convolves):
         super().__init__()
         self.tokens = nn.Embedding(TOKENS, WIDTH)

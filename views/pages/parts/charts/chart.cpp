@@ -49,7 +49,7 @@ QRect bandTextPlace(const QRect& strip, int width, int mark) {
   const QRect room = strip.adjusted(kEdge, 0, -kEdge, 0);
   const int half = (std::min(width, room.width()) + 1) / 2 + kMarkRoom;
   if (std::abs(mark - room.center().x()) > half || !strip.contains(mark, strip.top())) return room;
-  // Beside the mark, as near to the middle as it can be.
+  // Text that would cover the mark stands beside it, as near to the middle as it can be.
   const int before = mark - kMarkRoom - room.left(), after = room.right() - mark - kMarkRoom;
   const int taken = std::clamp(std::max(before, after), 0, width);
   const int left = before > after ? mark - kMarkRoom - taken : mark + kMarkRoom;

@@ -3,6 +3,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "profiler/figures/figure.h"
 #include "profiler/geometry/charts/curves.h"
 #include "profiler/geometry/charts/waterfall.h"
 #include "profiler/sections/frame/column_text.h"
@@ -23,15 +24,6 @@ constexpr int kWaterfallHeight = 240, kWaterfallMost = 480, kCurvesHeight = 200,
 
 /// The source is an area, so that the line of the target can be seen when both are equal.
 constexpr ColourRole kSourceRole = ColourRole::counter, kTargetRole = ColourRole::waitSlowerStage;
-
-/// The parts of the step, in the order of the columns.
-struct StepPart {
-  const char *key, *name;
-};
-constexpr StepPart kStepParts[] = {{"useful_cycles", "useful"},
-                                   {"lost_fill_and_drain_cycles", "fill and drain"},
-                                   {"lost_imbalance_cycles", "imbalance"},
-                                   {"lost_exchange_update_host_cycles", "exchange, update, host"}};
 
 const std::vector<sections::Cell>* rowNamed(const sections::SectionTable& step, const char* key) {
   for (const auto& row : step.rows) {
@@ -76,14 +68,14 @@ void StepWaterfall::setSection(const sections::Section& diff, bool sameWork) {
   if (!known) return;
   std::vector<geometry::WaterfallColumn> columns = {
       {tr("source").toStdString(), numberIn((*whole)[before]), true}};
-  for (const StepPart& part : kStepParts) {
-    const auto* row = rowNamed(step, part.key);
-    columns.push_back({tr(part.name).toStdString(), row == nullptr ? 0 : numberIn((*row)[delta]), false});
+  for (const char* part : figures::kStepParts) {
+    const auto* row = rowNamed(step, part);
+    columns.push_back({figures::lostTo(part), row == nullptr ? 0 : numberIn((*row)[delta]), false});
   }
   columns.push_back({tr("target").toStdString(), numberIn((*whole)[after]), true});
   for (const auto& column : columns) values_.push_back(column.value);
   const auto format = [time = diff.time()](double value, bool change) {
-    const std::string shown = exactChartTime(value, time);
+    const std::string shown = timeText(value, time, sections::TimeStyle::exactChart);
     return change ? sections::signedText(shown, value) : shown;
   };
   auto tips = std::make_shared<QStringList>();

@@ -40,7 +40,8 @@ class CurveChart : public RangePlot, public shell::Beside, public shell::Growing
 
  protected:
   void follow() override;
-  /// Between calls or iterations there is nothing.
+  /// Returns 1 for few samples, because there is nothing between calls or iterations; otherwise 0, and Qwt
+  /// chooses.
   double tickStep(double span) const override;
   void pointedAt(const QPoint& position) override;
   void pointerLeft() override;

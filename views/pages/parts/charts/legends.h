@@ -8,6 +8,7 @@
 
 namespace pipescope::pages {
 
+/// Entries for what the timeline shows with these options.
 std::vector<timeline::LegendEntry> timelineLegend(const geometry::TimelineModel& model,
                                                   const geometry::TimelineOptions& options);
 

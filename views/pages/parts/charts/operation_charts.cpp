@@ -86,7 +86,7 @@ void OperationCharts::setKind(Kind kind) {
 }
 
 QString OperationCharts::time(double ticks) const {
-  return text(chartTime(ticks, time_));
+  return text(timeText(ticks, time_, sections::TimeStyle::chart));
 }
 
 void OperationCharts::setTable(const sections::SectionTable& table, const sections::SectionTable& ceilings,
@@ -153,7 +153,7 @@ void OperationCharts::applyTreemap(const sections::SectionTable& table) {
   const auto describe = [this, all, share](int row) {
     const auto& cells = rows_->rows[static_cast<std::size_t>(row)];
     return tr("%1\n%2, %3 of all")
-        .arg(wordsIn(cells[0]), text(exactTimeText(numberIn(cells[all]), time_)),
+        .arg(wordsIn(cells[0]), text(timeText(numberIn(cells[all]), time_, sections::TimeStyle::exact)),
              text(formatCell(cells[share], Format::fraction)));
   };
   // The layout changes with the size only.

@@ -48,6 +48,7 @@ struct MemoryChoice {
 /// Content of the chosen units by layer, or of all units if none is chosen.
 sections::SectionTable breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
 
+/// Reads what the page on memory shows. Call it on a worker.
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
 
 /// Writes "tile_memory" for people.

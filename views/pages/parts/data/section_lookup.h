@@ -9,9 +9,9 @@ namespace pipescope::pages {
 
 /// Makes the section of this name.
 base::Result<sections::Section> sectionNamed(std::string_view name, const sections::Context& context);
-/// Null: the section has no such table.
+/// Returns the table with this key; null if the section has no such table.
 const sections::SectionTable* tableNamed(const sections::Section& section, std::string_view key);
-/// Null: the section has no such fact.
+/// Returns the fact with this key; null if the section has no such fact.
 const sections::Fact* factNamed(const sections::Section& section, std::string_view key);
 /// The position of a column; a table without it is a fault of the program.
 std::size_t columnNamed(const sections::SectionTable& table, std::string_view key);

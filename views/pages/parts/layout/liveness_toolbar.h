@@ -16,7 +16,7 @@ class LivenessToolbar : public QHBoxLayout {
   Q_OBJECT
 
  public:
-  /// Whose bytes the chart shows.
+  /// Units whose bytes the chart shows.
   enum class Source { sum, fullest, one };
 
   LivenessToolbar(const shell::Palette& palette, QWidget* owner);

@@ -9,7 +9,7 @@
 namespace pipescope::pages {
 
 namespace {
-/// So many figures are shown together, with their changes.
+/// Number of figures that are shown together, with their changes.
 constexpr std::size_t kFewFigures = 2;
 }  // namespace
 

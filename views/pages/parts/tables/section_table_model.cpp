@@ -157,7 +157,7 @@ QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex
   const std::string shown = isTime ? formatDuration(base::Ticks(*ticks), *times_)
                             : compact && format == sections::Format::ticks && std::fabs(amount) >= kLong
                                 ? formatCell(amount, sections::Format::amount)
-                                : formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]);
+                                : sections::formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]);
   return text(sections::changeText(table_.columns[column].key, format, shown, value));
 }
 

@@ -9,10 +9,10 @@ class QTableView;
 
 namespace pipescope::pages {
 
-/// Under this role, models may give the figures of cells as plain numbers, and the unit of a column for its
+/// Role under which models may give the figures of cells as plain numbers, and the unit of a column for its
 /// heading.
 constexpr int kRawRole = Qt::UserRole + 16;
-/// Under this role, models that shorten figures if room is short give the whole text of a cell.
+/// Role under which models that shorten figures if room is short give the whole text of a cell.
 constexpr int kFullTextRole = Qt::UserRole + 17;
 
 /// A property of a table view: the columns that are hidden only for lack of room, a QVariantList. Copies and

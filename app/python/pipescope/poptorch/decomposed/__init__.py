@@ -20,7 +20,7 @@ from . import arithmetic, functions, indexing, layers, losses, random, reduction
 from .rules import RULES
 from .symbols import SYMBOLS
 
-OPSET = 16  # of the exported models
+OPSET = 16  # opset of the exported models
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

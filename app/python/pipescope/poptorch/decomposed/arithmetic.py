@@ -66,7 +66,7 @@ def _chain_matmul(*matrices):
 
 @rule(F.softplus)
 def _softplus(x, beta=1, threshold=20):
-    # Above the threshold the function is the identity, with the slope 1. From 20 on, float32 shows no difference.
+    # The function is the identity above the threshold, with the slope 1. Float32 shows no difference from 20 on.
     if beta == 1 and threshold >= 20:
         return F.softplus(x)
     return torch.where(x * beta > threshold, x, F.softplus(x * beta) / beta)

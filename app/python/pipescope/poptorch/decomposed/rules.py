@@ -1,4 +1,4 @@
-"""Which functions take the place of PyTorch's while a model is traced (__init__.py)."""
+"""The functions that take the place of PyTorch's while a model is traced (__init__.py)."""
 
 #: {function of PyTorch: the function in its place}
 RULES = {}

@@ -35,7 +35,7 @@ def _numbers(index, size):
 
 
 class _Places:
-    """Where indices, a list with a tensor of numbers or None for each of the first axes of x, point to.
+    """The elements of x to which indices point: a list with a tensor of numbers or None for each of the first axes of x.
 
     x is seen as rows, one for each combination of the indexed axes, and columns for the other axes.
     """
@@ -46,7 +46,7 @@ class _Places:
         self._rest = rest = [axis for axis in range(len(shape)) if axis not in axes]
         picked = torch.broadcast_tensors(*(indices[axis] for axis in axes))
         self._block = sizes_of(picked[0])
-        # What is picked stands at its own place if its axes are neighbours, otherwise in front.
+        # Picked axes stand at their own place if they are neighbours, otherwise in front.
         first = axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
         self._before, self._after = rest[:first], rest[first:]
         self.wanted = [shape[axis] for axis in self._before] + self._block + [shape[axis] for axis in self._after]

@@ -1,4 +1,4 @@
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 #include <algorithm>
 #include <map>
@@ -77,12 +77,12 @@ void joinSlices(std::vector<RecordedPass>& slices, bool sends) {
   sortInPlace(slices, [](const RecordedPass& a, const RecordedPass& b) {
     return std::tie(a.device, a.queue, a.start, b.end) < std::tie(b.device, b.queue, b.start, a.end);
   });
-  std::size_t count = 0;      // of messages so far: they stand where the first slices were
-  Ticks callsEnd(INT64_MIN);  // of the calls that the last one consists of
+  std::size_t count = 0;      // number of messages so far: they stand where the first slices were
+  Ticks callsEnd(INT64_MIN);  // end of the calls that the last one consists of
   bool transfers = false;     // the last one has a slice of a backend
   for (RecordedPass& slice : slices) {
     const bool transfer = isTransfer(slice);
-    // In whole microseconds, the first slice of the backend may begin behind the call that makes it.
+    // Times in whole microseconds let the first slice of the backend begin behind the call that makes it.
     const Ticks rounding = transfer && !transfers ? kTimeResolution : Ticks(0);
     if (count > 0 && belongs(slice, slices[count - 1], callsEnd + rounding)) {
       RecordedPass& whole = slices[count - 1];
@@ -111,7 +111,7 @@ bool isComplete(const RecordedPass& side) {
 /// The messages of one device in one direction, with the passes that they may belong to.
 struct Direction {
   bool sends = false;
-  std::vector<RecordedPass*> sides;  // in the order of their starts
+  std::vector<RecordedPass*> sides;  // sides in the order of their starts
   std::vector<RecordedPass*> all;    // computations of the device, in the order of their starts
   std::vector<std::size_t> passes;   // indices of those that have such a message
 
@@ -125,7 +125,8 @@ struct Direction {
   /// Messages that state their micro-batch belong to the nearest pass of it: the last one before a send, the
   /// first one behind a receive.
   std::int64_t assignStated() {
-    std::map<std::pair<std::int32_t, Pass>, std::vector<std::size_t>> byMicroBatch;  // in the order of time
+    // Indices in the order of time.
+    std::map<std::pair<std::int32_t, Pass>, std::vector<std::size_t>> byMicroBatch;
     for (const std::size_t pass : passes)
       byMicroBatch[{all[pass]->microBatch, all[pass]->pass}].push_back(pass);
     std::set<std::size_t> taken;
@@ -219,8 +220,9 @@ std::int32_t otherStage(const RecordedPass& pass, bool sends, std::int32_t stage
   return other >= stages ? -1 : other;
 }
 
-/// Where messages state the rank of the other side, the stages of both ranks tell in which direction most of
-/// them go. Messages between ranks that are neighbours both ways, as in a ring of two, stay open.
+/// Finds the direction of messages that state the rank of the other side: the stages of both ranks tell in
+/// which direction most of them go. Messages between ranks that are neighbours both ways, as in a ring of
+/// two, stay open.
 class DirectionsByPeer {
  public:
   explicit DirectionsByPeer(const RecordedEvents& events) {
@@ -308,7 +310,7 @@ class DirectionsByPeer {
     return std::pair(missing.front(), before ? stage + 1 : stage - 1);
   }
 
-  std::map<std::int64_t, std::set<std::int32_t>> stagesOf_;  // by rank
+  std::map<std::int64_t, std::set<std::int32_t>> stagesOf_;  // keyed by rank
   Counts passesOf_;                                          // forward and backward passes of each rank
   std::int32_t stages_ = 0;
 };

@@ -19,11 +19,12 @@ namespace pipescope::importing {
 /// Numbers of recognised messages and collectives, and of those that found their counterparts.
 struct PassCoverage {
   std::int64_t messages = 0, pairedMessages = 0;
-  std::int64_t leftOutMessages = 0;   ///< of these: all, if there are too many to relate them to passes
+  /// Messages that were left out: all, if there are too many to relate them to passes.
+  std::int64_t leftOutMessages = 0;
   std::int64_t inferredMessages = 0;  ///< sides whose pass the trace does not state
   std::int64_t inferredStages = 0;    ///< passes whose stage the trace does not state
   std::int64_t unplacedPasses = 0;    ///< passes whose stage nobody knows, because traces are missing
-  std::int64_t proposedPasses = 0;    ///< of these: passes that no rule recognised
+  std::int64_t proposedPasses = 0;    ///< unplaced passes that no rule recognised
   std::int64_t inferredChunks = 0;    ///< passes whose chunk of the model the trace does not state
   std::int64_t dividedPasses = 0;     ///< passes that share the time of one event with others
   std::int64_t inferredSteps = 0;     ///< training steps that no trace marks
@@ -33,7 +34,7 @@ struct PassCoverage {
 
 /// Collects the passes of all traces and writes what they say of the pipeline: executable, stages,
 /// placements, and the gaps of each device with their causes.
-class RecordedPasses {
+class PipelineRows {
  public:
   /// Events that were recognised in all traces.
   RecordedEvents& events() { return events_; }
@@ -75,6 +76,8 @@ class RecordedPasses {
   void indexPasses();
   void assignStages();
   void numberReplicas();
+  void numberRanks();
+  std::int32_t copyOf(const RecordedPass& pass) const;
   void writeExecutable(record::Recorder& recorder) const;
   base::Status writePlacements(record::Recorder& recorder);
   static void writeStep(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder);
@@ -100,15 +103,17 @@ class RecordedPasses {
   NamedPlaces places_;
   KernelCollectives kernelCollectives_;
   PassCoverage coverage_;
-  std::map<std::int64_t, std::int32_t> iterationNumbers_;  // by step
+  std::map<std::int64_t, std::int32_t> iterationNumbers_;  // keyed by step
   std::map<std::string, std::int32_t> replicaNumbers_;
+  std::map<PlaceRank, std::int32_t> rankNumbers_;
+  std::map<model::DeviceId, PlaceRank> rankOfDevice_;
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
   /// The message that brings the input of a pass: indices of its send, if that is known, and its receive.
   std::map<Key, std::pair<std::optional<std::size_t>, std::size_t>> inputs_;
-  /// Pass that ended last before a collective, over all its ranks, by the index of the collective.
-  std::map<std::ptrdiff_t, std::size_t> lastBefore_;
-  std::vector<std::int32_t> iterations_, replicas_;  // of each pass
-  std::int32_t stages_ = 0, replicaCount_ = 0;
+  /// By the index of a collective: the pass before it of the rank that was last to arrive, and when that was.
+  std::map<std::ptrdiff_t, std::pair<std::size_t, base::Ticks>> lastBefore_;
+  std::vector<std::int32_t> iterations_, replicas_;  // iterations and replicas of each pass
+  std::int32_t stages_ = 0, replicaCount_ = 0, width_ = 1;
   std::int64_t firstPlacement_ = 0;  // id of the placement of passes_[0]
 };
 

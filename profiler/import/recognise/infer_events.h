@@ -15,9 +15,9 @@ void assignSteps(std::vector<RecordedPass>& passes, const std::vector<RecordedSt
 /// its steps are those of each of them, too.
 void shareSteps(const std::vector<model::DeviceId>& accelerators, std::vector<RecordedStep>& steps);
 
-/// Counts of what completePasses() had to infer.
+/// Counts of what inferEvents() had to infer.
 struct Inferred {
-  std::int64_t proposed = 0;  ///< passes that no rule recognised (proposePasses)
+  std::int64_t proposed = 0;  ///< passes that no rule recognised (inferPasses)
   std::int64_t stages = 0;    ///< passes whose stage the trace does not state, proposed ones included
   std::int64_t unplaced = 0;  ///< passes whose stage nobody knows, because traces of ranks are missing
   std::int64_t messages = 0;  ///< sides of messages whose pass the trace does not state
@@ -45,6 +45,6 @@ struct Inferred {
 /// number the messages of all chunks together.
 ///
 /// *Messages.* See inferMessages().
-Inferred completePasses(RecordedEvents& events, const ClockGroups* clockGroups = nullptr);
+Inferred inferEvents(RecordedEvents& events, const ClockGroups* clockGroups = nullptr);
 
 }  // namespace pipescope::importing

@@ -1,11 +1,12 @@
-#include "profiler/import/write/recorded_passes.h"
+#include "profiler/import/write/pipeline_rows.h"
 
 #include <algorithm>
 #include <set>
 #include <tuple>
 
-#include "profiler/import/recognise/complete_passes.h"
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_events.h"
+#include "profiler/import/recognise/infer_messages.h"
+#include "profiler/import/recognise/place_ranks.h"
 #include "profiler/import/write/recorded_waits.h"
 
 namespace pipescope::importing {
@@ -24,9 +25,24 @@ bool occupies(const RecordedPass& pass) {
   return pass.stage >= 0 && (model::isComputePass(pass.pass) || pass.pass == Pass::update);
 }
 
+/// Writes how many ranks share a place, and along which axes.
+void writeAxes(const std::map<PlaceRank, std::int32_t>& ranks, std::int32_t width,
+               record::Recorder& recorder) {
+  recorder.add(model::Property{"width.0", std::to_string(width)});
+  std::string axes;
+  for (const auto& [name, axis] : {std::pair("ep", &PlaceRank::expert), std::pair("cp", &PlaceRank::context),
+                                   std::pair("tp", &PlaceRank::tensor)}) {
+    std::set<std::string> own;
+    for (const auto& [rank, number] : ranks) own.insert(rank.*axis);
+    if (own.size() > 1)
+      axes += (axes.empty() ? "" : " × ") + std::string(name) + " " + std::to_string(own.size());
+  }
+  recorder.add(model::Property{"axes.0", axes});
+}
+
 }  // namespace
 
-void RecordedPasses::numberIterations() {
+void PipelineRows::numberIterations() {
   std::set<std::int64_t> numbers;
   for (const RecordedPass& pass : passes_)
     if (pass.step) numbers.insert(*pass.step);
@@ -37,24 +53,22 @@ void RecordedPasses::numberIterations() {
   for (const RecordedPass& pass : passes_) iterations_.push_back(iterationOf(pass));
 }
 
-std::int32_t RecordedPasses::iterationOf(const RecordedPass& pass) const {
+std::int32_t PipelineRows::iterationOf(const RecordedPass& pass) const {
   if (!pass.step) return iterationNumbers_.empty() && !coverage_.stepsUnknown ? 0 : -1;
   const auto found = iterationNumbers_.find(*pass.step);
   return found == iterationNumbers_.end() ? -1 : found->second;
 }
 
-RecordedPasses::Key RecordedPasses::keyOf(const RecordedPass& pass) const {
-  const auto replica = replicaNumbers_.find(pass.replica);
-  return {replica == replicaNumbers_.end() ? -1 : replica->second, iterationOf(pass), pass.microBatch,
-          pass.stage, pass.pass};
+PipelineRows::Key PipelineRows::keyOf(const RecordedPass& pass) const {
+  return {copyOf(pass), iterationOf(pass), pass.microBatch, pass.stage, pass.pass};
 }
 
-void RecordedPasses::indexPasses() {
+void PipelineRows::indexPasses() {
   for (std::size_t i = 0; i < passes_.size(); ++i)
     if (occupies(passes_[i]) && isOfMicroBatch(passes_[i])) made_[keyOf(passes_[i])] = i;
 }
 
-void RecordedPasses::assignStages() {
+void PipelineRows::assignStages() {
   // A weight update rarely names its stage; it is the one that its device computes.
   std::map<model::DeviceId, std::set<std::int32_t>> stagesOf;
   for (const RecordedPass& pass : passes_) {
@@ -70,20 +84,45 @@ void RecordedPasses::assignStages() {
   }
 }
 
-void RecordedPasses::numberReplicas() {
+void PipelineRows::numberReplicas() {
   // Shorter names come first, so that "10" comes after "9".
   std::set<std::pair<std::size_t, std::string>> names;
   for (const RecordedPass& pass : passes_) names.insert({pass.replica.size(), pass.replica});
   for (const auto& [size, name] : names) replicaNumbers_[name] = replicaCount_++;
-  for (const RecordedPass& pass : passes_) replicas_.push_back(replicaNumbers_[pass.replica]);
+  numberRanks();
+  for (const RecordedPass& pass : passes_) replicas_.push_back(copyOf(pass));
 }
 
-void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
+/// Numbers the ranks of a place. A pass that states none is of the rank that its device computes for.
+void PipelineRows::numberRanks() {
+  std::set<std::tuple<std::size_t, std::size_t, std::size_t, PlaceRank>> ranks;
+  for (const RecordedPass& pass : passes_) {
+    if (!model::isComputePass(pass.pass) && pass.pass != Pass::update) continue;
+    const PlaceRank& own = rankOfDevice_.try_emplace(pass.device, pass.rankOfPlace).first->second;
+    ranks.insert({own.expert.size(), own.context.size(), own.tensor.size(), own});
+  }
+  for (const auto& entry : ranks) {
+    const auto next = static_cast<std::int32_t>(rankNumbers_.size());
+    rankNumbers_.emplace(std::get<PlaceRank>(entry), next);
+  }
+  width_ = std::max(static_cast<std::int32_t>(rankNumbers_.size()), 1);
+}
+
+/// The number of the copy of the pipeline: replica × ranks of a place + rank. −1: nobody knows the replica.
+std::int32_t PipelineRows::copyOf(const RecordedPass& pass) const {
+  const auto replica = replicaNumbers_.find(pass.replica);
+  if (replica == replicaNumbers_.end()) return -1;
+  const auto device = rankOfDevice_.find(pass.device);
+  return replica->second * width_ + (device == rankOfDevice_.end() ? 0 : rankNumbers_.at(device->second));
+}
+
+void PipelineRows::writeExecutable(record::Recorder& recorder) const {
   model::Executable executable;
   executable.name = "trace";
   executable.kind = model::ExecutableKind::inference;
   executable.stages = stages_;
   executable.replicas = std::max(replicaCount_, 1);
+  if (width_ > 1) writeAxes(rankNumbers_, width_, recorder);
   std::int32_t iterations = 0;
   std::map<std::int32_t, model::DeviceId> deviceOf;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
@@ -102,7 +141,7 @@ void RecordedPasses::writeExecutable(record::Recorder& recorder) const {
 }
 
 /// A device that computes several stages has a chunk of the model for each, in the order of the stages.
-std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses::chunksOfStages() const {
+std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> PipelineRows::chunksOfStages() const {
   std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> chunks;
   for (const RecordedPass& pass : passes_)
     if (pass.stage >= 0) chunks[{pass.device, pass.stage}] = 0;
@@ -118,8 +157,8 @@ std::map<std::pair<model::DeviceId, std::int32_t>, std::int32_t> RecordedPasses:
 
 /// Collectives run beside the passes, and so do passes that overlap others: they keep the lane of their
 /// thread.
-void RecordedPasses::assignLanes() {
-  std::map<model::DeviceId, base::Ticks> ends;  // of the last pass on the lane of passes
+void PipelineRows::assignLanes() {
+  std::map<model::DeviceId, base::Ticks> ends;  // end of the last pass on the lane of passes
   for (RecordedPass& pass : passes_) {
     const auto lane = lanes_.find(pass.device);
     if (lane == lanes_.end() || pass.pass == Pass::collective) continue;
@@ -132,8 +171,7 @@ void RecordedPasses::assignLanes() {
 }
 
 /// Writes a pass as one step.
-void RecordedPasses::writeStep(const RecordedPass& pass, model::SegmentId segment,
-                               record::Recorder& recorder) {
+void PipelineRows::writeStep(const RecordedPass& pass, model::SegmentId segment, record::Recorder& recorder) {
   if (!pass.program.valid()) return;
   model::Step step;
   step.segment = segment;
@@ -146,7 +184,7 @@ void RecordedPasses::writeStep(const RecordedPass& pass, model::SegmentId segmen
   recorder.add(step);
 }
 
-base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
+base::Status PipelineRows::writePlacements(record::Recorder& recorder) {
   const auto chunks = chunksOfStages();
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
@@ -179,7 +217,7 @@ base::Status RecordedPasses::writePlacements(record::Recorder& recorder) {
   return {};
 }
 
-void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
+void PipelineRows::addMessages(std::vector<model::Transfer>& transfers) {
   const std::vector<RecordedPass>&sends = events_.sends, &receives = events_.receives;
   const auto counts = [&](const RecordedPass& side, bool sending) {
     // Traces hold receives of the first stage and sends of the last one that carry nothing.
@@ -214,14 +252,14 @@ void RecordedPasses::addMessages(std::vector<model::Transfer>& transfers) {
     transfer.bytes = std::max(send.bytes, receive.bytes);
     transfers.push_back(transfer);
   }
-  // Other messages have only a receive, such as those from ranks whose traces are missing.
+  // Messages may have only a receive, such as those from ranks whose traces are missing.
   for (std::size_t i = 0; i < receives.size(); ++i)
     if (const RecordedPass& side = receives[i];
         !paired[i] && side.statesPass && side.microBatch >= 0 && side.statesPosting && counts(side, false))
       inputs_.insert({keyOf(side), {std::nullopt, i}});
 }
 
-void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
+void PipelineRows::addCollectives(std::vector<model::Transfer>& transfers) {
   // Members of a collective: the same group, name and iteration, and the same number among those of their
   // device.
   using Group = std::tuple<std::string, std::string, std::int32_t>;
@@ -244,8 +282,10 @@ void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
     std::vector<CollectiveMember> collective;
     for (const std::size_t i : list)
       collective.push_back({passes_[i].device, passes_[i].start, passes_[i].end});
+    // The passes are ordered by start.
+    const Ticks arrived = passes_[list.back()].start;
     if (const auto before = lastBefore(collective, byDevice))
-      for (const std::size_t i : list) lastBefore_[static_cast<std::ptrdiff_t>(i)] = *before;
+      for (const std::size_t i : list) lastBefore_[static_cast<std::ptrdiff_t>(i)] = {*before, arrived};
     coverage_.matchedCollectives += static_cast<std::int64_t>(list.size());
     // The passes are ordered by start, so all wait for the last one of the list.
     const RecordedPass& last = passes_[list.back()];
@@ -265,18 +305,24 @@ void RecordedPasses::addCollectives(std::vector<model::Transfer>& transfers) {
   }
 }
 
-std::map<model::DeviceId, std::vector<std::size_t>> RecordedPasses::occupyingPasses() const {
-  std::map<model::DeviceId, std::vector<std::size_t>> byDevice;  // in the order of starts, as all passes are
+std::map<model::DeviceId, std::vector<std::size_t>> PipelineRows::occupyingPasses() const {
+  // Passes in the order of starts, as all passes are.
+  std::map<model::DeviceId, std::vector<std::size_t>> byDevice;
   for (std::size_t i = 0; i < passes_.size(); ++i)
     if (occupies(passes_[i])) byDevice[passes_[i].device].push_back(i);
   return byDevice;
 }
 
-/// The pass that ended last before a collective, over all its ranks, of those of the latest iteration.
-std::optional<std::size_t> RecordedPasses::lastBefore(const std::vector<CollectiveMember>& members,
-                                                      const PassesByDevice& byDevice) const {
+/// The pass before a collective of the rank that was last to arrive, because the others wait for it whatever
+/// held it up. Where ranks arrive at the same time, the pass that ended last, of those of the latest
+/// iteration.
+std::optional<std::size_t> PipelineRows::lastBefore(const std::vector<CollectiveMember>& members,
+                                                    const PassesByDevice& byDevice) const {
+  Ticks arrival(INT64_MIN);
+  for (const CollectiveMember& member : members) arrival = std::max(arrival, member.start);
   std::optional<std::size_t> latest;
   for (const CollectiveMember& member : members) {
+    if (member.start + kTimeResolution < arrival) continue;
     const auto own = byDevice.find(member.device);
     if (own == byDevice.end()) continue;
     const auto after = std::partition_point(own->second.begin(), own->second.end(),
@@ -290,7 +336,7 @@ std::optional<std::size_t> RecordedPasses::lastBefore(const std::vector<Collecti
 }
 
 /// True if the collective runs within one pass of its device, such as those of tensor-parallel layers.
-bool RecordedPasses::isPartOfPass(const CollectiveMember& member, const PassesByDevice& byDevice) const {
+bool PipelineRows::isPartOfPass(const CollectiveMember& member, const PassesByDevice& byDevice) const {
   const auto own = byDevice.find(member.device);
   if (own == byDevice.end()) return false;
   const auto after = std::partition_point(own->second.begin(), own->second.end(),
@@ -299,14 +345,15 @@ bool RecordedPasses::isPartOfPass(const CollectiveMember& member, const PassesBy
 }
 
 /// The collectives that devices may wait for.
-std::vector<RecordedCollective> RecordedPasses::takeCollectives() {
+std::vector<RecordedCollective> PipelineRows::takeCollectives() {
   std::vector<RecordedCollective> collectives;
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
     if (pass.pass != Pass::collective) continue;
     const auto before = lastBefore_.find(static_cast<std::ptrdiff_t>(i));
-    collectives.push_back({pass.device, pass.start, pass.end,
-                           before == lastBefore_.end() ? std::nullopt : std::optional(before->second)});
+    RecordedCollective collective{pass.device, pass.start, pass.end, std::nullopt, pass.start};
+    if (before != lastBefore_.end()) std::tie(collective.lastBefore, collective.arrived) = before->second;
+    collectives.push_back(collective);
   }
   const auto byDevice = occupyingPasses();
   kernelCollectives_.take([&](const std::vector<CollectiveMember>& members) {
@@ -314,14 +361,15 @@ std::vector<RecordedCollective> RecordedPasses::takeCollectives() {
       return;
     const auto before = lastBefore(members, byDevice);
     // Without passes nothing waits.
+    const Ticks arrived = members.back().start;  // they are ordered by start
     for (const auto& [device, start, end] : members)
-      if (byDevice.contains(device)) collectives.push_back({device, start, end, before});
+      if (byDevice.contains(device)) collectives.push_back({device, start, end, before, arrived});
   });
   std::ranges::stable_sort(collectives, {}, &RecordedCollective::start);
   return collectives;
 }
 
-std::vector<PassInput> RecordedPasses::passesOfInputs() const {
+std::vector<PassInput> PipelineRows::passesOfInputs() const {
   std::vector<PassInput> inputs(passes_.size());
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const RecordedPass& pass = passes_[i];
@@ -340,14 +388,14 @@ std::vector<PassInput> RecordedPasses::passesOfInputs() const {
   return inputs;
 }
 
-std::int64_t RecordedPasses::devicesWithStage() const {
+std::int64_t PipelineRows::devicesWithStage() const {
   std::set<model::DeviceId> devices;
   for (const RecordedPass& pass : passes_)
     if (pass.stage >= 0) devices.insert(pass.device);
   return static_cast<std::int64_t>(devices.size());
 }
 
-base::Status RecordedPasses::writeTransfers(record::Recorder& recorder) {
+base::Status PipelineRows::writeTransfers(record::Recorder& recorder) {
   std::vector<model::Transfer> transfers;
   addMessages(transfers);
   addCollectives(transfers);
@@ -361,7 +409,7 @@ base::Status RecordedPasses::writeTransfers(record::Recorder& recorder) {
 }
 
 /// Gives proposed passes their lanes and what they are called.
-void RecordedPasses::completeProposed(record::Recorder& recorder) {
+void PipelineRows::completeProposed(record::Recorder& recorder) {
   std::map<std::pair<model::DeviceId, Pass>, model::ProgramId> programs;
   for (RecordedPass& pass : passes_) {
     if (!model::isComputePass(pass.pass)) continue;
@@ -379,8 +427,9 @@ void RecordedPasses::completeProposed(record::Recorder& recorder) {
   }
 }
 
-base::Status RecordedPasses::write(record::Recorder& recorder) {
-  const Inferred inferred = completePasses(events_, &clockGroups_);
+base::Status PipelineRows::write(record::Recorder& recorder) {
+  const Inferred inferred = inferEvents(events_, &clockGroups_);
+  inferPlaceRanks(events_, kernelCollectives_);
   coverage_.inferredStages = inferred.stages;
   coverage_.unplacedPasses = inferred.unplaced;
   coverage_.inferredMessages = inferred.messages;

@@ -1,6 +1,6 @@
 // A pipeline that was recorded: two stages, two micro-batches, two steps. Times are in units that a reader
 // can check.
-#include "profiler/import/write/recorded_passes.h"
+#include "profiler/import/write/pipeline_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ RecordedPass pass(int device, std::int64_t start, std::int64_t end, Pass kind, i
 /// message that is sent at 41, after the pass before it, and received from `posted` on.
 std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(std::int64_t posted,
                                                                      bool statesPosting) {
-  RecordedPasses passes;
+  PipelineRows passes;
   for (RecordedPass row : {pass(0, 0, 10, Pass::forward, 0), pass(0, 10, 40, Pass::forward, 1),
                            pass(1, 14, 20, Pass::forward, 0), pass(1, 45, 50, Pass::forward, 1)}) {
     row.step = 0;
@@ -70,7 +70,7 @@ std::vector<std::pair<WaitCause, std::int64_t>> causesOfALateMessage(std::int64_
   return causes;
 }
 
-TEST(RecordedPasses, WaitForTheSenderUntilItSends) {
+TEST(PipelineRows, WaitForTheSenderUntilItSends) {
   using Causes = std::vector<std::pair<WaitCause, std::int64_t>>;
   const Causes onlyLate = {{WaitCause::slowerStage, 41}, {WaitCause::exchange, 45}};
   EXPECT_EQ(causesOfALateMessage(41, false), onlyLate) << "the slice shows the transfer alone";
@@ -82,10 +82,10 @@ TEST(RecordedPasses, WaitForTheSenderUntilItSends) {
       << "the message lay ready for 2";
 }
 
-/// Of a message only the receive was recorded, from 25 to 45: its sender may have been late, or the transfer
+/// Only the receive of a message was recorded, from 25 to 45: its sender may have been late, or the transfer
 /// long.
-TEST(RecordedPasses, WaitForMessagesOfRanksThatWereNotRecorded) {
-  RecordedPasses passes;
+TEST(PipelineRows, WaitForMessagesOfRanksThatWereNotRecorded) {
+  PipelineRows passes;
   for (const int microBatch : {0, 1}) {
     RecordedPass row = pass(1, 10 + 40 * microBatch, 20 + 40 * microBatch, Pass::forward, microBatch);
     row.step = 0;
@@ -109,9 +109,9 @@ TEST(RecordedPasses, WaitForMessagesOfRanksThatWereNotRecorded) {
 }
 
 /// The step of stage 1 ends at 1000 by a clock that has nothing in common with that of stage 0.
-TEST(RecordedPasses, CompareNoClocksThatHaveNothingInCommon) {
+TEST(PipelineRows, CompareNoClocksThatHaveNothingInCommon) {
   for (const std::size_t group : {0, 1}) {
-    RecordedPasses passes;
+    PipelineRows passes;
     passes.setClockGroup(model::DeviceId(1), group);
     for (const std::int64_t step : {0, 1}) {
       for (const int device : {0, 1}) {
@@ -132,19 +132,19 @@ TEST(RecordedPasses, CompareNoClocksThatHaveNothingInCommon) {
   }
 }
 
-TEST(RecordedPasses, SaysWhyADeviceWaits) {
-  RecordedPasses passes;
+TEST(PipelineRows, SaysWhyADeviceWaits) {
+  PipelineRows passes;
   for (const std::int64_t step : {0, 1}) {
     const std::int64_t t = step * 100;
     for (int device : {0, 1})
       passes.events().steps.push_back({model::DeviceId(device), Ticks(t), Ticks(t + 100), 40 + step});
     passes.events().addPass(pass(0, t + 0, t + 10, Pass::forward, 0));
     passes.events().addPass(pass(0, t + 10, t + 20, Pass::forward, 1));
-    passes.events().addPass(pass(1, t + 12, t + 22, Pass::forward, 0));  // its input left stage 0 at 10
+    passes.events().addPass(pass(1, t + 12, t + 22, Pass::forward, 0));  // input left stage 0 at 10
     passes.events().addPass(pass(1, t + 22, t + 42, Pass::backward, 0));
-    passes.events().addPass(pass(1, t + 45, t + 55, Pass::forward, 1));  // its input left stage 0 at 20
+    passes.events().addPass(pass(1, t + 45, t + 55, Pass::forward, 1));  // input left stage 0 at 20
     passes.events().addPass(pass(1, t + 55, t + 75, Pass::backward, 1));
-    passes.events().addPass(pass(0, t + 44, t + 54, Pass::backward, 0));  // its input left stage 1 at 42
+    passes.events().addPass(pass(0, t + 44, t + 54, Pass::backward, 0));  // input left stage 1 at 42
     passes.events().addPass(pass(0, t + 77, t + 87, Pass::backward, 1));
     passes.events().addPass(pass(0, t + 90, t + 95, Pass::update, -1));
     RecordedPass sum = pass(0, t + 85, t + 89, Pass::collective, -1);  // runs beside the backward pass first
@@ -212,8 +212,8 @@ TEST(RecordedPasses, SaysWhyADeviceWaits) {
 }
 
 /// The devices of a replica update one after another, as PopART's do. The other replica is no reason to wait.
-TEST(RecordedPasses, WaitForUpdatesOfOtherStages) {
-  RecordedPasses passes;
+TEST(PipelineRows, WaitForUpdatesOfOtherStages) {
+  PipelineRows passes;
   for (const std::int64_t step : {0, 1}) {
     const std::int64_t t = step * 100;
     for (const int replica : {0, 1}) {

@@ -263,20 +263,21 @@ class PassOrder {
 
   std::size_t count_;
   std::vector<std::size_t> order_, place_;         ///< operators by place, and places by operator
-  std::vector<std::int64_t> weight_;               ///< by operator
-  std::vector<std::int64_t> start_;                ///< by place: the weight of all operators before it
-  std::vector<std::vector<std::size_t>> next_;     ///< by operator: those that wait for it
-  std::vector<std::vector<std::size_t>> touched_;  ///< by operator: tensors_ that it uses
+  std::vector<std::int64_t> weight_;               ///< one for each operator
+  std::vector<std::int64_t> start_;                ///< weight of all operators before each place
+  std::vector<std::vector<std::size_t>> next_;     ///< operators that wait for each operator
+  std::vector<std::vector<std::size_t>> touched_;  ///< tensors_ that each operator uses
   std::vector<bool> inPlace_;
   std::vector<ScheduledTensor> tensors_;
-  std::vector<std::int64_t> weighted_;  ///< by tensor: its weightedBytes() in the present order
-  std::vector<std::int64_t> seen_;      ///< by tensor: the last exchange that touched it
+  std::vector<std::int64_t> weighted_;  ///< weightedBytes() of each tensor in the present order
+  std::vector<std::int64_t> seen_;      ///< last exchange that touched each tensor
   std::int64_t exchange_ = 0;           ///< number of exchanges so far
   std::vector<std::size_t> scratch_;
   std::int64_t left_ = 0;
 };
 
-/// So many exchanges of neighbours are tried for each operator of a pass, which bounds the compiler's time.
+/// Number of exchanges of neighbours that are tried for each operator of a pass. It bounds the compiler's
+/// time.
 constexpr std::int64_t kExchangesPerOperator = 2000;
 
 void schedulePasses(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries, PassEffect& effect) {

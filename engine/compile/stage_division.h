@@ -10,7 +10,7 @@
 namespace pipescope::compile {
 
 struct StageSpec {
-  std::vector<std::string> blocks;  ///< in a request also patterns (block_pattern.h)
+  std::vector<std::string> blocks;  ///< names of blocks; a request may have patterns, too (block_pattern.h)
   int place = 0;
 };
 

@@ -1,4 +1,4 @@
-#include "engine/compile/placement.h"
+#include "engine/compile/stage_division.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

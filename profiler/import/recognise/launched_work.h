@@ -9,9 +9,9 @@ namespace pipescope::importing {
 
 /// Passes that a trace marks on the host, although an accelerator computes them. The host only launches their
 /// work and goes on, so the times of a pass are those of the kernels that were launched within it.
-class LaunchedPasses {
+class LaunchedWork {
  public:
-  explicit LaunchedPasses(const TraceData& trace) : trace_(trace) {}
+  explicit LaunchedWork(const TraceData& trace) : trace_(trace) {}
 
   /// True for a pass of a host thread in a trace that knows which kernels a host thread launched.
   bool holds(const TraceEvent& event) const;

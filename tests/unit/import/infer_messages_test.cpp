@@ -1,9 +1,9 @@
 // Messages whose passes a trace does not state, and stages that follow from them. Times are in microseconds.
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 #include <gtest/gtest.h>
 
-#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/infer_events.h"
 
 namespace pipescope::importing {
 namespace {
@@ -79,8 +79,8 @@ TEST(MessagePasses, FollowFromTheirNeighbours) {
             (Texts{"forward 0 205-210", "forward 1 405-410", "backward 0 605-610", "backward 1 805-810"}));
 }
 
-/// Of times in whole microseconds, the start of the backend's slice may lie behind the rounded end of its
-/// call.
+/// The start of the backend's slice may lie behind the rounded end of its call if times are in whole
+/// microseconds.
 TEST(MessagePasses, BeginWithinTheirCallsUpToRounding) {
   std::vector<RecordedPass> slices = {message(1, 10, 17, "c10d::recv_"), message(1, 18, 40, "gloo:recv"),
                                       message(1, 41, 42, "gloo:recv"), message(1, 50, 52, "c10d::recv_"),
@@ -125,7 +125,7 @@ TEST(MessagePasses, PairByPassOrByRanks) {
   EXPECT_EQ(pairMessages({send}, {receive}).size(), 1U);
   receive.microBatch = 4;
   EXPECT_TRUE(pairMessages({send}, {receive}).empty());
-  // Of two messages from rank 5 to rank 6 the first is sent and received first.
+  // The first of two messages from rank 5 to rank 6 is sent and received first.
   std::vector<RecordedPass> sends(2), receives(2);
   for (int i = 0; i < 2; ++i) {
     sends[i] = message(5, 100 - 10 * i, 110, "nccl:send");
@@ -157,7 +157,7 @@ RecordedEvents unplaced(int ranks, const std::vector<int>& fed) {
 }
 
 std::vector<std::string> placesIn(RecordedEvents events) {
-  completePasses(events);
+  inferEvents(events);
   std::vector<std::string> places;
   for (const RecordedPass& own : events.passes)
     if (own.pass == Pass::forward && own.microBatch == 0)
@@ -213,7 +213,7 @@ TEST(CompletePasses, CountsTheMissingRanksThatMessagesName) {
   const auto stagesOf = [](const std::vector<int>& ranks) {
     RecordedEvents events = recordedRanks(ranks);
     for (RecordedPass& own : events.passes) own.stage = static_cast<std::int32_t>(own.rank);
-    completePasses(events);
+    inferEvents(events);
     return events.stages;
   };
   EXPECT_EQ(stagesOf({0, 1, 2, 3}), 4);
@@ -266,7 +266,7 @@ TEST(CompletePasses, InfersStagesFromReceivesThatArePostedEarly) {
       events.receives.push_back(message(rank, forward ? 11 : 21, start - 5, "gloo:recv"));
     }
   }
-  completePasses(events);
+  inferEvents(events);
   Texts places;
   for (const RecordedPass& own : events.passes)
     places.push_back(std::to_string(own.stage) + " " + model::toString(own.pass));
@@ -282,7 +282,7 @@ TEST(CompletePasses, NumbersReplicasThatComputeTheSameStages) {
       own.rank = static_cast<std::int64_t>(rank);
       events.passes.push_back(own);
     }
-    completePasses(events);
+    inferEvents(events);
     Texts replicas;
     for (const RecordedPass& own : events.passes) replicas.push_back(own.replica);
     return replicas;
@@ -316,7 +316,7 @@ TEST(CompletePasses, JoinsReplicasByMessagesOfMissingRanks) {
   // A stage with other ranks than the order of the ranks tells.
   for (RecordedPass& own : events.passes)
     if (own.stage >= 2) own.stage = 5 - own.stage;
-  completePasses(events);
+  inferEvents(events);
   for (const RecordedPass& own : events.passes)
     EXPECT_EQ(own.replica, own.rank % 2 == 0 ? "0" : "1") << own.rank;
 }
@@ -329,9 +329,9 @@ TEST(CompletePasses, CountsStepsAndMicroBatches) {
       stated.passes.push_back(pass(0, Pass::forward, m, 1000 * step + 100 * m, 1000 * step + 100 * m + 50));
       stated.passes.back().step.reset();
     }
-  completePasses(stated);
+  inferEvents(stated);
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(stated.passes[i].step, i / 3) << i;
-  // Neither is stated: weight updates end the steps.
+  // Weight updates end the steps if neither is stated.
   RecordedEvents counted;
   for (int i = 0; i < 5; ++i) {
     RecordedPass own = pass(0, i == 2 ? Pass::update : Pass::forward, -1, 100 * i, 100 * i + 50);
@@ -339,7 +339,7 @@ TEST(CompletePasses, CountsStepsAndMicroBatches) {
     own.countsMicroBatch = i != 2;
     counted.passes.push_back(own);
   }
-  completePasses(counted);
+  inferEvents(counted);
   const std::pair<int, int> expected[] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {1, 1}};  // step, micro-batch
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(counted.passes[i].step, expected[i].first) << i;

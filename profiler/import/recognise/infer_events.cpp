@@ -1,4 +1,4 @@
-#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/infer_events.h"
 
 #include <algorithm>
 #include <map>
@@ -7,9 +7,9 @@
 #include <tuple>
 
 #include "profiler/import/recognise/infer_chunks.h"
+#include "profiler/import/recognise/infer_messages.h"
+#include "profiler/import/recognise/infer_passes.h"
 #include "profiler/import/recognise/infer_stages.h"
-#include "profiler/import/recognise/message_passes.h"
-#include "profiler/import/recognise/propose_passes.h"
 
 namespace pipescope::importing {
 namespace {
@@ -131,10 +131,11 @@ std::map<std::int64_t, std::int64_t> replicasByMessages(const RecordedEvents& ev
   return replicas;
 }
 
-/// Where several ranks compute the same stage and state no replica, messages that name ranks join those of a
-/// replica. Otherwise ranks that follow each other along the stages are of one replica, or those that follow
-/// each other compute the same stage, also where ranks are missing. If they do neither, the n-th rank of each
-/// stage is of replica n, unless a rank is missing: then nobody knows, and each rank counts for itself.
+/// Numbers the replicas of ranks that compute the same stage and state no replica. Messages that name ranks
+/// join those of a replica. Otherwise ranks that follow each other along the stages are of one replica, or
+/// those that follow each other compute the same stage, also where ranks are missing. If they do neither, the
+/// n-th rank of each stage is of replica n, unless a rank is missing: then nobody knows, and each rank counts
+/// for itself.
 void inferReplicas(RecordedEvents& events) {
   RanksOfStages ranksOf;
   for (const RecordedPass& pass : events.passes)
@@ -252,7 +253,8 @@ std::int64_t divideSharedTimes(std::vector<RecordedPass>& passes) {
   return divided;
 }
 
-/// Where ranks hold several chunks of the model, chunk c of rank r is stage c × ranks + r.
+/// Numbers the stages of ranks that hold several chunks of the model: chunk c of rank r is stage c × ranks +
+/// r.
 void numberStagesOfChunks(RecordedEvents& events) {
   std::int32_t ranks = 0, chunks = 0;
   for (const RecordedPass& pass : events.passes) {
@@ -303,9 +305,9 @@ void shareSteps(const std::vector<DeviceId>& accelerators, std::vector<RecordedS
     }
 }
 
-Inferred completePasses(RecordedEvents& events, const ClockGroups* clockGroups) {
+Inferred inferEvents(RecordedEvents& events, const ClockGroups* clockGroups) {
   Inferred inferred;
-  inferred.proposed = proposePasses(events);
+  inferred.proposed = inferPasses(events);
   for (auto* list : {&events.passes, &events.sends, &events.receives}) assignSteps(*list, events.steps);
   inferred.divided = divideSharedTimes(events.passes);
   const PassesOfDevice byDevice = passesByDevice(events.passes);

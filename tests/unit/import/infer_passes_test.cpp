@@ -1,5 +1,5 @@
 // Passes that follow from messages and operators alone.
-#include "profiler/import/recognise/propose_passes.h"
+#include "profiler/import/recognise/infer_passes.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ RecordedEvents twoRanks() {
 
 TEST(ProposePasses, DividesTheTimeBetweenMessages) {
   RecordedEvents events = twoRanks();
-  ASSERT_EQ(proposePasses(events), 4);
+  ASSERT_EQ(inferPasses(events), 4);
   const std::tuple<int, model::Pass, std::int64_t, std::int64_t> expected[] = {
       {0, model::Pass::forward, 10, 100},
       {0, model::Pass::backward, 310, 390},
@@ -59,7 +59,7 @@ TEST(ProposePasses, FindsThePassesOfGPipe) {
                               {model::DeviceId(0), Ticks(610), Ticks(700)},
                               {model::DeviceId(1), Ticks(300), Ticks(390)},
                               {model::DeviceId(1), Ticks(403), Ticks(590)}};
-  ASSERT_EQ(proposePasses(events), 8);
+  ASSERT_EQ(inferPasses(events), 8);
   using enum model::Pass;
   const std::tuple<int, model::Pass, std::int64_t, std::int64_t> expected[] = {
       {0, forward, 10, 100},  {0, forward, 102, 190}, {0, backward, 410, 470}, {0, backward, 610, 700},
@@ -73,21 +73,21 @@ TEST(ProposePasses, FindsThePassesOfGPipe) {
 TEST(ProposePasses, GivesNoVerdictWhereTheMessagesAreNoPipeline) {
   RecordedEvents more = twoRanks();
   more.sends.push_back(side(1, 320, 322));
-  EXPECT_EQ(proposePasses(more), 0) << "the ends exchange different numbers of messages";
+  EXPECT_EQ(inferPasses(more), 0) << "the ends exchange different numbers of messages";
   RecordedEvents elsewhere = twoRanks();
   elsewhere.backwardOperators[0] =
       elsewhere.backwardOperators[1] = {model::DeviceId(0), Ticks(20), Ticks(90)};
-  EXPECT_EQ(proposePasses(elsewhere), 0) << "no backward pass of rank 0 lies behind its receive";
+  EXPECT_EQ(inferPasses(elsewhere), 0) << "no backward pass of rank 0 lies behind its receive";
   RecordedEvents unnamed = twoRanks();
   for (auto* list : {&unnamed.sends, &unnamed.receives})
     for (RecordedPass& own : *list) own.rank = -1;
-  EXPECT_EQ(proposePasses(unnamed), 0) << "the order of the ranks is not known";
+  EXPECT_EQ(inferPasses(unnamed), 0) << "the order of the ranks is not known";
   RecordedEvents forwardOnly = twoRanks();
   forwardOnly.backwardOperators.clear();
-  EXPECT_EQ(proposePasses(forwardOnly), 0) << "forward and backward cannot be told apart";
+  EXPECT_EQ(inferPasses(forwardOnly), 0) << "forward and backward cannot be told apart";
   RecordedEvents named = twoRanks();
   named.passes.push_back(side(0, 10, 20));
-  EXPECT_EQ(proposePasses(named), 0) << "a rule recognised a pass";
+  EXPECT_EQ(inferPasses(named), 0) << "a rule recognised a pass";
 }
 
 }  // namespace

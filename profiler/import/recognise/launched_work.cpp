@@ -1,9 +1,9 @@
-#include "profiler/import/recognise/launched_passes.h"
+#include "profiler/import/recognise/launched_work.h"
 
 #include <algorithm>
 #include <map>
 
-#include "profiler/import/recognise/complete_passes.h"
+#include "profiler/import/recognise/infer_events.h"
 
 namespace pipescope::importing {
 namespace {
@@ -13,15 +13,15 @@ constexpr std::size_t kMostHeldLaunches = 1 << 19;
 
 }  // namespace
 
-bool LaunchedPasses::holds(const TraceEvent& event) const {
+bool LaunchedWork::holds(const TraceEvent& event) const {
   return trace_.statesCorrelations() && !trace_.isOnAccelerator(event);
 }
 
-void LaunchedPasses::hold(RecordedPass pass, const TraceEvent& event) {
+void LaunchedWork::hold(RecordedPass pass, const TraceEvent& event) {
   held_.push_back({std::move(pass), event.process.value, event.thread.value});
 }
 
-void LaunchedPasses::add(const TraceEvent& event, bool communicates, const RecordedPass& slice) {
+void LaunchedWork::add(const TraceEvent& event, bool communicates, const RecordedPass& slice) {
   const std::int64_t correlation = tooMany_ ? 0 : trace_.launchOf(event);
   if (correlation == 0) return;
   if (!trace_.isOnAccelerator(event)) {
@@ -35,9 +35,9 @@ void LaunchedPasses::add(const TraceEvent& event, bool communicates, const Recor
   launches_ = {};
 }
 
-/// For each held pass the kernels that were launched within it: by its own thread, or by another thread of
-/// its process, such as that of PyTorch's backward passes, while no other pass of the process was under way.
-std::vector<std::vector<const LaunchedPasses::Kernel*>> LaunchedPasses::kernelsOfPasses() {
+/// Finds the kernels that were launched within each held pass: by its own thread, or by another thread of its
+/// process, such as that of PyTorch's backward passes, while no other pass of the process was under way.
+std::vector<std::vector<const LaunchedWork::Kernel*>> LaunchedWork::kernelsOfPasses() {
   std::sort(kernels_.begin(), kernels_.end(),
             [](const Kernel& a, const Kernel& b) { return a.correlation < b.correlation; });
   std::map<std::int64_t, std::vector<std::size_t>> ofProcess;  // passes by their start
@@ -77,7 +77,7 @@ std::vector<std::vector<const LaunchedPasses::Kernel*>> LaunchedPasses::kernelsO
   return kernels;
 }
 
-std::vector<RecordedPass> LaunchedPasses::take(const std::vector<RecordedStep>& steps) {
+std::vector<RecordedPass> LaunchedWork::take(const std::vector<RecordedStep>& steps) {
   std::vector<RecordedPass> passes;
   if (tooMany_) unrelated_ = static_cast<std::int64_t>(held_.size());
   if (tooMany_ || held_.empty()) return passes;

@@ -1,4 +1,4 @@
-#include "profiler/import/recognise/propose_passes.h"
+#include "profiler/import/recognise/infer_passes.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "profiler/import/recognise/message_passes.h"
+#include "profiler/import/recognise/infer_messages.h"
 
 namespace pipescope::importing {
 namespace {
@@ -24,7 +24,7 @@ struct RankMessage {
 struct RankEvents {
   DeviceId device;
   std::int64_t rank = -1;
-  std::vector<RankMessage> messages;              // in the order of their starts
+  std::vector<RankMessage> messages;              // messages in the order of their starts
   std::vector<std::pair<Ticks, Ticks>> backward;  // operators, in the order of their starts
   std::vector<Ticks> steps;                       // starts of training steps, in order
   std::int64_t sends = 0, receives = 0;
@@ -176,7 +176,7 @@ class RankPasses {
 
 }  // namespace
 
-std::int64_t proposePasses(RecordedEvents& events) {
+std::int64_t inferPasses(RecordedEvents& events) {
   const bool recognised =
       std::any_of(events.passes.begin(), events.passes.end(),
                   [](const RecordedPass& pass) { return model::isComputePass(pass.pass); });

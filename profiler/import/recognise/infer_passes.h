@@ -11,12 +11,12 @@ namespace pipescope::importing {
 ///
 /// The ranks lie along the pipeline in their order. Where messages state the ranks of both sides, they may
 /// form several pipelines of equal length, which are replicas. Every rank between the ends exchanges two
-/// messages for each one that the ends exchange. What lies between a receive and the send behind it is a
-/// pass: a backward pass if it holds operators of the backward pass. The first rank computes the backward
-/// pass up to its last such operator, and then the next forward pass; the last rank computes the forward pass
-/// up to the first such operator, and then the backward pass. In schedules such as GPipe, the last rank has
-/// forward passes between its receives, and backward passes before its sends. Micro-batches are counted
-/// within each step.
-std::int64_t proposePasses(RecordedEvents& events);
+/// messages for each one that the ends exchange. The time between a receive and the send behind it is a pass:
+/// a backward pass if it holds operators of the backward pass. The first rank computes the backward pass up
+/// to its last such operator, and then the next forward pass; the last rank computes the forward pass up to
+/// the first such operator, and then the backward pass. In schedules such as GPipe, the last rank has forward
+/// passes between its receives, and backward passes before its sends. Micro-batches are counted within each
+/// step.
+std::int64_t inferPasses(RecordedEvents& events);
 
 }  // namespace pipescope::importing

@@ -1,0 +1,91 @@
+// How fast an executable runs.
+#include <string>
+
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/base/number_text.h"
+#include "profiler/figures/figure.h"
+
+namespace pipescope::figures {
+namespace {
+
+/// Samples per second of the emulated or recorded system.
+std::optional<double> sampleRate(const Analyses& from) {
+  const analysis::Execution* e = from.execution;
+  if (e == nullptr || e->samples <= 0 || e->samplesPerSecond <= 0) return std::nullopt;
+  return e->samplesPerSecond;
+}
+
+/// Samples of one iteration, on average.
+std::optional<double> samplesOfStep(const Analyses& from) {
+  const auto* e = from.execution;
+  if (!hasSteps(from) || e == nullptr || e->samples <= 0 || e->total.count <= 0) return std::nullopt;
+  return static_cast<double>(e->samples) * from.stages->lost.step / static_cast<double>(e->total.count);
+}
+
+/// Tokens of a sample, padding included. Nothing: the samples are no sequences of tokens, or the profile does
+/// not say how long they are.
+std::optional<std::int64_t> tokensOfSample(const Analyses& from) {
+  if (from.catalog == nullptr) return std::nullopt;
+  return base::wholeNumberOf(
+      from.catalog->property("tokens_per_sample." + std::to_string(from.executable.value)));
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_FIGURES(speed) {
+  registry.add({"samples_per_second", "Samples per second", "", Format::rate, Better::more,
+                "Samples of the last call (all replicas) ÷ its emulated or recorded time.",
+                [](const Analyses& from) { return cellOf(sampleRate(from)); }, "", "Samples/s"});
+  registry.add(
+      {"tokens_per_second", "Tokens per second", "", Format::rate, Better::more,
+       "Samples per second × tokens of a sample, padding included; only of models that look up tokens.",
+       [](const Analyses& from) {
+         const auto rate = sampleRate(from);
+         const auto tokens = tokensOfSample(from);
+         return rate && tokens && *tokens > 0 ? Cell(*rate * static_cast<double>(*tokens)) : Cell();
+       },
+       "", "Tokens/s"});
+  registry.add({"samples_per_currency_unit", "Samples per currency unit", "", Format::amount, Better::more,
+                "Samples per hour ÷ system.price_per_hour, the price of the whole system.",
+                [](const Analyses& from) {
+                  constexpr double kSecondsPerHour = 3600;
+                  const auto rate = sampleRate(from);
+                  return rate && from.pricePerHour > 0 ? Cell(*rate * kSecondsPerHour / from.pricePerHour)
+                                                       : Cell();
+                },
+                "price"});
+  registry.add({"step_time_us", "Step time, µs", "", Format::ticks, Better::less,
+                "Mean length of an iteration; a cost unit counts as a second.", [](const Analyses& from) {
+                  constexpr double kMicroseconds = 1e6;
+                  if (!hasSteps(from) || from.catalog == nullptr) return Cell();
+                  const auto perSecond = static_cast<double>(from.catalog->timebase({}).ticksPerSecond);
+                  return Cell(from.stages->lost.step * kMicroseconds / perSecond);
+                }});
+  registry.add({"micro_batches", "Micro-batches of an iteration", "", Format::count, Better::neither,
+                "Micro-batches that a replica accumulates in one weight update.", [](const Analyses& from) {
+                  const bool known = hasSteps(from) && from.stages->microBatches > 0;
+                  return known ? Cell(static_cast<double>(from.stages->microBatches)) : Cell();
+                }});
+  registry.add({"cycles_per_micro_batch", "Step time ÷ micro-batches", "", Format::ticks, Better::less,
+                "Step time for each micro-batch, with its part of the update and of the host's time.",
+                [](const Analyses& from) {
+                  if (!hasSteps(from) || from.stages->microBatches <= 0) return Cell();
+                  return Cell(from.stages->lost.step / static_cast<double>(from.stages->microBatches));
+                }});
+  registry.add({"samples_per_step", "Samples of an iteration", "", Format::count, Better::neither,
+                "Samples of the last call ÷ its iterations, over all replicas.",
+                [](const Analyses& from) { return cellOf(samplesOfStep(from)); }});
+  registry.add({"devices", "Devices", "", Format::count, Better::less,
+                "Devices that hold a stage, of all replicas.",
+                [](const Analyses& from) {
+                  return from.catalog == nullptr ? Cell() : Cell(from.catalog->target.devicesUsed);
+                },
+                "devices"});
+  registry.add({"system_devices", "Of system", "", Format::count, Better::less, "Chips of the whole system.",
+                [](const Analyses& from) {
+                  return from.catalog == nullptr ? Cell() : Cell(from.catalog->target.devices);
+                }});
+}
+
+}  // namespace pipescope::figures
