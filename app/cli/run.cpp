@@ -139,8 +139,12 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, Ty
   const base::OutputRules rules{{options.file}, options.overwrite, kOverwriteAdvice};
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(progressOf(options));
+  const auto sayVerdict = [&](const std::string& sentence) {
+    finishProgress(*progress);
+    if (options.progress != "off" && options.progress != "json") say(sentence);
+  };
   const base::Result<app::RunResult> result =
-      app::runConfiguration(configuration, {output, commandLine(), rules}, *progress);
+      app::runConfiguration(configuration, {output, commandLine(), rules, sayVerdict}, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
   if (!result->isFirst) return static_cast<int>(result->cancelled ? interruptStatus() : kDone);

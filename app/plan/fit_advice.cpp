@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <set>
 
 #include "app/run/request/compile_run.h"
 #include "app/run/request/float8_request.h"
 #include "engine/compile/block_pattern.h"
+#include "engine/plan/model_trials.h"
 #include "profiler/base/byte_text.h"
 
 namespace pipescope::app {
@@ -29,7 +30,7 @@ struct Change {
   std::size_t order = 0;  ///< among changes of equal effect, the ones that change less come first
 };
 
-/// Each change that is tried costs a compilation.
+/// The number of changes that are tried.
 constexpr std::size_t kMostTried = 4;
 
 /// A change that could save less than this share of what is missing is not worth a compilation.
@@ -131,7 +132,9 @@ void addTraining(const Configuration& c, const compile::CompiledExecutable& trai
                  std::vector<Change>& changes) {
   addBatches(c, "training", savings, changes);
   const double kept = savings.of({"stash", "activation"}, 0.8);
-  if (training.facts.recompute == "none") changes.push_back({"execution.recompute", "pipeline", kept});
+  // A single stage has nothing to recompute.
+  if (training.facts.recompute == "none" && training.plan.stages.size() > 1)
+    changes.push_back({"execution.recompute", "pipeline", kept});
   if (c.texts("execution.checkpoints").empty() && training.graph) {
     if (std::string ends = endsOfBlocks(*training.graph); !ends.empty())
       changes.push_back({"execution.checkpoints", std::move(ends), kept});
@@ -219,7 +222,12 @@ std::vector<Change> changesOf(const Configuration& c, const compile::Compilation
   }
   for (std::size_t i = 0; i < changes.size(); ++i) changes[i].order = i;
   const double least = std::max(1.0, kLeastShare * static_cast<double>(missing.count));
-  std::erase_if(changes, [&](const Change& change) { return change.saving < least; });
+  const bool offChip =
+      std::ranges::any_of(compilation.system->devices().front().memory,
+                          [](const auto& space) { return space.kind == "streaming_memory"; });
+  std::erase_if(changes, [&](const Change& change) {
+    return change.saving < least || (!offChip && change.key.starts_with("execution.offload_"));
+  });
   std::ranges::stable_sort(changes, std::greater(), &Change::saving);
   return changes;
 }
@@ -271,6 +279,168 @@ void forEachMemory(Compilation& compilation, Visit visit) {
   }
 }
 
+/// Whether a key can change what an executable of this kind holds.
+bool concerns(const std::string& key, model::ExecutableKind kind) {
+  static const std::set<std::string> kOfTraining{
+      "execution.recompute",           "execution.checkpoints",          "execution.offload_optimizer",
+      "execution.offload_activations", "execution.offload_accumulators", "execution.shard_optimizer"};
+  const bool training = kind == model::ExecutableKind::training;
+  if (key.starts_with("training.") || kOfTraining.contains(key)) return training;
+  return !training || !key.starts_with("inference.");
+}
+
+/// Tries changes of a configuration, side by side where there are several.
+class Trials {
+ public:
+  Trials(const Configuration& configuration, const compile::Compilation& compilation,
+         plan::SharedStages& known, base::Executor& executor, base::Progress& progress)
+      : configuration_(configuration),
+        before_(bytesMissing(compilation)),
+        trials_(compilation, known),
+        executor_(executor),
+        progress_(progress) {}
+
+  Bytes before() const { return sumOf(before_); }
+
+  /// The first changes that the configuration does not refuse, at most so many, one for each key.
+  std::vector<FitProposal> tryEach(const std::vector<Change>& changes, std::size_t most) {
+    std::map<std::size_t, FitProposal> helping;  // by Change::order
+    std::set<std::string> keys;
+    std::vector<bool> seen(changes.size(), false);
+    while (!progress_.cancelled()) {
+      const std::vector<std::size_t> next = nextOf(changes, keys, seen, most);
+      if (next.empty()) break;
+      std::vector<std::optional<FitProposal>> made(next.size());
+      executor_.parallelFor(next.size(), [&](std::size_t k) {
+        const Change& change = changes[next[k]];
+        base::SerialExecutor serial;
+        made[k] = tryAll({{change.key, change.value}}, serial);
+      });
+      for (std::size_t k = 0; k < next.size(); ++k) {
+        const Change& change = changes[next[k]];
+        if (!made[k]) continue;
+        keys.insert(change.key);
+        if (made[k]->all() < before()) helping[change.order] = *std::move(made[k]);
+      }
+    }
+    std::vector<FitProposal> proposals;
+    for (auto& [order, proposal] : helping) proposals.push_back(std::move(proposal));
+    std::ranges::stable_sort(proposals, {}, &FitProposal::all);
+    return proposals;
+  }
+
+  /// None: the configuration or the compiler refuses it, or the user stops the search.
+  std::optional<FitProposal> tryAll(const std::vector<std::pair<std::string, std::string>>& settings) {
+    return tryAll(settings, executor_);
+  }
+  std::optional<FitProposal> tryAll(const std::vector<std::pair<std::string, std::string>>& settings,
+                                    base::Executor& executor) {
+    if (progress_.cancelled()) return std::nullopt;
+    Configuration changed = configuration_;
+    for (const auto& [key, value] : settings) {
+      if (!changed.setText(key, value, config::Origin::flag).ok()) return std::nullopt;
+    }
+    base::Result<compile::ModelRequest> request = requestOfRun(changed);
+    if (!request.ok()) return std::nullopt;
+    // The first executable decides where stages begin. Others that no change concerns stay as they are.
+    std::vector<int> compiled{0};
+    std::vector<compile::ExecutableRequest>& all = request->executables;
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      const auto does = [&](const auto& setting) { return concerns(setting.first, all[i].kind); };
+      if (std::ranges::any_of(settings, does)) compiled.push_back(static_cast<int>(i));
+    }
+    for (std::size_t i = 1; i < compiled.size(); ++i) all[i] = all[static_cast<std::size_t>(compiled[i])];
+    all.resize(compiled.size());
+    const auto result = trials_.compile(*std::move(request), executor);
+    report();
+    if (!result.ok()) return std::nullopt;
+    FitProposal proposal{settings, before_};
+    std::erase_if(proposal.missing,
+                  [&](const auto& each) { return std::ranges::count(compiled, each.first[0]) > 0; });
+    for (const auto& [memory, bytes] : bytesMissing(*result))
+      proposal.missing[{compiled[static_cast<std::size_t>(memory[0])], memory[1], memory[2]}] = bytes;
+    return proposal;
+  }
+
+ private:
+  /// As many changes as may still be tried, of keys of which none has been compiled.
+  std::vector<std::size_t> nextOf(const std::vector<Change>& changes, const std::set<std::string>& keys,
+                                  std::vector<bool>& seen, std::size_t most) const {
+    std::set<std::string> chosen = keys;
+    std::vector<std::size_t> next;
+    for (std::size_t i = 0; i < changes.size() && chosen.size() < most; ++i) {
+      if (seen[i] || !chosen.insert(changes[i].key).second) continue;
+      seen[i] = true;
+      next.push_back(i);
+    }
+    return next;
+  }
+
+  void report() {
+    const std::lock_guard lock(mutex_);
+    progress_.report(
+        0, fmt::format("trying what would help: {} of at most {} compilations", ++tried_, kMostTried + 1));
+  }
+
+  const Configuration& configuration_;
+  const MissingBytes before_;
+  plan::ModelTrials trials_;
+  base::Executor& executor_;
+  base::Progress& progress_;
+  std::mutex mutex_;
+  std::size_t tried_ = 0;
+};
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Leaves out what hardly helps. The proposals go from the largest effect to the smallest.
+void keepHelpful(std::vector<FitProposal>& proposals, Bytes before) {
+  std::erase_if(proposals, [&](const FitProposal& proposal) {
+    const auto saved = static_cast<double>((before - proposal.all()).count);
+    return saved < kLeastShare * static_cast<double>(before.count);
+  });
+  std::ranges::stable_sort(proposals, {}, &FitProposal::all);
+}
+
+/// For a model whose stages were searched, which took several compilations: several changes, and where none
+/// is enough, those that help together.
+std::vector<FitProposal> afterSearch(Trials& trials, const std::vector<Change>& changes) {
+  std::vector<FitProposal> proposals = trials.tryEach(changes, kMostTried);
+  keepHelpful(proposals, trials.before());
+  if (proposals.size() < 2 || proposals.front().all().count == 0) return proposals;
+  Pairs all;
+  for (const FitProposal& proposal : proposals) all.push_back(proposal.settings.front());
+  std::optional<FitProposal> together = trials.tryAll(all);
+  if (together && together->all() < proposals.front().all())
+    proposals.insert(proposals.begin(), *std::move(together));
+  return proposals;
+}
+
+/// For a model that one compilation was enough for: the most promising change, and if it is not enough, the
+/// most promising ones together. Where they are refused together, the second one.
+std::vector<FitProposal> afterOne(Trials& trials, const std::vector<Change>& changes) {
+  std::vector<FitProposal> proposals = trials.tryEach(changes, 1);
+  if (!proposals.empty() && proposals.front().all().count == 0) return proposals;
+  Pairs all;
+  for (const Change& change : changes) {
+    const auto known = [&](const auto& setting) { return setting.first == change.key; };
+    if (all.size() < kMostTried && std::ranges::none_of(all, known))
+      all.emplace_back(change.key, change.value);
+  }
+  if (all.size() > 1) {
+    if (std::optional<FitProposal> together = trials.tryAll(all)) {
+      proposals.push_back(*std::move(together));
+    } else {
+      const auto other = [&](const Change& change) { return change.key != all.front().first; };
+      const auto second = std::ranges::find_if(changes, other);
+      for (FitProposal& each : trials.tryEach({second, changes.end()}, 1))
+        proposals.push_back(std::move(each));
+    }
+  }
+  keepHelpful(proposals, trials.before());
+  return proposals;
+}
+
 }  // namespace
 
 Bytes FitProposal::all() const {
@@ -290,6 +460,12 @@ std::string FitProposal::text(Bytes before) const {
   return fmt::format("{}: {}.", text, effect);
 }
 
+std::string verdictOf(const compile::Compilation& compilation) {
+  const Bytes missing = sumOf(bytesMissing(compilation));
+  if (missing.count == 0) return "";
+  return fmt::format("The model does not fit: {} of memory are missing.", base::byteText(missing.count));
+}
+
 MissingBytes bytesMissing(const compile::Compilation& compilation) {
   MissingBytes missing;
   forEachMemory(compilation, [&](const auto& key, const devices::LoweredMemory& memory,
@@ -300,73 +476,23 @@ MissingBytes bytesMissing(const compile::Compilation& compilation) {
 }
 
 std::vector<FitProposal> proposeChanges(const Configuration& configuration,
-                                        const compile::Compilation& compilation, base::Executor& executor,
-                                        base::Progress& progress) {
-  const Bytes before = sumOf(bytesMissing(compilation));
+                                        const compile::Compilation& compilation, plan::SharedStages& known,
+                                        base::Executor& executor, base::Progress& progress) {
+  Trials trials(configuration, compilation, known, executor, progress);
+  const Bytes before = trials.before();
   if (before.count == 0) return {};
-  progress.report(
-      0, fmt::format("{} of memory are missing: looking for what would help", base::byteText(before.count)));
-  // A change that the configuration refuses is refused before anything is compiled, and the next one is tried
-  // in its place.
   const std::vector<Change> changes = changesOf(configuration, compilation, before);
-  std::vector<std::optional<MissingBytes>> after(changes.size());
-  std::size_t tried = 0;
-  for (std::size_t first = 0; first < changes.size() && tried < kMostTried && !progress.cancelled();) {
-    const std::size_t count = std::min(changes.size() - first, kMostTried - tried);
-    std::atomic<std::size_t> compiles = 0;
-    executor.parallelFor(count, [&](std::size_t k) {
-      const Change& change = changes[first + k];
-      Configuration changed = configuration;
-      if (progress.cancelled() || !changed.setText(change.key, change.value, config::Origin::flag).ok())
-        return;
-      const auto compiled = compileRun(changed);
-      if (!compiled.ok()) return;
-      after[first + k] = bytesMissing(*compiled);
-      ++compiles;
-    });
-    tried += compiles;
-    first += count;
-  }
-  std::map<std::size_t, FitProposal> helping;  // keyed by Change::order
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (after[i] && sumOf(*after[i]) < before)
-      helping[changes[i].order] = {{{changes[i].key, changes[i].value}}, *after[i]};
-  }
-  std::vector<FitProposal> proposals;
-  for (auto& [order, proposal] : helping) proposals.push_back(std::move(proposal));
-  std::ranges::stable_sort(proposals, {}, &FitProposal::all);
-  // Only the best of several values of one key is left.
-  std::set<std::string> keys;
-  std::erase_if(proposals, [&](const FitProposal& proposal) {
-    return !keys.insert(proposal.settings.front().first).second;
-  });
-  const auto saving = [&](const FitProposal& proposal) {
-    return static_cast<double>((before - proposal.all()).count) / static_cast<double>(before.count);
-  };
-  std::erase_if(proposals, [&](const FitProposal& proposal) { return saving(proposal) < kLeastShare; });
-  if (proposals.size() < 2 || proposals.front().all().count == 0 || progress.cancelled()) return proposals;
-  // The stages of a model that Pipescope divides itself would be searched once more, which takes longer than
-  // all else.
-  if (configuration.integer("execution.stages") > 1) return proposals;
-  // If no change is enough, all that help together may be.
-  FitProposal together;
-  Configuration changed = configuration;
-  for (const FitProposal& proposal : proposals) {
-    const auto& [key, value] = proposal.settings.front();
-    if (changed.setText(key, value, config::Origin::flag).ok()) together.settings.emplace_back(key, value);
-  }
-  const auto compiled = compileRun(changed);
-  if (!compiled.ok()) return proposals;
-  together.missing = bytesMissing(*compiled);
-  if (together.all() < proposals.front().all()) proposals.insert(proposals.begin(), std::move(together));
-  return proposals;
+  return known.lastSplit() != nullptr ? afterSearch(trials, changes) : afterOne(trials, changes);
 }
 
 void addFitAdvice(const Configuration& configuration, compile::Compilation& compilation,
-                  base::Executor& executor, base::Progress& progress) {
+                  plan::SharedStages& known, base::Executor& executor, base::Progress& progress) {
   const MissingBytes before = bytesMissing(compilation);
   if (sumOf(before).count == 0) return;
-  const std::vector<FitProposal> proposals = proposeChanges(configuration, compilation, executor, progress);
+  known.setProgress(&progress);
+  const std::vector<FitProposal> proposals =
+      proposeChanges(configuration, compilation, known, executor, progress);
+  known.setProgress(nullptr);
   forEachMemory(compilation, [&](const auto& key, devices::LoweredMemory& memory,
                                  const devices::MemorySpaceInfo&) {
     if (memory.overflow.empty()) return;
@@ -379,11 +505,11 @@ void addFitAdvice(const Configuration& configuration, compile::Compilation& comp
       memory.overflow.front() += "\n" + proposal.text(sumOf(before));
       ++lines;
     }
-    if (lines == 0) {
-      memory.overflow.front() +=
-          "\nNone of the options that were tried saves memory here: use more stages, or devices with more "
-          "memory.";
-    }
+    if (lines > 0) return;
+    memory.overflow.front() +=
+        progress.cancelled() ? "\nThe search for what would save memory was stopped."
+                             : "\nNone of the options that were tried saves memory here: use more stages, or "
+                               "devices with more memory.";
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/compiler/compilation.h"
 #include "engine/config/configuration.h"
+#include "engine/plan/divided_model.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/progress.h"
 
@@ -28,19 +29,22 @@ struct FitProposal {
 
 /// Bytes that each memory of the compilation lacks, summed over its units; 0 where all fits.
 MissingBytes bytesMissing(const compile::Compilation& compilation);
+/// Says that the model does not fit; empty: it fits.
+std::string verdictOf(const compile::Compilation& compilation);
 
-/// Compiles the model with each of the changes that could save most memory, and returns those that do,
-/// largest effect first and one for each key. Where no change is enough, all that help are tried together. At
-/// most five models are compiled, so the search is bounded whatever the model. A change that the
-/// configuration refuses is left out. None if the model fits. A search that the user stops gives what it has
-/// found.
+/// Tries changes that could save most memory, each of which costs one compilation (plan::ModelTrials), and
+/// returns what helps, largest effect first. The advice costs about as much as the answer: where stages were
+/// searched, which took several compilations, four changes are tried, and together if none is enough.
+/// Otherwise the most promising one is tried, and if it is not enough, the four most promising together. A
+/// change that the configuration refuses is left out. None if the model fits. A search that the user stops
+/// gives what it has found. `known`: compileRun() made the compilation with it.
 std::vector<FitProposal> proposeChanges(const config::Configuration& configuration,
-                                        const compile::Compilation& compilation, base::Executor& executor,
-                                        base::Progress& progress);
+                                        const compile::Compilation& compilation, plan::SharedStages& known,
+                                        base::Executor& executor, base::Progress& progress);
 
 /// Adds a line for each change that helps to the sentences of the memories that it helps
 /// (LoweredMemory::overflow).
 void addFitAdvice(const config::Configuration& configuration, compile::Compilation& compilation,
-                  base::Executor& executor, base::Progress& progress);
+                  plan::SharedStages& known, base::Executor& executor, base::Progress& progress);
 
 }  // namespace pipescope::app

@@ -27,6 +27,18 @@ std::string textOf(const std::string& name, const devices::SystemOptions& option
 
 }  // namespace
 
+base::Status LoweredStages::begin() {
+  ++compilations_;
+  return goOn();
+}
+
+base::Status LoweredStages::goOn() const {
+  const base::Progress* const progress = progress_;
+  if (progress != nullptr && progress->cancelled())
+    return base::cancelled("The user stopped the compilation of the model.");
+  return {};
+}
+
 base::Result<std::shared_ptr<const devices::System>> LoweredStages::system(
     const std::string& name, const devices::SystemOptions& options) {
   const std::lock_guard lock(mutex_);
@@ -39,6 +51,7 @@ base::Result<std::shared_ptr<const devices::System>> LoweredStages::system(
 
 base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System& system,
                                                           const std::vector<const StagePlan*>& stages) {
+  if (!remembersStages_) return system.lower(stages);
   // The systems live as long as this object, so that no other one gets the address of one of them.
   std::string key = fmt::format("{}:{};", static_cast<const void*>(&system), stages.size());
   for (const StagePlan* stage : stages) appendText(key, *stage);
@@ -59,6 +72,7 @@ base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System&
 std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& part,
                                                           const std::string& options,
                                                           const std::function<PassedStages()>& run) {
+  if (!remembersStages_) return std::make_shared<const PassedStages>(run());
   // The structured bindings name all members, so that a new member does not compile until it is part of the
   // key.
   const auto& [name, kind, stages, boundaries, mesh, ordersForMemory, sharesCode, runsSideBySide] = part;

@@ -1,6 +1,7 @@
 #pragma once
-// Remembers the results of the compiler's passes and of the devices for stages. Compilations that share it
-// compute equal stages once.
+// What the compiler's passes and the devices made of stages. Compilations that share it do this once for
+// equal stages.
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include "engine/compile/passes/pass.h"
 #include "engine/devices/core/device_family.h"
 #include "engine/devices/core/system_options.h"
+#include "profiler/base/progress.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {
@@ -68,6 +70,19 @@ class LoweredStages {
   /// Devices that were lowered, and that were found.
   std::int64_t lowered() const { return lowered_; }
   std::int64_t found() const { return found_; }
+  /// Compilations that began.
+  std::int64_t compilations() const { return compilations_; }
+  /// Once `progress` is cancelled, compilations end with an error that says so. Several threads ask it. Null,
+  /// as at first: they do not end.
+  void setProgress(const base::Progress* progress) { progress_ = progress; }
+  /// A compilation that begins or goes on. Error: it is cancelled.
+  base::Status begin();
+  base::Status goOn() const;
+
+ protected:
+  /// Otherwise only systems are, with the plans of products that they know: stages that nobody asks for again
+  /// would take as much memory as the model.
+  void rememberStages(bool remembers) { remembersStages_ = remembers; }
 
  private:
   using Device = base::Result<devices::LoweredDevice>;
@@ -78,6 +93,9 @@ class LoweredStages {
   ValuesByText<Device> devices_;
   ValuesByText<PassedStages> passed_;
   std::int64_t lowered_ = 0, found_ = 0;
+  std::atomic<std::int64_t> compilations_ = 0;
+  std::atomic<bool> remembersStages_ = true;
+  std::atomic<const base::Progress*> progress_ = nullptr;
 };
 
 }  // namespace pipescope::compile

@@ -57,7 +57,6 @@ base::Status returnGradients(graph::Graph& graph, const std::vector<std::string>
 struct StagedGraph {
   graph::Graph graph;
   std::vector<StageSpec> stages;
-  std::optional<graph::TensorId> root;  ///< tensor that is differentiated where it is not the loss
 };
 
 class ModelCompiler {
@@ -79,9 +78,8 @@ class ModelCompiler {
   base::Status add(const ExecutableRequest& asked) {
     PIPESCOPE_HOST_SPAN(span, "compiler", "compile an executable");
     const bool training = asked.kind == model::ExecutableKind::training;
-    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true, {}));
-    PassRunner passes = makePasses(staged.stages);
-    PIPESCOPE_TRY(passes.runOn(staged.graph));
+    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true));
+    PIPESCOPE_TRY(goOn());
     CompiledExecutable executable;
     PIPESCOPE_ASSIGN(schedules::Shape shape, shapeOf(staged.stages, training));
     executable.facts = facts(asked, training && recomputes(shape.stages));
@@ -91,13 +89,12 @@ class ModelCompiler {
     executable.facts.replicas = replicas.replicas;
     PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
     PIPESCOPE_TRY(checkSideBySide(staged.graph));
-    PIPESCOPE_ASSIGN(std::optional<StagedGraph> fused, fusedGraph(asked, training));
-    std::optional<PassRunner> ofFused;
-    if (fused) PIPESCOPE_TRY(ofFused.emplace(makePasses(fused->stages)).runOn(fused->graph));
-    PassRunner& ofPlan = ofFused ? *ofFused : passes;
-    if (training && recomputes(shape.stages)) {
-      PIPESCOPE_TRY(addRecompute(staged, executable.order));
-      if (fused) PIPESCOPE_TRY(addRecompute(*fused, executable.order));
+    PIPESCOPE_ASSIGN(std::optional<StagedGraph> fused, fusedGraph(staged));
+    PassRunner ofPlan = makePasses(staged.stages);
+    PIPESCOPE_TRY(finishGraph(asked, fused ? *fused : staged, ofPlan, executable));
+    if (fused && !request_.devicesOnly) {
+      PassRunner ofNumbers = makePasses(staged.stages);
+      PIPESCOPE_TRY(finishGraph(asked, staged, ofNumbers, executable));
     }
     PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
     PIPESCOPE_ASSIGN(executable.plan, buildPlan(fused ? fused->graph : staged.graph, staged.stages, options,
@@ -105,25 +102,39 @@ class ModelCompiler {
     executable.plan.ordersForMemory = result_.system->ordersForMemory();
     executable.plan.sharesCode = result_.system->sharesCode();
     executable.plan.runsSideBySide = result_.system->runsSideBySide();
+    PIPESCOPE_TRY(goOn());
     runPasses(ofPlan, staged.stages, executable.plan);
     if (result_.system->placesShareLinks()) noteRingBytes(executable.plan);
     executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
-    addSavings(ofPlan, executable.plan, *result_.system, executable.lowered);
+    if (!request_.devicesOnly) addSavings(ofPlan, executable.plan, *result_.system, executable.lowered);
     executable.passes = ofPlan.takeReports();
     executable.rankGraph = std::make_shared<const graph::Graph>(std::move(staged.graph));
     executable.graph = executable.rankGraph;
-    if (request_.ranks.tensor > 1) {
-      PIPESCOPE_ASSIGN(StagedGraph undivided, stageGraph(asked, training, false, {}));
+    if (request_.ranks.tensor > 1 && !request_.devicesOnly) {
+      PIPESCOPE_ASSIGN(StagedGraph undivided, stageGraph(asked, training, false));
+      PIPESCOPE_TRY(differentiate(asked, undivided));
       executable.graph = std::make_shared<const graph::Graph>(std::move(undivided.graph));
     }
     result_.executables.push_back(std::move(executable));
     return {};
   }
 
+  base::Status goOn() const { return known_ == nullptr ? base::Status() : known_->goOn(); }
+
+  /// Adds gradients, runs the passes, then adds what is computed again.
+  base::Status finishGraph(const ExecutableRequest& asked, StagedGraph& staged, PassRunner& passes,
+                           const CompiledExecutable& executable) const {
+    PIPESCOPE_TRY(differentiate(asked, staged));
+    PIPESCOPE_TRY(goOn());
+    PIPESCOPE_TRY(passes.runOn(staged.graph));
+    if (executable.facts.recompute != "none") PIPESCOPE_TRY(addRecompute(staged, executable.order));
+    return goOn();
+  }
+
   /// The graph that is planned where the system's software fuses attention. Numbers are computed by the
   /// operators of the model. None: it fuses none.
-  base::Result<std::optional<StagedGraph>> fusedGraph(const ExecutableRequest& asked, bool training) {
+  base::Result<std::optional<StagedGraph>> fusedGraph(const StagedGraph& plain) const {
     const std::optional<std::int64_t> usual = result_.system->fusesAttentionFrom();
     if (!request_.fusedAttention.value_or(usual.has_value())) return std::optional<StagedGraph>();
     if (!usual) {
@@ -134,15 +145,15 @@ class ModelCompiler {
     }
     AttentionFusion fusion{.leastKeys = request_.fusedAttention ? 1 : *usual};
     if (request_.float8 && request_.float8->allProducts) fusion.factors = request_.float8->forward;
-    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training, true, fusion));
-    return staged.graph.nodes().empty() ? std::nullopt : std::optional(std::move(staged));
+    PIPESCOPE_ASSIGN(std::optional<graph::Graph> fused,
+                     fuseAttention(plain.graph, fusion, ops::standardOperators()));
+    if (!fused) return std::optional<StagedGraph>();
+    return std::optional(StagedGraph{*std::move(fused), plain.stages});
   }
 
-  /// The graph in the types that are computed, placed into stages, with its gradients.
-  /// `ofRank`: the graph of one of the ranks that share the model, not the undivided one. With `fusion` the
-  /// graph has fused attention; where the model has nothing to fuse, the result is empty.
-  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank,
-                                       const std::optional<AttentionFusion>& fusion) {
+  /// The forward graph in the types that are computed, placed into stages. `ofRank`: the graph of one of the
+  /// ranks that share the model, not the undivided one.
+  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank) {
     const ops::OperatorRegistry& operators = ops::standardOperators();
     StagedGraph staged;
     PIPESCOPE_ASSIGN(staged.graph,
@@ -162,21 +173,24 @@ class ModelCompiler {
       noteWholeWeights(staged.graph, division);
       PIPESCOPE_ASSIGN(staged.graph, graphOfRank(staged.graph, division, operators));
     }
-    if (fusion) {
-      PIPESCOPE_ASSIGN(std::optional<graph::Graph> fused, fuseAttention(staged.graph, *fusion, operators));
-      if (!fused) return StagedGraph();
-      staged.graph = std::move(*fused);
-    }
+    PIPESCOPE_ASSIGN(staged.stages, layOutStages(request_.layout, staged.graph));
+    PIPESCOPE_TRY(checkMultiConvs(staged.graph, staged.stages));
+    return staged;
+  }
+
+  /// Scales the loss, and adds gradients and casts to float8.
+  base::Status differentiate(const ExecutableRequest& asked, StagedGraph& staged) const {
+    const ops::OperatorRegistry& operators = ops::standardOperators();
+    const bool training = asked.kind == model::ExecutableKind::training;
+    std::optional<graph::TensorId> root;  // what is differentiated where it is not the loss
     if (training && scalesLoss(request_.update)) {
       const double scale = request_.update.numbers.lossScale.initial;
       PIPESCOPE_ASSIGN(ScaledLoss scaled, scaleLoss(staged.graph, scale, operators));
       staged.graph = std::move(scaled.graph);
-      staged.root = scaled.root;
+      root = scaled.root;
     }
-    PIPESCOPE_ASSIGN(staged.stages, layOutStages(request_.layout, staged.graph));
-    PIPESCOPE_TRY(checkMultiConvs(staged.graph, staged.stages));
     if (training) {
-      PIPESCOPE_ASSIGN(staged.graph, addGradients(std::move(staged.graph), operators, staged.root));
+      PIPESCOPE_ASSIGN(staged.graph, addGradients(std::move(staged.graph), operators, root));
       PIPESCOPE_TRY(returnGradients(staged.graph, request_.update.returnedGradients));
     }
     if (request_.float8) {
@@ -185,7 +199,7 @@ class ModelCompiler {
           asked.kind == model::ExecutableKind::inference && !request_.locations.weights.offChip;
       PIPESCOPE_ASSIGN(staged.graph, withFloat8(staged.graph, *request_.float8, ready, operators));
     }
-    return staged;
+    return {};
   }
 
   /// A model of which the ranks divide nothing would only be computed several times.
@@ -463,6 +477,7 @@ base::Result<Compilation> compileModel(const ModelRequest& request, base::Execut
   const LayoutRequest& layout = request.layout;
   PIPESCOPE_CHECK(!layout.stages.empty() || (layout.splitInto == 0 && layout.cuts.empty()),
                   "the planner divides models before they are compiled");
+  if (known != nullptr) PIPESCOPE_TRY(known->begin());
   return ModelCompiler(request, executor, known).compile();
 }
 

@@ -87,6 +87,8 @@ struct ModelRequest {
   bool recordAllReplicas = false;   ///< see ExecutableFacts
   int processes = 1;                ///< number of processes that share the replicas
   bool computesNumbers = true;      ///< numbers are computed too, which takes so many replicas only
+  /// Only what devices hold and do is wanted. Graphs that numbers are computed with may be left as they are.
+  bool devicesOnly = false;
 
   std::string system = "pod4";
   devices::SystemOptions systemOptions;

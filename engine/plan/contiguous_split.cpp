@@ -1,6 +1,7 @@
 #include "engine/plan/contiguous_split.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace pipescope::plan {
@@ -39,6 +40,42 @@ struct Label {
   double value = 0;                 ///< value that is minimised, over the stages so far
   std::size_t first = 0;            ///< the last stage's first unit
   std::size_t before = 0;           ///< index of the label at `first` that this one continues
+  std::size_t number = 0;           ///< labels are continued in this order
+};
+
+/// Labels of one cut with the same open places, of which none is as good as another one in all respects.
+class Front {
+ public:
+  explicit Front(std::vector<int> placeOfSet) : placeOfSet_(std::move(placeOfSet)) {}
+  const std::vector<int>& placeOfSet() const { return placeOfSet_; }
+  std::vector<Label>& labels() { return labels_; }
+
+  void insert(const Label& made) {
+    if (made.loads.size() == 1) return insertSorted(made);
+    const auto noWorse = [](const Label& a, const Label& b) {
+      return a.value <= b.value && std::equal(a.loads.begin(), a.loads.end(), b.loads.begin(),
+                                              [](std::int64_t x, std::int64_t y) { return x <= y; });
+    };
+    if (std::ranges::any_of(labels_, [&](const Label& label) { return noWorse(label, made); })) return;
+    std::erase_if(labels_, [&](const Label& label) { return noWorse(made, label); });
+    labels_.push_back(made);
+  }
+
+ private:
+  /// With one open place, labels ascend by its load and descend by value: there may be as many as there are
+  /// cuts, because a place that a later stage must join may be kept free at the cost of the other stages.
+  void insertSorted(const Label& made) {
+    const auto at = std::ranges::lower_bound(labels_, made.loads.front(), {},
+                                             [](const Label& label) { return label.loads.front(); });
+    if (at != labels_.begin() && std::prev(at)->value <= made.value) return;
+    if (at != labels_.end() && at->loads == made.loads && at->value <= made.value) return;
+    const auto end =
+        std::find_if(at, labels_.end(), [&](const Label& label) { return label.value < made.value; });
+    labels_.insert(labels_.erase(at, end), made);
+  }
+
+  std::vector<int> placeOfSet_;
+  std::vector<Label> labels_;
 };
 
 /// Dynamic programming over (stage, cut). A label that is no better than another one in any respect is
@@ -76,6 +113,8 @@ class Splitter {
       if (bound >= most) return {};
       bound = std::min(most, bound + std::max<std::int64_t>(1, bound / 24));
     }
+    mostSquares_ = 0;
+    for (const std::int64_t cost : best->stageCost) mostSquares_ += squareOf(cost);
     return solve(best->largest, true);
   }
 
@@ -119,9 +158,12 @@ class Splitter {
     const std::size_t stages = p_.stages(), units = p_.units();
     labels_.assign(stages + 1, std::vector<std::vector<Label>>(units + 1));
     labels_[0][0].push_back({});
+    count_ = 0;
     for (std::size_t s = 0; s < stages; ++s) {
+      fronts_.assign(units + 1, {});
       if (s == 0) extend(s, 0);
       for (std::size_t i = 0; s > 0 && i + 1 < cuts_.size(); ++i) extend(s, cuts_[i]);
+      for (const std::size_t cut : cuts_) complete(s + 1, cut);
     }
     const std::vector<Label>& last = labels_[stages][units];
     if (last.empty()) return std::nullopt;
@@ -155,30 +197,51 @@ class Splitter {
                      std::size_t index) {
     const Label& from = labels_[stage][first][index];
     std::int64_t load = cost;
-    std::vector<bool> joined(from.loads.size(), false);
+    std::vector<char>& joined = joined_;
+    joined.assign(from.loads.size(), false);
     for (std::size_t i = 0; i < open_[first].size(); ++i) {
       if (!holds(open_[first][i], first, end)) continue;
       const int place = from.placeOfSet[i];
       if (fixed_ && place != p_.placeOfStage[stage]) return;
-      if (fixed_ || joined[static_cast<std::size_t>(place)]) continue;
+      if (fixed_ || joined[static_cast<std::size_t>(place)] != 0) continue;
       joined[static_cast<std::size_t>(place)] = true;
       load += from.loads[static_cast<std::size_t>(place)];
     }
     if (load > bound_) return;
-    Label to;
+    const double value =
+        squares_ ? from.value + squareOf(cost) : std::max(from.value, static_cast<double>(load));
+    // Where no place is open, there is one label.
+    std::vector<Front>& fronts = fronts_[end];
+    if (open_[end].empty() && !fronts.empty() && fronts.front().labels().front().value <= value) return;
+    Label& to = made_;
     to.first = first;
     to.before = index;
-    const auto wide = static_cast<double>(cost);
-    to.value = squares_ ? from.value + wide * wide : std::max(from.value, static_cast<double>(load));
-    open(stage, first, end, from, joined, load, to);
-    if (roomIsLeft(stage, end, to)) insert(labels_[stage + 1][end], std::move(to));
+    to.value = value;
+    open(stage, first, end, from, load, to);
+    if (!roomIsLeft(stage, end, to)) return;
+    to.number = ++count_;
+    auto front = std::ranges::find(fronts, to.placeOfSet, &Front::placeOfSet);
+    if (front == fronts.end()) front = fronts.emplace(front, to.placeOfSet);
+    front->insert(to);
   }
 
+  /// Puts the labels of a cut into one row, in the order in which they were made.
+  void complete(std::size_t stages, std::size_t cut) {
+    std::vector<Label>& all = labels_[stages][cut];
+    for (Front& front : fronts_[cut]) std::ranges::move(front.labels(), std::back_inserter(all));
+    std::ranges::sort(all, {}, &Label::number);
+  }
+
+  static double squareOf(std::int64_t cost) { return static_cast<double>(cost) * static_cast<double>(cost); }
+
   /// Fills in the places that later stages must join.
-  void open(std::size_t stage, std::size_t first, std::size_t end, const Label& from,
-            const std::vector<bool>& joined, std::int64_t load, Label& to) const {
-    std::vector<int> number(from.loads.size(), -1);  ///< number of each earlier place in the new label
-    int own = -1;                                    ///< number of the stage's place
+  void open(std::size_t stage, std::size_t first, std::size_t end, const Label& from, std::int64_t load,
+            Label& to) {
+    std::vector<int>& number = number_;  ///< of an earlier place in the new label
+    number.assign(from.loads.size(), -1);
+    int own = -1;  ///< of the stage's place
+    to.placeOfSet.clear();
+    to.loads.clear();
     for (const std::size_t set : open_[end]) {
       const auto at = std::lower_bound(open_[first].begin(), open_[first].end(), set);
       const bool earlier = at != open_[first].end() && *at == set;
@@ -187,7 +250,7 @@ class Splitter {
         to.placeOfSet.push_back(earlier ? place : p_.placeOfStage[stage]);
         continue;
       }
-      const bool here = !earlier || joined[static_cast<std::size_t>(place)];
+      const bool here = !earlier || joined_[static_cast<std::size_t>(place)] != 0;
       int& known = here ? own : number[static_cast<std::size_t>(place)];
       if (known < 0) {
         known = static_cast<int>(to.loads.size());
@@ -197,24 +260,17 @@ class Splitter {
     }
   }
 
-  /// False if the stages that follow cannot hold the rest. Each open place takes in one of them.
+  /// False if the stages that follow cannot hold the rest, or if a better split is known. Each open place
+  /// takes in one of them.
   bool roomIsLeft(std::size_t stage, std::size_t end, const Label& to) const {
     const auto left = static_cast<std::int64_t>(p_.stages() - stage - 1);
     const std::int64_t held = std::accumulate(to.loads.begin(), to.loads.end(), std::int64_t{0});
-    const std::int64_t rest = cost_.back() - cost_[end] + held + fixedAfter_[stage + 1];
-    return left == 0 || rest <= left * bound_;
-  }
-
-  static void insert(std::vector<Label>& labels, Label made) {
-    const auto noWorse = [](const Label& a, const Label& b) {
-      if (a.placeOfSet != b.placeOfSet || a.value > b.value) return false;
-      return std::equal(a.loads.begin(), a.loads.end(), b.loads.begin(),
-                        [](std::int64_t x, std::int64_t y) { return x <= y; });
-    };
-    // A label that others continue must keep its place; no stage continues one before the stage is complete.
-    if (std::ranges::any_of(labels, [&](const Label& label) { return noWorse(label, made); })) return;
-    std::erase_if(labels, [&](const Label& label) { return noWorse(made, label); });
-    labels.push_back(std::move(made));
+    const std::int64_t units = cost_.back() - cost_[end] + fixedAfter_[stage + 1];
+    if (left == 0) return true;
+    if (units + held > left * bound_) return false;
+    // The squares of the rest are smallest if all stages cost the same. A margin allows for rounding.
+    const double least = squareOf(std::max<std::int64_t>(0, units)) / static_cast<double>(left);
+    return !squares_ || to.value + least <= mostSquares_ * (1 + 1e-9);
   }
 
   StageSplit splitOf(std::ptrdiff_t index) const {
@@ -243,7 +299,13 @@ class Splitter {
   std::vector<std::vector<std::size_t>> open_;      ///< sets with units on both sides of each cut, ascending
   std::int64_t bound_ = 0;
   bool squares_ = false;
+  double mostSquares_ = 0;                               ///< of a split that is known: no better one has more
   std::vector<std::vector<std::vector<Label>>> labels_;  ///< [stages so far][cut]
+  std::vector<std::vector<Front>> fronts_;               ///< by cut: of the stage that is extended
+  std::size_t count_ = 0;                                ///< of labels
+  Label made_;                                           ///< these three keep their memory
+  std::vector<char> joined_;                             ///< by open place: the stage joins it
+  std::vector<int> number_;
 };
 
 }  // namespace

@@ -42,12 +42,6 @@ struct StageSplit {
   std::int64_t largest = 0;
 };
 
-/// A split that was searched and compiled, with the sentences that tell where the model is cut.
-struct FoundSplit {
-  StageSplit split;
-  std::vector<std::string> notices;
-};
-
 /// The split with the smallest largest load. Among several of them it is the one whose stages have the
 /// smallest sum of squared costs, so that the other stages are near equal too. None: no split obeys the
 /// rules.

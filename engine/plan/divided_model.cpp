@@ -36,6 +36,16 @@ void SharedStages::addSplit(const std::string& key, FoundSplit split) {
   splits_.add(key, std::make_shared<const FoundSplit>(std::move(split)));
 }
 
+std::shared_ptr<const FoundSplit> SharedStages::lastSplit() {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void SharedStages::setLastSplit(std::shared_ptr<const FoundSplit> split) {
+  const std::lock_guard lock(mutex_);
+  last_ = std::move(split);
+}
+
 base::Result<compile::Compilation> compileDivided(const compile::ModelRequest& request,
                                                   base::Executor& executor, SharedStages* known) {
   if (request.layout.cuts.empty() && !request.layout.cutDevices.empty()) {
@@ -43,6 +53,7 @@ base::Result<compile::Compilation> compileDivided(const compile::ModelRequest& r
         "execution.cut_devices belongs to execution.cuts, which makes no stages here: name the "
         "cuts, or give [[stages]] their devices.");
   }
+  if (known != nullptr) known->setLastSplit(nullptr);
   if (!request.layout.cuts.empty()) {
     PIPESCOPE_ASSIGN(const compile::ModelRequest split, splitAtCuts(request));
     return compile::compileModel(split, executor, known);
@@ -55,10 +66,14 @@ base::Result<compile::Compilation> compileDivided(const compile::ModelRequest& r
   const Compile compile = [&](const compile::ModelRequest& plain) {
     return compile::compileModel(plain, executor, all);
   };
-  PIPESCOPE_ASSIGN(const SplitRequest split, splitOnce(request, compile, all));
+  if (all != nullptr) all->searches(request.layout.splitInto > 1);
+  PIPESCOPE_ASSIGN(SplitRequest split, splitOnce(request, compile, all));
   PIPESCOPE_ASSIGN(compile::Compilation compiled, compile::compileModel(split.request, executor, all));
+  if (all != nullptr) all->searches(false);
   const std::vector<std::string>& notices = split.found.notices;
   compiled.notices.insert(compiled.notices.begin(), notices.begin(), notices.end());
+  if (known != nullptr && request.layout.splitInto > 1)
+    known->setLastSplit(std::make_shared<const FoundSplit>(std::move(split.found)));
   return compiled;
 }
 

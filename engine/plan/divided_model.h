@@ -4,7 +4,7 @@
 #include "engine/compiler/compilation.h"
 #include "engine/compiler/lowered_stages.h"
 #include "engine/compiler/model_request.h"
-#include "engine/plan/contiguous_split.h"
+#include "engine/plan/stage_split.h"
 
 namespace pipescope::plan {
 
@@ -12,15 +12,28 @@ namespace pipescope::plan {
 /// Any thread may call it.
 class SharedStages : public compile::LoweredStages {
  public:
-  /// Returns the split that was found for this key; null if none was found yet.
+  enum class Remembers {
+    all,
+    splits,  ///< lowered stages only as long as a split is searched
+  };
+  explicit SharedStages(Remembers remembers = Remembers::all) : remembers_(remembers) { searches(false); }
+
+  /// Null: the split of this key has not been found yet.
   std::shared_ptr<const FoundSplit> split(const std::string& key);
   void addSplit(const std::string& key, FoundSplit split);
+  /// The split of the model that compileDivided compiled last. Null: it was not searched.
+  std::shared_ptr<const FoundSplit> lastSplit();
+  void setLastSplit(std::shared_ptr<const FoundSplit> split);
   /// Splits that were found again.
   std::int64_t foundSplits() const { return foundSplits_; }
+  /// A search for a split begins or ends.
+  void searches(bool begins) { rememberStages(begins || remembers_ == Remembers::all); }
 
  private:
+  Remembers remembers_;
   std::mutex mutex_;
   compile::ValuesByText<FoundSplit> splits_;
+  std::shared_ptr<const FoundSplit> last_;
   std::int64_t foundSplits_ = 0;
 };
 

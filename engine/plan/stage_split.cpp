@@ -75,7 +75,15 @@ class StageSplitter : public StageSplits {
     PIPESCOPE_TRY(prepare());
     PIPESCOPE_TRY(search());
     PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
-    return SplitRequest{std::move(changed), {best_, notices()}};
+    return SplitRequest{std::move(changed), {best_, notices(), basis_}};
+  }
+
+  base::Result<SplitRequest> estimated(std::shared_ptr<const SplitBasis> basis) {
+    PIPESCOPE_TRY(lay());
+    setBasis(std::move(basis));
+    PIPESCOPE_ASSIGN(best_, solve());
+    PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
+    return SplitRequest{std::move(changed), {best_, notices(), basis_}};
   }
 
   base::Result<SplitRequest> again(const FoundSplit& found) {
@@ -88,15 +96,9 @@ class StageSplitter : public StageSplits {
   base::Status prepare() {
     PIPESCOPE_TRY(lay());
     PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_, stages_)));
-    system_ = estimate.system;
-    PIPESCOPE_ASSIGN(const SplitCosts costs, splitCosts(estimate.executables.front(), forward_, order_,
-                                                        request_.recompute.checkpoints));
-    problem_.cost = costs.cost;
-    problem_.again = costs.again;
-    forwardCost_ = costs.forward;
-    problem_.fixed.assign(stages_, 0);
-    findWorking(costs);
-    addExchange(costs, *estimate.system);
+    PIPESCOPE_ASSIGN(std::shared_ptr<const SplitBasis> basis,
+                     splitBasis(estimate, forward_, request_.recompute.checkpoints));
+    setBasis(std::move(basis));
     return {};
   }
 
@@ -166,6 +168,17 @@ class StageSplitter : public StageSplits {
     return {};
   }
 
+  void setBasis(std::shared_ptr<const SplitBasis> basis) {
+    basis_ = std::move(basis);
+    const SplitCosts& costs = basis_->costs;
+    problem_.cost = costs.cost;
+    problem_.again = costs.again;
+    forwardCost_ = costs.forward;
+    problem_.fixed.assign(stages_, 0);
+    findWorking(costs);
+    addExchange(costs, *basis_->system);
+  }
+
   /// Searches, compiles what was found, and searches again with what that has shown.
   base::Status search() {
     constexpr int kRounds = 4;
@@ -186,7 +199,9 @@ class StageSplitter : public StageSplits {
   /// both ends.
   base::Result<std::vector<std::int64_t>> compiledCosts(const StageSplit& split) {
     PIPESCOPE_ASSIGN(const ModelRequest request, applied(split));
-    PIPESCOPE_ASSIGN(const Compilation compilation, compile_(estimateOf(request, stages_)));
+    ModelRequest estimate = estimateOf(request, stages_);
+    estimate.devicesOnly = true;
+    PIPESCOPE_ASSIGN(const Compilation compilation, compile_(estimate));
     std::vector<std::int64_t> costs(stages_, 0);
     for (const devices::LoweredDevice& device : compilation.executables.front().lowered) {
       for (const devices::LoweredPass& pass : device.passes) {
@@ -357,8 +372,8 @@ class StageSplitter : public StageSplits {
 
   std::vector<std::string> notices() const {
     const auto time = [&](std::int64_t ticks) {
-      const double us =
-          static_cast<double>(ticks) * 1e6 / static_cast<double>(system_->devices().front().ticksPerSecond);
+      const double us = static_cast<double>(ticks) * 1e6 /
+                        static_cast<double>(basis_->system->devices().front().ticksPerSecond);
       return us >= 1000 ? fmt::format("{:.3g} ms", us * 1e-3) : fmt::format("{:.3g} µs", us);
     };
     const std::map<int, std::int64_t> loads = loadsOf(best_);
@@ -413,7 +428,7 @@ class StageSplitter : public StageSplits {
   std::vector<TensorId> shared_;  ///< one parameter of each set of SplitProblem::together
   StageSplit best_;               ///< best of the splits that were compiled
   std::vector<std::int64_t> forwardCost_;
-  std::shared_ptr<const devices::System> system_;  ///< system of the estimate
+  std::shared_ptr<const SplitBasis> basis_;
 };
 
 /// Refuses another way to say what the stages are.
@@ -463,6 +478,19 @@ std::int64_t microBatchesOfSplit(const ModelRequest& request) {
 base::Result<SplitRequest> splitAgain(const ModelRequest& request, bool recomputes, const FoundSplit& found) {
   const Compile none;
   return StageSplitter(request, recomputes, none).again(found);
+}
+
+base::Result<std::shared_ptr<const SplitBasis>> splitBasis(const Compilation& whole, const Graph& forward,
+                                                           const Checkpoints& checkpoints) {
+  const std::vector<NodeId> order = splitOrder(forward, ops::standardOperators());
+  PIPESCOPE_ASSIGN(SplitCosts costs, splitCosts(whole.executables.front(), forward, order, checkpoints));
+  return std::make_shared<const SplitBasis>(SplitBasis{std::move(costs), whole.system});
+}
+
+base::Result<SplitRequest> splitByEstimate(const ModelRequest& request, bool recomputes,
+                                           const std::shared_ptr<const SplitBasis>& basis) {
+  const Compile none;
+  return StageSplitter(request, recomputes, none).estimated(basis);
 }
 
 }  // namespace pipescope::plan

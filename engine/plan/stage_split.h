@@ -8,10 +8,24 @@
 #include "engine/compiler/compilation.h"
 #include "engine/compiler/model_request.h"
 #include "engine/plan/contiguous_split.h"
+#include "engine/plan/split_costs.h"
 #include "engine/plan/split_places.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::plan {
+
+/// The figures from which a model is split, and the system that gave them.
+struct SplitBasis {
+  SplitCosts costs;
+  std::shared_ptr<const devices::System> system;
+};
+
+/// A split that was searched, with the sentences that tell where the model is cut.
+struct FoundSplit {
+  StageSplit split;
+  std::vector<std::string> notices;
+  std::shared_ptr<const SplitBasis> basis;  ///< null for a single stage
+};
 
 struct SplitRequest {
   /// Request with LayoutRequest::stages, and with blocks that the stages name.
@@ -71,5 +85,14 @@ std::int64_t microBatchesOfSplit(const compile::ModelRequest& request);
 /// Returns what splitIntoStages returned for a request that is split alike.
 base::Result<SplitRequest> splitAgain(const compile::ModelRequest& request, bool recomputes,
                                       const FoundSplit& found);
+
+/// The basis for splits of a model that was compiled as one stage. `forward` is its graph in a request.
+base::Result<std::shared_ptr<const SplitBasis>> splitBasis(const compile::Compilation& whole,
+                                                           const graph::Graph& forward,
+                                                           const compile::Checkpoints& checkpoints);
+/// The split that is best by the basis alone. Nothing is compiled, so the basis may be that of a variant of
+/// the model with the same operators. Refused: what splitIntoStages refuses.
+base::Result<SplitRequest> splitByEstimate(const compile::ModelRequest& request, bool recomputes,
+                                           const std::shared_ptr<const SplitBasis>& basis);
 
 }  // namespace pipescope::plan

@@ -176,6 +176,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
                                          base::Progress& progress) {
   run::ModelOptions whole(given);
   PIPESCOPE_TRY(whole.joinInstances());
+  if (!whole.instances() || whole.instances()->index() == 0) whole.sayVerdictTo(options.sayVerdict);
   PIPESCOPE_ASSIGN(RunResult result, runProgram(whole, options, progress));
   if (whole.instances() && !result.cancelled) numerics::leaveInstances();
   return result;

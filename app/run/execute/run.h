@@ -1,5 +1,6 @@
 #pragma once
 // Runs a configuration: validates and compiles it, emulates, trains and infers, and writes the profile.
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,8 @@ struct RunOptions {
   /// The files that the command reads besides those that the configuration names, such as the configuration's
   /// own file; and what its outputs may replace.
   base::OutputRules rules = {};
+  /// See ModelOptions::sayVerdictTo; may be empty.
+  std::function<void(const std::string&)> sayVerdict = {};
 };
 
 struct RunResult {

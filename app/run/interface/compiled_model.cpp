@@ -64,10 +64,12 @@ base::Result<std::shared_ptr<const CompiledModel>> CompiledModel::compile(
   PIPESCOPE_TRY(app::checkWeightFiles(configuration));
   if (!threads) threads = makeThreads(configuration.integer("execution.threads"));
   if (!configuration.boolean("execution.numerics")) returnLargeBlocks();
-  PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(configuration, threads.get()));
+  plan::SharedStages known(plan::SharedStages::Remembers::splits);
+  PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(configuration, threads.get(), &known));
+  options.sayVerdict(app::verdictOf(compilation));
   {
     PIPESCOPE_HOST_SPAN(advice, "compiler", "look for what would fit");
-    app::addFitAdvice(configuration, compilation, *threads, progress);
+    app::addFitAdvice(configuration, compilation, known, *threads, progress);
   }
   if (chosen.notice) compilation.notices.push_back(*chosen.notice);
   return std::shared_ptr<const CompiledModel>(new CompiledModel(std::move(configuration), std::move(threads),

@@ -1,6 +1,7 @@
 #pragma once
 // Model and options of a compilation.
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,11 +38,19 @@ class ModelOptions {
   /// Instances that joinInstances() has joined; null if this process runs alone.
   const std::shared_ptr<const numerics::Instances>& instances() const { return instances_; }
 
+  /// `say` gets the sentence that a model does not fit as soon as it is known, before changes that would help
+  /// are tried.
+  void sayVerdictTo(std::function<void(const std::string&)> say) { say_ = std::move(say); }
+  void sayVerdict(const std::string& sentence) const {
+    if (say_ && !sentence.empty()) say_(sentence);
+  }
+
   const config::Configuration& configuration() const { return configuration_; }
 
  private:
   config::Configuration configuration_;
   std::shared_ptr<const numerics::Instances> instances_;
+  std::function<void(const std::string&)> say_;
 };
 
 }  // namespace pipescope::run

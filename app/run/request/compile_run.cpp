@@ -69,6 +69,12 @@ base::Status checkRun(const config::Configuration& configuration) {
   return {};
 }
 
+base::Result<compile::ModelRequest> requestOfRun(const config::Configuration& configuration) {
+  PIPESCOPE_ASSIGN(CheckedRun checked, checkedRun(configuration));
+  if (auto* request = std::get_if<compile::ModelRequest>(&checked.request)) return std::move(*request);
+  return base::badInput("system.name = \"fixed\" has given costs and no model.");
+}
+
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor,
                                               plan::SharedStages* known) {
   PIPESCOPE_ASSIGN(const CheckedRun checked, checkedRun(given));

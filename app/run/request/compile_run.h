@@ -1,4 +1,5 @@
 #pragma once
+#include "engine/compiler/model_request.h"
 #include "engine/config/configuration.h"
 #include "engine/plan/divided_model.h"
 #include "profiler/base/executor.h"
@@ -9,6 +10,10 @@ namespace pipescope::app {
 /// Checks a configuration as compileRun() does before it compiles: the choice of the system, each key beside
 /// the others, and the model's graph. It reads the ONNX file of the model, but no data.
 base::Status checkRun(const config::Configuration& configuration);
+
+/// The request that compileRun() compiles, after the same checks. Refused: a system with given costs, which
+/// has no model.
+base::Result<compile::ModelRequest> requestOfRun(const config::Configuration& configuration);
 
 /// Validates a configuration and compiles its executables before it reads any data. Every error message names
 /// the key, block, layer or stage. If there is an `executor`, it lowers devices in parallel; `known`

@@ -9,6 +9,7 @@
 #include "app/plan/fit_advice.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
+#include "engine/plan/model_trials.h"
 
 namespace pipescope::app {
 namespace {
@@ -88,10 +89,11 @@ TEST(FitAdvice, ProposesFloat8WhereDevicesMultiplyIt) {
       const base::Status set = configuration.setText(key, value, config::Origin::flag);
       ASSERT_TRUE(set.ok()) << set.error().message;
     }
-    const auto compiled = compileRun(configuration);
+    plan::SharedStages known;
+    const auto compiled = compileRun(configuration, nullptr, &known);
     ASSERT_TRUE(compiled.ok()) << compiled.error().message;
     base::SerialExecutor serial;
-    const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial, quiet);
+    const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, known, serial, quiet);
     const auto found = std::ranges::find_if(
         proposals, [](const FitProposal& proposal) { return proposal.settings.front().second == "float8"; });
     ASSERT_EQ(found != proposals.end(), helps) << system;
@@ -103,13 +105,14 @@ TEST(FitAdvice, ProposesFloat8WhereDevicesMultiplyIt) {
 
 TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   const config::Configuration configuration = wideNetwork("pod4");
-  const auto compiled = compileRun(configuration);
+  plan::SharedStages known;
+  const auto compiled = compileRun(configuration, nullptr, &known);
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   const std::int64_t before = pastTheEnds(*compiled);
   ASSERT_GT(before, 0);
   EXPECT_EQ(bytesMissing(*compiled), (MissingBytes{{{0, 0, 0}, base::Bytes(before)}}));
   base::SerialExecutor serial;
-  const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, serial, quiet);
+  const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, known, serial, quiet);
   ASSERT_FALSE(proposals.empty());
   std::set<std::string> keys;
   std::int64_t last = 0;
@@ -130,7 +133,7 @@ TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   EXPECT_FALSE(keys.contains("execution.recompute"));
   EXPECT_FALSE(keys.contains("execution.shard_optimizer"));
   compile::Compilation advised = *compiled;
-  addFitAdvice(configuration, advised, serial, quiet);
+  addFitAdvice(configuration, advised, known, serial, quiet);
   const std::string text = advised.overflow().front();
   EXPECT_THAT(text, ::testing::StartsWith(compiled->overflow().front() + "\n"));
   EXPECT_THAT(text, HasSubstr("\n" + proposals.front().settings.front().first + " = "));
@@ -138,8 +141,8 @@ TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
             static_cast<std::int64_t>(std::min<std::size_t>(5, proposals.size())));
 }
 
-/// The model of a builder is one stage, whose weights and moments of 1.6 GB need more than one chip.
-TEST(FitAdvice, ProposesMoreStagesWhereNobodyNamesThem) {
+/// A model whose weights and moments of 1.6 GB need more than two chips.
+config::Configuration largeBert(const std::string& stages) {
   auto parsed = parseConfiguration(R"(
 [model]
 builder = "bert"
@@ -155,21 +158,109 @@ dataset = "synthetic"
 name = "pod4"
 )",
                                    "bert.toml");
-  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  const auto compiled = compileRun(*parsed);
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  if (!stages.empty()) EXPECT_TRUE(parsed->setText("execution.stages", stages, config::Origin::flag).ok());
+  return *parsed;
+}
+
+/// What is missing with the settings of a proposal, by a run of its own.
+std::int64_t missingOfRun(config::Configuration configuration, const FitProposal& proposal) {
+  for (const auto& [key, value] : proposal.settings)
+    EXPECT_TRUE(configuration.setText(key, value, config::Origin::flag).ok()) << key;
+  const auto again = compileRun(configuration);
+  EXPECT_TRUE(again.ok()) << again.error().message;
+  return again.ok() ? pastTheEnds(*again) : -1;
+}
+
+TEST(FitAdvice, ProposesMoreStagesWhereNobodyNamesThem) {
+  const config::Configuration configuration = largeBert("");
+  plan::SharedStages known;
+  const auto compiled = compileRun(configuration, nullptr, &known);
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   base::SerialExecutor serial;
-  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial, quiet);
+  ASSERT_EQ(known.compilations(), 1);
+  const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, known, serial, quiet);
+  EXPECT_LE(known.compilations(), 1 + 3) << "two changes, and both together";
   const auto found = proposalOf("execution.stages", proposals);
   ASSERT_NE(found, proposals.end());
-  config::Configuration changed = *parsed;
-  ASSERT_TRUE(
-      changed.setText(found->settings.front().first, found->settings.front().second, config::Origin::flag)
-          .ok());
-  const auto again = compileRun(changed);
-  ASSERT_TRUE(again.ok()) << again.error().message;
-  EXPECT_EQ(pastTheEnds(*again), found->all().count);
-  EXPECT_LT(found->all().count, pastTheEnds(*compiled));
+  // The trial cuts where the costs of the model say; the run searches for better cuts.
+  const auto before = static_cast<double>(pastTheEnds(*compiled));
+  EXPECT_NEAR(static_cast<double>(missingOfRun(configuration, *found)),
+              static_cast<double>(found->all().count), 0.02 * before);
+  EXPECT_LT(static_cast<double>(found->all().count), before);
+}
+
+TEST(FitAdvice, ModelsThatAreDividedKeepTheirCuts) {
+  const config::Configuration configuration = largeBert("2");
+  plan::SharedStages known(plan::SharedStages::Remembers::splits);
+  const auto compiled = compileRun(configuration, nullptr, &known);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  ASSERT_NE(known.lastSplit(), nullptr);
+  const std::int64_t searched = known.compilations();
+  EXPECT_GE(searched, 3) << "the whole model, at least one split, and the best one";
+  config::Configuration changed = configuration;
+  ASSERT_TRUE(changed.setText("training.accumulator", "float16", config::Origin::flag).ok());
+  const auto request = requestOfRun(changed);
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  base::SerialExecutor serial;
+  plan::ModelTrials trials(*compiled, known);
+  const auto variant = trials.compile(*request, serial);
+  ASSERT_TRUE(variant.ok()) << variant.error().message;
+  EXPECT_EQ(known.compilations(), searched + 1);
+  const auto blocksOf = [](const compile::Compilation& model) {
+    std::vector<std::vector<std::string>> blocks;
+    for (const compile::StagePlan& stage : model.executables.front().plan.stages)
+      blocks.push_back(stage.blocks);
+    return blocks;
+  };
+  EXPECT_EQ(blocksOf(*variant), blocksOf(*compiled));
+  EXPECT_LT(pastTheEnds(*variant), pastTheEnds(*compiled));
+}
+
+/// However long the search for stages took, what is tried costs one compilation each.
+TEST(FitAdvice, CostsOneCompilationForEachChange) {
+  const config::Configuration configuration = largeBert("2");
+  plan::SharedStages known(plan::SharedStages::Remembers::splits);
+  const auto compiled = compileRun(configuration, nullptr, &known);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  const std::int64_t searched = known.compilations();
+  base::SerialExecutor serial;
+  const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, known, serial, quiet);
+  EXPECT_LE(known.compilations(), searched + 5) << "four changes, and all together";
+  ASSERT_FALSE(proposals.empty());
+  const auto before = static_cast<double>(pastTheEnds(*compiled));
+  EXPECT_NEAR(static_cast<double>(missingOfRun(configuration, proposals.front())),
+              static_cast<double>(proposals.front().all().count), 0.02 * before);
+}
+
+TEST(FitAdvice, EndsWithItsCompilationOnceTheUserStops) {
+  class StopsAfter : public base::Progress {
+   public:
+    explicit StopsAfter(int asked) : left_(asked) {}
+    void report(double, std::string_view) override {}
+    bool cancelled() const override { return left_-- <= 0; }
+
+   private:
+    mutable int left_;
+  };
+  const config::Configuration configuration = largeBert("");
+  plan::SharedStages known;
+  auto compiled = compileRun(configuration, nullptr, &known);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  base::SerialExecutor serial;
+  for (const int asked : {0, 1, 4}) {
+    const std::int64_t before = known.compilations();
+    const StopsAfter progress(asked);
+    known.setProgress(&progress);
+    StopsAfter search(asked);
+    EXPECT_TRUE(proposeChanges(configuration, *compiled, known, serial, search).empty());
+    EXPECT_LE(known.compilations(), before + (asked == 0 ? 0 : 2)) << asked;
+    known.setProgress(nullptr);
+  }
+  StopsAfter atOnce(0);
+  compile::Compilation advised = *compiled;
+  addFitAdvice(configuration, advised, known, serial, atOnce);
+  EXPECT_THAT(advised.overflow().front(), HasSubstr("was stopped"));
 }
 
 /// Advice can be copied into the configuration, also for a model of many blocks.
@@ -192,10 +283,11 @@ name = "gaudi"
 )",
                                    "bert.toml");
   ASSERT_TRUE(parsed.ok()) << parsed.error().message;
-  const auto compiled = compileRun(*parsed);
+  plan::SharedStages known;
+  const auto compiled = compileRun(*parsed, nullptr, &known);
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   base::SerialExecutor serial;
-  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, serial, quiet);
+  const std::vector<FitProposal> proposals = proposeChanges(*parsed, *compiled, known, serial, quiet);
   const auto found = proposalOf("execution.checkpoints", proposals);
   ASSERT_NE(found, proposals.end());
   EXPECT_THAT(found->text(base::Bytes(1)),
@@ -215,14 +307,15 @@ TEST(FitAdvice, IsSilentForAModelThatFits) {
   config::Configuration configuration = wideNetwork("pod4");
   ASSERT_TRUE(configuration.setText("execution.precision", "float16", config::Origin::flag).ok());
   ASSERT_TRUE(configuration.setText("execution.offload_optimizer", "true", config::Origin::flag).ok());
-  const auto compiled = compileRun(configuration);
+  plan::SharedStages known;
+  const auto compiled = compileRun(configuration, nullptr, &known);
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   ASSERT_EQ(pastTheEnds(*compiled), 0);
   base::SerialExecutor serial;
   compile::Compilation advised = *compiled;
-  addFitAdvice(configuration, advised, serial, quiet);
+  addFitAdvice(configuration, advised, known, serial, quiet);
   EXPECT_TRUE(advised.overflow().empty());
-  EXPECT_TRUE(proposeChanges(configuration, *compiled, serial, quiet).empty());
+  EXPECT_TRUE(proposeChanges(configuration, *compiled, known, serial, quiet).empty());
 }
 
 /// Mk1 chips have no streaming memory, and a batch of one cannot become smaller.
@@ -235,12 +328,13 @@ TEST(FitAdvice, SaysSoIfNothingHelps) {
                                                         {"execution.partials_type", "float16"},
                                                         {"execution.available_memory_proportion", "0.001"}})
     ASSERT_TRUE(configuration.setText(key, value, config::Origin::flag).ok()) << key;
-  const auto compiled = compileRun(configuration);
+  plan::SharedStages known;
+  const auto compiled = compileRun(configuration, nullptr, &known);
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   base::SerialExecutor serial;
   ASSERT_EQ(compiled->overflow().size(), 1u);
   compile::Compilation advised = *compiled;
-  addFitAdvice(configuration, advised, serial, quiet);
+  addFitAdvice(configuration, advised, known, serial, quiet);
   EXPECT_THAT(advised.overflow().front(),
               HasSubstr("\nNone of the options that were tried saves memory here"));
 }

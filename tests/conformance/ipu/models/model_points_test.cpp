@@ -325,7 +325,8 @@ TEST(OutOfMemory, SaysWhatWouldHelpAndItDoes) {
   ASSERT_TRUE(read.ok());
   ASSERT_TRUE(read->setText("inference.micro_batch_size", "64", config::Origin::flag).ok());
   base::SilentProgress silent;
-  const std::vector<app::FitProposal> proposals = app::proposeChanges(*read, model, serial, silent);
+  plan::SharedStages known;
+  const std::vector<app::FitProposal> proposals = app::proposeChanges(*read, model, known, serial, silent);
   std::set<std::string> proposed;
   for (const app::FitProposal& proposal : proposals) {
     std::map<std::string, std::string> changed = large;
