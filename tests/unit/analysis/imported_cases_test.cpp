@@ -205,9 +205,16 @@ TEST(ImportedCases, AnEventFarFromTheOthersIsLeftOut) {
 /// Forty events within 4 ms, two events 15 days before them and one 15 days behind.
 TEST(ImportedCases, EventsFarFromTheOthersAreLeftOutOnBothSides) {
   constexpr std::int64_t kFar = 1'300'000'000'000;
-  std::string events =
-      slice("c", "odd", 0, 0, 1) + slice("c", "odd", 0, 2, 3) + slice("c", "late", 0, 2 * kFar, 2 * kFar + 1);
-  for (std::int64_t i = 0; i < 40; ++i) events += slice("c", "work", 0, kFar + 100 * i, kFar + 100 * i + 50);
+  std::string events;
+  const auto add = [&](const char* name, std::int64_t start, std::int64_t length) {
+    events += std::string("{\"ph\": \"X\", \"cat\": \"c\", \"name\": \"") + name +
+              "\", \"pid\": 0, \"tid\": 0, \"ts\": " + std::to_string(start) +
+              ", \"dur\": " + std::to_string(length) + "},\n";
+  };
+  add("odd", 0, 1);
+  add("odd", 2, 1);
+  add("late", 2 * kFar, 1);
+  for (std::int64_t i = 0; i < 40; ++i) add("work", kFar + 100 * i, 50);
   const ImportedTrace trace(writeTrace("far.json", events));
   EXPECT_EQ(trace.catalog->runs[model::RunId(0)].end.count, 3950 * kTicksPerUs);
 }
