@@ -30,8 +30,9 @@ struct Change {
   std::size_t order = 0;  ///< among changes of equal effect, the ones that change less come first
 };
 
-/// The number of changes that are tried.
-constexpr std::size_t kMostTried = 4;
+/// The number of changes that are tried: of a model whose stages were searched, and of one that a single
+/// compilation was enough for.
+constexpr std::size_t kMostTried = 4, kMostTriedOfOne = 3;
 
 /// A change that could save less than this share of what is missing is not worth a compilation.
 constexpr double kLeastShare = 0.05;
@@ -402,10 +403,10 @@ void keepHelpful(std::vector<FitProposal>& proposals, Bytes before) {
   std::ranges::stable_sort(proposals, {}, &FitProposal::all);
 }
 
-/// For a model whose stages were searched, which took several compilations: several changes, and where none
-/// is enough, those that help together.
-std::vector<FitProposal> afterSearch(Trials& trials, const std::vector<Change>& changes) {
-  std::vector<FitProposal> proposals = trials.tryEach(changes, kMostTried);
+/// Tries so many changes, and where none of them is enough, those that help together.
+std::vector<FitProposal> triedProposals(Trials& trials, const std::vector<Change>& changes,
+                                        std::size_t most) {
+  std::vector<FitProposal> proposals = trials.tryEach(changes, most);
   keepHelpful(proposals, trials.before());
   if (proposals.size() < 2 || proposals.front().all().count == 0) return proposals;
   Pairs all;
@@ -413,31 +414,6 @@ std::vector<FitProposal> afterSearch(Trials& trials, const std::vector<Change>& 
   std::optional<FitProposal> together = trials.tryAll(all);
   if (together && together->all() < proposals.front().all())
     proposals.insert(proposals.begin(), *std::move(together));
-  return proposals;
-}
-
-/// For a model that one compilation was enough for: the most promising change, and if it is not enough, the
-/// most promising ones together. Where they are refused together, the second one.
-std::vector<FitProposal> afterOne(Trials& trials, const std::vector<Change>& changes) {
-  std::vector<FitProposal> proposals = trials.tryEach(changes, 1);
-  if (!proposals.empty() && proposals.front().all().count == 0) return proposals;
-  Pairs all;
-  for (const Change& change : changes) {
-    const auto known = [&](const auto& setting) { return setting.first == change.key; };
-    if (all.size() < kMostTried && std::ranges::none_of(all, known))
-      all.emplace_back(change.key, change.value);
-  }
-  if (all.size() > 1) {
-    if (std::optional<FitProposal> together = trials.tryAll(all)) {
-      proposals.push_back(*std::move(together));
-    } else {
-      const auto other = [&](const Change& change) { return change.key != all.front().first; };
-      const auto second = std::ranges::find_if(changes, other);
-      for (FitProposal& each : trials.tryEach({second, changes.end()}, 1))
-        proposals.push_back(std::move(each));
-    }
-  }
-  keepHelpful(proposals, trials.before());
   return proposals;
 }
 
@@ -482,7 +458,8 @@ std::vector<FitProposal> proposeChanges(const Configuration& configuration,
   const Bytes before = trials.before();
   if (before.count == 0) return {};
   const std::vector<Change> changes = changesOf(configuration, compilation, before);
-  return known.lastSplit() != nullptr ? afterSearch(trials, changes) : afterOne(trials, changes);
+  // The search for stages took several compilations, so that one more costs little beside it.
+  return triedProposals(trials, changes, known.lastSplit() != nullptr ? kMostTried : kMostTriedOfOne);
 }
 
 void addFitAdvice(const Configuration& configuration, compile::Compilation& compilation,
