@@ -154,10 +154,11 @@ QString SectionTableModel::textOf(const sections::Cell& value, const QModelIndex
   const bool isTime = times_ && ticks != nullptr && format == sections::Format::ticks;
   const auto column = static_cast<std::size_t>(index.column());
   const double amount = numberIn(value) / ticksPerShownUnit_;
-  const std::string shown = isTime ? formatDuration(base::Ticks(*ticks), *times_)
-                            : compact && format == sections::Format::ticks && std::fabs(amount) >= kLong
-                                ? formatCell(amount, sections::Format::amount)
-                                : sections::formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]);
+  const std::string shown =
+      isTime ? formatDuration(base::Ticks(*ticks), *times_)
+      : compact && format == sections::Format::ticks && std::fabs(amount) >= kLong
+          ? formatCell(amount, sections::Format::amount)
+          : sections::formatInColumn(value, format, ticksPerShownUnit_, decimals_[column]);
   return text(sections::changeText(table_.columns[column].key, format, shown, value));
 }
 
