@@ -1,8 +1,5 @@
 #include "app/run/interface/compiled_model.h"
 
-#if __has_include(<malloc.h>)
-#include <malloc.h>
-#endif
 #include <fmt/format.h>
 
 #include "app/plan/fit_advice.h"
@@ -38,20 +35,6 @@ CompiledModel::CompiledModel(config::Configuration configuration, std::shared_pt
   }
 }
 
-namespace {
-
-/// Lists grow while a model is compiled and recorded. glibc keeps blocks of up to 32 MiB for later once such
-/// a block was given back, and longer lists do not fit into them. With a limit of its own it returns larger
-/// blocks to the system: 1,000 layers take 50 MB less. Numbers reuse buffers of these sizes, so a run with
-/// numbers is left alone.
-void returnLargeBlocks() {
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 4 << 20);
-#endif
-}
-
-}  // namespace
-
 base::Result<std::shared_ptr<const CompiledModel>> CompiledModel::compile(
     const ModelOptions& options, base::Progress& progress, std::shared_ptr<base::Executor> threads) {
   progress.report(0, "compiling");
@@ -63,7 +46,6 @@ base::Result<std::shared_ptr<const CompiledModel>> CompiledModel::compile(
     PIPESCOPE_TRY(app::checkSaveWeights(configuration));
   PIPESCOPE_TRY(app::checkWeightFiles(configuration));
   if (!threads) threads = makeThreads(configuration.integer("execution.threads"));
-  if (!configuration.boolean("execution.numerics")) returnLargeBlocks();
   plan::SharedStages known(plan::SharedStages::Remembers::splits);
   PIPESCOPE_ASSIGN(compile::Compilation compilation, app::compileRun(configuration, threads.get(), &known));
   options.sayVerdict(app::verdictOf(compilation));
