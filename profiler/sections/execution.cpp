@@ -181,8 +181,13 @@ SectionTable trafficTable(const Execution& e, const Words& words, const Recorded
 }
 
 base::Result<Section> makeExecution(const Context& context) {
-  PIPESCOPE_ASSIGN(const figures::Analyses analyses, analysesOf(context));
-  const Execution& e = *analyses.execution;
+  PIPESCOPE_ASSIGN(const auto made, executionOf(context));
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  const Execution& e = *made;
+  const figures::Analyses analyses{.catalog = &context.catalog,
+                                   .executable = context.executable,
+                                   .execution = made.get(),
+                                   .memory = memory.get()};
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   const bool hypothetical = !figures::fitsInMemory(*analyses.memory);

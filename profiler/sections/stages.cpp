@@ -32,7 +32,7 @@ constexpr const char* kMicroBatchesUnknown =
 std::vector<Fact> stagesFacts(const figures::Analyses& from) {
   std::vector<Fact> facts = {factOf("limiting_stage", from), factOf("slowest_stage", from),
                              factOf("imbalance", from)};
-  // Without backward passes the imbalance of the forward passes would repeat that of all passes.
+  // The imbalance of the forward passes would repeat that of all passes if nothing is trained.
   const StagesReport& r = *from.stages;
   for (const char* key : {"imbalance_forward", "imbalance_backward"}) {
     facts.push_back(partOf(key, from));
@@ -188,8 +188,13 @@ SectionTable boundaryTable(const StagesReport& r, const Words& words) {
 }
 
 base::Result<Section> makeStages(const Context& context) {
-  PIPESCOPE_ASSIGN(const figures::Analyses analyses, analysesOf(context));
-  const StagesReport& report = *analyses.stages;
+  PIPESCOPE_ASSIGN(const auto made, stagesOf(context));
+  const StagesReport& report = *made;
+  PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
+  const figures::Analyses analyses{.catalog = &context.catalog,
+                                   .executable = context.executable,
+                                   .stages = made.get(),
+                                   .placed = recorded.placements};
   const Words words = wordsOf(context.catalog);
   const bool called = context.catalog.lastRunOf(context.executable) != nullptr;
   const bool ran = called && analyses.placed;

@@ -8,8 +8,8 @@
 
 namespace pipescope::sections {
 
-/// The analyses of the executable from which its figures are read. They live as long as the context's
-/// reports.
+/// All analyses of the executable from which figures are read. They live as long as the context's reports. A
+/// section that shows few figures asks for what these need, because analyses of large profiles take time.
 base::Result<figures::Analyses> analysesOf(const Context& context);
 
 /// The fact of a figure, which stands alone.
