@@ -177,7 +177,9 @@ def _locations(options, toml, training):
         names = {"minElementsForOffChip": "offload", "minElementsForReplicatedTensorSharding": "shard"}
         for name, place in names.items():
             if name in setting and least.setdefault(place, setting[name]) != setting[name]:
-                raise NotImplementedError(f"Different values of {name} for kinds of tensors are not implemented.")
+                raise NotImplementedError(
+                    f"Different values of {name} for kinds of tensors are not implemented: give all kinds the same value."
+                )
     for place, elements in least.items():
         toml.set(f"execution.{place}_least_elements", elements)
     if options.TensorLocations._values.get("numIOTiles"):

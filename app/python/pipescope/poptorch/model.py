@@ -487,7 +487,9 @@ class PoplarExecutor(Figures, Weights):
         """
         self._must_be_compiled("save")
         if not save_rng_state:
-            raise NotImplementedError("save_rng_state=False is not implemented: random numbers follow from the updates.")
+            raise NotImplementedError(
+                "save_rng_state=False is not implemented: random numbers follow from the updates. Leave it out."
+            )
         saved_model.write(saved_model.file_of(path), self, self._state(), export_model)
 
     def compileAndExport(self, path, *args, export_model=None, save_rng_state=True, **kwargs):
