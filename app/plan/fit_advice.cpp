@@ -280,7 +280,7 @@ void forEachMemory(Compilation& compilation, Visit visit) {
   }
 }
 
-/// Whether a key can change what an executable of this kind holds.
+/// True if a key can change what an executable of this kind holds.
 bool concerns(const std::string& key, model::ExecutableKind kind) {
   static const std::set<std::string> kOfTraining{
       "execution.recompute",           "execution.checkpoints",          "execution.offload_optimizer",
@@ -364,7 +364,7 @@ class Trials {
   }
 
  private:
-  /// As many changes as may still be tried, of keys of which none has been compiled.
+  /// The changes that are tried next: of keys of which none has been compiled, as many as may still be tried.
   std::vector<std::size_t> nextOf(const std::vector<Change>& changes, const std::set<std::string>& keys,
                                   std::vector<bool>& seen, std::size_t most) const {
     std::set<std::string> chosen = keys;
@@ -379,8 +379,7 @@ class Trials {
 
   void report() {
     const std::lock_guard lock(mutex_);
-    progress_.report(
-        0, fmt::format("trying what would help: {} of at most {} compilations", ++tried_, kMostTried + 1));
+    progress_.report(0, fmt::format("trying what would help: {} tried", ++tried_));
   }
 
   const Configuration& configuration_;

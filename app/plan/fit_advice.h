@@ -33,9 +33,8 @@ MissingBytes bytesMissing(const compile::Compilation& compilation);
 std::string verdictOf(const compile::Compilation& compilation);
 
 /// Tries changes that could save most memory, each of which costs one compilation (plan::ModelTrials), and
-/// returns what helps, largest effect first. The advice costs about as much as the answer: where stages were
-/// searched, which took several compilations, four changes are tried, and together if none is enough.
-/// Otherwise the most promising one is tried, and if it is not enough, the four most promising together. A
+/// returns what helps, largest effect first. Four changes are tried where stages were searched, which took
+/// several compilations, and three otherwise; where none is enough, those that help are tried together. A
 /// change that the configuration refuses is left out. None if the model fits. A search that the user stops
 /// gives what it has found. `known`: compileRun() made the compilation with it.
 std::vector<FitProposal> proposeChanges(const config::Configuration& configuration,

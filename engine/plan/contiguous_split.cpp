@@ -62,7 +62,7 @@ class Front {
   }
 
  private:
-  /// With one open place, labels ascend by its load and descend by value: there may be as many as there are
+  /// Labels with one open place ascend by its load and descend by value: there may be as many as there are
   /// cuts, because a place that a later stage must join may be kept free at the cost of the other stages.
   void insertSorted(const Label& made) {
     const auto at = std::ranges::lower_bound(labels_, made.loads.front(), {},
@@ -210,7 +210,7 @@ class Splitter {
     if (load > bound_) return;
     const double value =
         squares_ ? from.value + squareOf(cost) : std::max(from.value, static_cast<double>(load));
-    // Where no place is open, there is one label.
+    // A cut without an open place keeps one label.
     std::vector<Front>& fronts = fronts_[end];
     if (open_[end].empty() && !fronts.empty() && fronts.front().labels().front().value <= value) return;
     Label& to = made_;

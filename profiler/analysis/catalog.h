@@ -57,8 +57,8 @@ struct Catalog {
   /// Ranks of a place: chips that share the work of its stages. They do equal work at equal times, so that a
   /// profile records the first of them only.
   std::int64_t widthOf(model::ExecutableId id) const;
-  /// How a model is divided: "dp 4 × pp 2 × tp 8", for replicas, places and the axes of the ranks of a place.
-  /// Empty: each place is one chip.
+  /// The division of a model: "dp 4 × pp 2 × tp 8", for replicas, places and the axes of the ranks of a
+  /// place. Empty: each place is one chip.
   std::string divisionOf(model::ExecutableId id) const;
   /// Finds an executable by name. An empty name means the first one (training). The error lists the names.
   Result<const model::Executable*> findExecutable(std::string_view name) const;

@@ -35,10 +35,10 @@ struct Analyses {
 /// True if the lengths of iterations are known. They are not where nothing ran, or where a recorded trace
 /// does not tell its training steps, or lacks a stage.
 bool hasSteps(const Analyses& from);
-/// Whether every memory holds what lies in it, gaps included.
+/// True if every memory holds what lies in it, gaps included.
 bool fitsInMemory(const analysis::Memory& memory);
 
-/// Which change of a figure is an improvement.
+/// The direction in which a figure improves.
 enum class Better { less, more, neither };
 
 struct Figure {

@@ -1,4 +1,4 @@
-// What a model needs of the devices' memory.
+// Figures of the devices' memory that a model needs.
 #include "profiler/analysis/memory/memory.h"
 
 #include <algorithm>

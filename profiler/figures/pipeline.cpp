@@ -1,4 +1,4 @@
-// What a pipeline loses: limiting stage, imbalance, bubble and the parts of the step time.
+// Figures of what a pipeline loses: limiting stage, imbalance, bubble and the parts of the step time.
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/figures/figure.h"
 

@@ -1,4 +1,4 @@
-// How fast an executable runs.
+// Figures of speed: rates, step time, and the size of an iteration.
 #include <string>
 
 #include "profiler/analysis/pipeline/execution.h"

@@ -62,7 +62,7 @@ std::string formatBytes(double value) {
   return scaled(value, binary, 5, 1024);
 }
 
-/// From here on, tenths of a percent say nothing.
+/// The share from which on tenths of a percent say nothing.
 constexpr double kManyTimes = 10;
 
 /// A small share is not said to be none, unless it may come from rounding alone.

@@ -15,14 +15,15 @@ struct ShownTime {
   bool isCosts() const { return std::string_view(unit) == "cost units"; }
 };
 
-/// How the process shows amounts of memory: 1.0 KiB, 1.0 kB or 1,024 B. The command line uses binary units.
+/// The unit in which the process shows amounts of memory: 1.0 KiB, 1.0 kB or 1,024 B. The command line uses
+/// binary units.
 enum class ByteUnits { binary, decimal, bytes };
 void setByteUnits(ByteUnits units);
 
 /// Formats a value as text, such as "1,472", "3.2 MiB" or "12.3 %". A missing value is "–".
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
 
-/// How a time is written where it stands.
+/// The form of a time in the place where it stands.
 enum class TimeStyle {
   sentence,  ///< three significant digits and the unit: "1.17 s", "281,000 cycles", "2.5 cost units"
   exact,     ///< alone or compared with another time: all digits of cycles, five of other times
@@ -41,7 +42,7 @@ std::string withoutUnitOf(const std::string& other, const std::string& text);
 inline const char* chartUnit(const ShownTime& time) {
   return time.isCycles() || time.isCosts() ? time.unit : "time";
 }
-/// How many decimals give a number of this size five significant digits; at most four.
+/// The number of decimals that gives a number of this size five significant digits; at most four.
 int significantDecimals(double largest);
 /// Inserts thousands separators: "110406.5" becomes "110,406.5". A number with an exponent stays.
 std::string groupedDigits(std::string number);

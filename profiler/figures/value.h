@@ -17,7 +17,7 @@ using Breakdown = std::vector<std::pair<std::string, Amount>>;
 /// The value of a figure, a fact or a table cell. monostate means that there is no value.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string, bool, Breakdown>;
 
-/// How text shows a value, and which JSON type it has. JSON always has the raw value.
+/// The form in which text shows a value, and its JSON type. JSON always has the raw value.
 enum class Format {
   plain,     ///< words
   truth,     ///< yes or no

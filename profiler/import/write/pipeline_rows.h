@@ -110,7 +110,7 @@ class PipelineRows {
   std::map<Key, std::size_t> made_;  // the pass of a micro-batch
   /// The message that brings the input of a pass: indices of its send, if that is known, and its receive.
   std::map<Key, std::pair<std::optional<std::size_t>, std::size_t>> inputs_;
-  /// By the index of a collective: the pass before it of the rank that was last to arrive, and when that was.
+  /// The pass before a collective of the rank that was last to arrive, and when that was; keyed by its index.
   std::map<std::ptrdiff_t, std::pair<std::size_t, base::Ticks>> lastBefore_;
   std::vector<std::int32_t> iterations_, replicas_;  // iterations and replicas of each pass
   std::int32_t stages_ = 0, replicaCount_ = 0, width_ = 1;

@@ -12,7 +12,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// What makes the rank late: longer passes, or a host that gives it data late.
+/// The reason why the rank is late: longer passes, or a host that gives it data late.
 enum class Late { passes, host };
 
 constexpr int kSteps = 5, kMicroBatches = 4;

@@ -165,7 +165,7 @@ name = "pod4"
   return *parsed;
 }
 
-/// What is missing with the settings of a proposal, by a run of its own.
+/// The bytes that are missing with the settings of a proposal, by a run of its own.
 std::int64_t missingOfRun(config::Configuration configuration, const FitProposal& proposal) {
   for (const auto& [key, value] : proposal.settings)
     EXPECT_TRUE(configuration.setText(key, value, config::Origin::flag).ok()) << key;
