@@ -10,8 +10,7 @@ int Compilation::devicesWithStages() const {
     for (const StagePlan& stage : executable.plan.stages) {
       const Mesh& mesh = executable.plan.mesh;
       for (int rank = 0; rank < mesh.width; ++rank)
-        for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), model::MeshAxis::data, 0))
-          devices.insert(chip);
+        for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), {})) devices.insert(chip);
     }
   }
   return static_cast<int>(devices.size());

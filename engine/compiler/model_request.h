@@ -10,6 +10,7 @@
 
 #include "engine/compile/float8_casts.h"
 #include "engine/compile/plan_builder.h"
+#include "engine/compile/sharding/expert_load.h"
 #include "engine/compiler/stage_layout.h"
 #include "engine/devices/core/system_options.h"
 #include "engine/emulate/emulated_executable.h"
@@ -67,6 +68,10 @@ struct RecomputeRequest {
 struct RankRequest {
   int tensor = 1;         ///< ranks that divide the tensors of each layer
   bool sequence = false;  ///< they also divide the rows between the products
+  int expert = 1;         ///< ranks that divide the experts, each with samples of its own
+  ExpertLoad expertLoad;
+
+  int width() const { return tensor * expert; }
 };
 
 struct ModelRequest {

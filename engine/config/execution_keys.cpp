@@ -141,6 +141,17 @@ void addExecution(std::vector<Key>& all) {
                         "With tensor_parallel: divide also the rows between the products (norms, dropout, "
                         "residual sums), so that sums become a scatter and a gather of the same bytes.",
                         {"sequence-parallel"}));
+  all.push_back(integer(
+      "execution.expert_parallel", "ranks", 1, 1, 1024,
+      "Chips that share the experts of each layer. Each of them takes micro-batches of its own, so that they "
+      "count as replicas for everything but the experts, whose tokens they exchange. Each place of the "
+      "pipeline and each replica has so many times the chips. The number of experts must divide by it.",
+      {"expert-parallel"}));
+  all.push_back(
+      text("execution.expert_load", "uniform",
+           "With expert_parallel: how many tokens choose each expert, as the most loaded chip decides "
+           "the time: uniform, \"zipf 1.2\" (expert i has 1 / i^1.2 of the first one's), or a number "
+           "for each expert (\"4, 1, 1, 1\")."));
   all.push_back({"execution.cuts", KeyType::texts, "", Value(Texts()),
                  "Names of the operators with which the stages after the first begin, in the order of the "
                  "model, instead of [[stages]]. `pipescope plan` writes them where a stage ends within a "

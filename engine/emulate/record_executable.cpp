@@ -102,14 +102,16 @@ class ExecutableRecorder {
     row.microBatchSize = result_.facts.microBatchSize;
     row.microBatches = result_.facts.microBatches;
     row.deviceIterations = result_.facts.deviceIterations;
-    row.replicas = result_.facts.replicas;
+    row.replicas = plan_.mesh.replicas;
     result_.id = recorder_.add(row);
     const int pipes = result_.order().pipes;
     if (pipes > 1)
       recorder_.add(model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", pipes)});
-    if (plan_.mesh.width > 1)
+    if (plan_.mesh.width > 1) {
       recorder_.add(
           model::Property{fmt::format("width.{}", result_.id.value), fmt::format("{}", plan_.mesh.width)});
+      recorder_.add(model::Property{fmt::format("axes.{}", result_.id.value), plan_.mesh.describeRanks()});
+    }
     memory_.begin(result_.id);
   }
 

@@ -201,6 +201,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   request.stochasticRounding = c.boolean("execution.stochastic_rounding");
   request.ranks.tensor = static_cast<int>(c.integer("execution.tensor_parallel"));
   request.ranks.sequence = c.boolean("execution.sequence_parallel");
+  request.ranks.expert = static_cast<int>(c.integer("execution.expert_parallel"));
+  PIPESCOPE_ASSIGN(request.ranks.expertLoad, compile::parseExpertLoad(c.text("execution.expert_load")));
   request.recompute = recomputeRequest(c);
   request.locations = tensorLocations(c);
   for (const compile::PassDefinition& pass : compile::passRegistry().all()) {

@@ -7,7 +7,7 @@ namespace pipescope::compile {
 
 bool DivisionCall::divides(const graph::Shape& shape, DividedAxis axis) const {
   return axis >= 0 && axis < static_cast<DividedAxis>(shape.size()) &&
-         shape[static_cast<std::size_t>(axis)] % ranks == 0;
+         (amongExperts() || shape[static_cast<std::size_t>(axis)] % ranks() == 0);
 }
 
 std::optional<std::vector<std::int64_t>> DivisionCall::numbers(std::size_t input) const {

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/sharding/expert_load.h"
 #include "engine/graph/graph.h"
+#include "profiler/model/enums.h"
 
 namespace pipescope::compile {
 
@@ -15,19 +17,35 @@ namespace pipescope::compile {
 using DividedAxis = std::int64_t;
 inline constexpr DividedAxis kWhole = -1;
 
+/// Ranks that share a model, along one axis of the mesh. Along `tensor` they divide tensors of the same
+/// samples; along `expert` each takes samples of its own, and they divide the experts.
+struct DivisionOptions {
+  std::int64_t ranks = 1;
+  model::MeshAxis axis = model::MeshAxis::tensor;
+  /// Results of sums are divided along their rows, and so is what is computed between the products (sequence
+  /// parallelism, arXiv 2205.05198).
+  bool sequence = false;
+  /// Smaller tables of embeddings are whole on every rank.
+  std::int64_t leastTableRows = 512;
+  /// Along the axis `expert`: how many tokens choose each expert.
+  ExpertLoad expertLoad;
+};
+
 /// A node with the division of its inputs.
 struct DivisionCall {
   const graph::Graph& graph;  ///< undivided
   const graph::Node& node;
   std::vector<DividedAxis> inputs;  ///< present division of the inputs
-  std::int64_t ranks = 1;
+  const DivisionOptions& options;
 
+  std::int64_t ranks() const { return options.ranks; }
+  bool amongExperts() const { return options.axis == model::MeshAxis::expert; }
   bool has(std::size_t input) const { return input < node.inputs.size() && node.inputs[input].valid(); }
   const graph::Shape& shape(std::size_t input) const { return graph.tensor(node.inputs[input]).type.shape; }
   const graph::Shape& outputShape(std::size_t output = 0) const {
     return graph.tensor(node.outputs[output]).type.shape;
   }
-  /// True if the ranks can take equal parts along the axis.
+  /// True if the ranks can take parts along the axis. The parts are equal, but for rows of experts.
   bool divides(const graph::Shape& shape, DividedAxis axis) const;
   /// The value of an input that is a constant of whole numbers. Nothing: it is none.
   std::optional<std::vector<std::int64_t>> numbers(std::size_t input) const;
@@ -47,7 +65,14 @@ struct NodeDivision {
   /// Inputs that are constants and differ: the extents of a part, for example.
   std::map<std::size_t, std::vector<std::int64_t>> numbers = {};
   /// Several nodes stand for the node, because ranks need each other's results within it (rank_graph.cpp).
-  enum class Special : std::uint8_t { none, embedding, crossEntropy } special = Special::none;
+  enum class Special : std::uint8_t {
+    none,
+    embedding,
+    crossEntropy,
+    expertDispatch,
+    expertCombine
+  } special = Special::none;
+  std::int64_t rows = 0;  ///< Special::expertDispatch: rows that the rank with the most gets
 
   /// True if the ranks share the work, instead of doing all of it each.
   bool shares() const;

@@ -35,8 +35,10 @@ class Divider {
   }
 
   base::Result<GraphDivision> run() {
+    const bool amongExperts = options_.axis == model::MeshAxis::expert;
+    if (amongExperts) PIPESCOPE_TRY(checkExperts());
     for (const Node& node : graph_.nodes()) {
-      divideWeights(node);
+      amongExperts ? divideExperts(node) : divideWeights(node);
       PIPESCOPE_TRY(divide(node));
     }
     return std::move(result_);
@@ -52,7 +54,7 @@ class Divider {
   }
 
   DivisionCall callOf(const Node& node, const Tried& tried) const {
-    DivisionCall call{graph_, node, {}, options_.ranks};
+    DivisionCall call{graph_, node, {}, options_};
     for (const TensorId input : node.inputs)
       call.inputs.push_back(input.valid() ? partOf(input, tried) : kWhole);
     return call;
@@ -77,10 +79,35 @@ class Divider {
     return !tensor.producer.valid() && (isWeight(id) || graph_.constant(id) == nullptr);
   }
 
+  base::Status checkExperts() const {
+    bool any = false;
+    for (const Node& node : graph_.nodes()) {
+      if (node.op != "ExpertDispatch") continue;
+      any = true;
+      const std::int64_t experts = graph::intAttribute(node, "experts", 0);
+      if (experts % options_.ranks != 0)
+        return base::badInput(fmt::format(
+            "{} has {} experts, which do not divide by the {} ranks of execution.expert_parallel: choose a "
+            "divisor of {}.",
+            node.name, experts, options_.ranks, experts));
+      PIPESCOPE_TRY(options_.expertLoad.shares(experts));
+    }
+    if (any) return {};
+    return base::badInput(
+        "execution.expert_parallel divides experts among chips, but the model has none: leave it out, or "
+        "choose "
+        "a model with experts (model.experts of the builder decoder).");
+  }
+
+  void divideExperts(const Node& node) {
+    if (node.op == "ExpertProduct") setPart(node.inputs[1], 0);
+  }
+
   /// The axes of a product whose weight is its second factor.
   std::optional<ProductAxes> axesOfWeight(const DivisionCall& call) const {
     const Node& node = call.node;
     if (node.inputs.size() < 2 || !isWeight(node.inputs[1])) return std::nullopt;
+    if (node.op == "ExpertProduct") return ProductAxes{1, 2, 1};
     if (node.op != "MatMul" && node.op != "Gemm") return std::nullopt;
     return productAxes(call);
   }

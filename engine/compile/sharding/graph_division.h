@@ -12,16 +12,6 @@
 
 namespace pipescope::compile {
 
-struct DivisionOptions {
-  std::int64_t ranks = 1;
-  model::MeshAxis axis = model::MeshAxis::tensor;
-  /// Results of sums are divided along their rows, and so is what is computed between the products (sequence
-  /// parallelism, arXiv 2205.05198).
-  bool sequence = false;
-  /// Smaller tables of embeddings are whole on every rank.
-  std::int64_t leastTableRows = 512;
-};
-
 struct GraphDivision {
   DivisionOptions options;
   std::vector<DividedAxis> tensors;  ///< division of each tensor of the undivided graph, by id

@@ -47,7 +47,7 @@ std::optional<NodeDivision> divideReshape(const DivisionCall& call) {
   division.outputs = {*axis};
   if (call.node.op == "Reshape") {
     std::vector<std::int64_t> shape = call.outputShape();
-    shape[at(*axis)] /= call.ranks;
+    shape[at(*axis)] /= call.ranks();
     if (!call.numbers(1)) return std::nullopt;
     division.numbers[1] = std::move(shape);
   }
@@ -134,7 +134,7 @@ std::optional<NodeDivision> divideExpand(const DivisionCall& call) {
       call.inputs[0] + static_cast<DividedAxis>(after.size()) - static_cast<DividedAxis>(before.size());
   if (!call.numbers(1) || after[at(axis)] != before[at(call.inputs[0])]) return std::nullopt;
   std::vector<std::int64_t> shape = after;
-  shape[at(axis)] /= call.ranks;
+  shape[at(axis)] /= call.ranks();
   division.numbers[1] = std::move(shape);
   division.inputs[0] = call.inputs[0];
   division.outputs = {axis};

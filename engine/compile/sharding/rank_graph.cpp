@@ -60,6 +60,8 @@ class RankGraph : public GraphRewriter {
     const NodeDivision& own = division_.of(node);
     if (own.special == NodeDivision::Special::embedding) return embed(node, own);
     if (own.special == NodeDivision::Special::crossEntropy) return crossEntropy(node, own);
+    if (own.special == NodeDivision::Special::expertDispatch) return sendToExperts(node, own);
+    if (own.special == NodeDivision::Special::expertCombine) return returnFromExperts(node);
     const bool shares = own.shares();
     Node copy = node;
     for (const auto& [name, value] : own.attributes) copy.attributes[name] = value;
@@ -121,7 +123,9 @@ class RankGraph : public GraphRewriter {
   Result<TensorId> part(const Node& node, TensorId old, DividedAxis wanted, bool shares) {
     if (!old.valid()) return old;
     const DividedAxis now = division_.of(old);
-    const bool differentiable = withGradient_[static_cast<std::size_t>(old.value)];
+    // Ranks with samples of their own have whole gradients of these, which are summed when weights change.
+    const bool differentiable = withGradient_[static_cast<std::size_t>(old.value)] &&
+                                division_.options.axis != model::MeshAxis::expert;
     if (now == wanted && (wanted != kWhole || !shares || !differentiable)) return of(old);
     const auto [made, isNew] = parts_.try_emplace({old, wanted, shares});
     if (!isNew) return made->second;
@@ -236,6 +240,44 @@ class RankGraph : public GraphRewriter {
     return {};
   }
 
+  /// The rank's rows go to the ranks that hold their experts.
+  Status sendToExperts(const Node& node, const NodeDivision& own) {
+    PIPESCOPE_TRY(appendCopy(Node(node), {of(node.inputs[0]), of(node.inputs[1])}));
+    const TensorId rows = of(node.outputs[0]), counts = of(node.outputs[1]);
+    sent_[node.outputs[2]] = {counts, result_.tensor(rows).type.shape[0]};
+    graph::Attributes with = attributes();
+    with["rows"] = own.rows;
+    Node scatter;
+    scatter.op = "RankScatterExperts";
+    scatter.name = node.name + "/to_experts";
+    scatter.block = node.block;
+    scatter.pass = node.pass;
+    scatter.inputs = {rows, counts};
+    scatter.attributes = std::move(with);
+    const std::vector<std::string> names{scatter.name + "/rows", scatter.name + "/counts"};
+    PIPESCOPE_ASSIGN(
+        const std::vector<TensorId> arrived,
+        ops::appendNode(result_, std::move(scatter), names, graph::TensorRole::activation, registry_));
+    became(node.outputs[0], arrived[0]);
+    became(node.outputs[1], arrived[1]);
+    return {};
+  }
+
+  Status returnFromExperts(const Node& node) {
+    const auto sent = sent_.find(node.inputs[1]);
+    if (sent == sent_.end())
+      return base::badInput(
+          node.name +
+          " combines rows that no ExpertDispatch of this model sent: leave expert parallelism out.");
+    graph::Attributes with = attributes();
+    with["rows"] = sent->second.slots;
+    PIPESCOPE_ASSIGN(const TensorId rows, add(node, "from_experts", "RankGatherExperts",
+                                              {of(node.inputs[0]), sent->second.counts}, std::move(with)));
+    std::vector<TensorId> inputs{rows};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(of(node.inputs[i]));
+    return appendCopy(Node(node), std::move(inputs));
+  }
+
   /// −log softmax of the label's score, with the scores of all classes divided: the ranks exchange the
   /// largest score, the sum of exponentials and the score of the label of each row.
   Status crossEntropy(const Node& node, const NodeDivision& own) {
@@ -274,6 +316,12 @@ class RankGraph : public GraphRewriter {
   const GraphDivision& division_;
   const std::vector<bool> withGradient_;
   std::map<std::tuple<TensorId, DividedAxis, bool>, TensorId> parts_;
+  /// What a rank sent to experts, by the slots of its rows.
+  struct Sent {
+    TensorId counts;
+    std::int64_t slots = 0;
+  };
+  std::map<TensorId, Sent> sent_;
   int constants_ = 0;
 };
 

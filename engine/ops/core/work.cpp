@@ -10,6 +10,12 @@ std::int64_t Contraction::multiplyAdds() const {
   return positions * taps;
 }
 
+const char* toString(Collective::Kind kind) {
+  static constexpr const char* names[] = {"AllReduce", "ReduceScatter", "AllGather",
+                                          "Broadcast", "AllToAll",      "RingSend"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 std::string kindOf(const Work& work) {
   static constexpr const char* names[] = {"contraction", "map",        "reduce",    "pool",
                                           "gather",      "scatter",    "rearrange", "sort",

@@ -100,6 +100,8 @@ class RankMachine {
         out[static_cast<std::size_t>(r)] = bytesOf(std::vector<std::int64_t>{r});
       return;
     }
+    if (node.op == "RankScatterExperts") return toExperts(node);
+    if (node.op == "RankGatherExperts") return fromExperts(node);
     const graph::TensorType& type = graph_.tensor(node.inputs[0]).type;
     const std::vector<Bytes>& in = values_[index(node.inputs[0])];
     const std::int64_t axis = graph::intAttribute(node, "axis", 0);
@@ -131,6 +133,64 @@ class RankMachine {
       else
         own = met;
     }
+  }
+
+  std::vector<std::int64_t> countsOf(TensorId id, std::size_t rank) const {
+    const Bytes& bytes = values_[index(id)][rank];
+    std::vector<std::int64_t> counts(bytes.size() / sizeof(std::int64_t));
+    std::memcpy(counts.data(), bytes.data(), bytes.size());
+    return counts;
+  }
+
+  /// Calls move(sender, its first row, owner, its first row, rows) for the rows of each expert.
+  template <class Move>
+  void eachExpert(TensorId counts, const Move& move) const {
+    const std::size_t ranks = static_cast<std::size_t>(ranks_);
+    std::vector<std::vector<std::int64_t>> sent;
+    for (std::size_t r = 0; r < ranks; ++r) sent.push_back(countsOf(counts, r));
+    const std::size_t each = sent[0].size() / ranks;
+    std::vector<std::int64_t> first(ranks, 0);
+    for (std::size_t owner = 0; owner < ranks; ++owner) {
+      std::int64_t at = 0;
+      for (std::size_t e = owner * each; e < (owner + 1) * each; ++e)
+        for (std::size_t r = 0; r < ranks; ++r) {
+          move(r, first[r], owner, at, sent[r][e]);
+          first[r] += sent[r][e];
+          at += sent[r][e];
+        }
+    }
+  }
+
+  void toExperts(const Node& node) {
+    const graph::TensorType& type = graph_.tensor(node.outputs[0]).type;
+    const std::size_t row = static_cast<std::size_t>(type.shape[1]) * 8;
+    const std::size_t slots = static_cast<std::size_t>(type.shape[0]);
+    std::vector<std::vector<std::int64_t>> counts(static_cast<std::size_t>(ranks_));
+    for (Bytes& rows : values_[index(node.outputs[0])]) rows.assign(slots * row, std::byte{0});
+    std::vector<std::int64_t> all(counts.size(), 0);
+    eachExpert(node.inputs[1], [&](std::size_t r, std::int64_t from, std::size_t owner, std::int64_t to,
+                                   std::int64_t rows) {
+      ASSERT_LE(to + rows, type.shape[0]) << "rank " << owner << " gets more rows than it has slots for";
+      const auto begin = values_[index(node.inputs[0])][r].begin() + from * static_cast<std::int64_t>(row);
+      std::copy(begin, begin + rows * static_cast<std::int64_t>(row),
+                values_[index(node.outputs[0])][owner].begin() + to * static_cast<std::int64_t>(row));
+      if (r == 0) counts[owner].push_back(0);
+      counts[owner].back() += rows;
+    });
+    if (node.outputs.size() < 2 || !node.outputs[1].valid()) return;
+    for (std::size_t r = 0; r < counts.size(); ++r) values_[index(node.outputs[1])][r] = bytesOf(counts[r]);
+  }
+
+  void fromExperts(const Node& node) {
+    const graph::TensorType& type = graph_.tensor(node.outputs[0]).type;
+    const auto row = type.shape[1] * 8;
+    for (Bytes& rows : values_[index(node.outputs[0])])
+      rows.assign(static_cast<std::size_t>(type.shape[0] * row), std::byte{0});
+    eachExpert(node.inputs[1],
+               [&](std::size_t r, std::int64_t to, std::size_t owner, std::int64_t from, std::int64_t rows) {
+                 const auto begin = values_[index(node.inputs[0])][owner].begin() + from * row;
+                 std::copy(begin, begin + rows * row, values_[index(node.outputs[0])][r].begin() + to * row);
+               });
   }
 
   void compute(const Node& node) {
