@@ -18,7 +18,8 @@ using DividedAxis = std::int64_t;
 inline constexpr DividedAxis kWhole = -1;
 
 /// Ranks that share a model, along one axis of the mesh. Along `tensor` they divide tensors of the same
-/// samples; along `expert` each takes samples of its own, and they divide the experts.
+/// samples; along `context` each takes a part of the positions of every sample; along `expert` each takes
+/// samples of its own, and they divide the experts.
 struct DivisionOptions {
   std::int64_t ranks = 1;
   model::MeshAxis axis = model::MeshAxis::tensor;
@@ -29,7 +30,18 @@ struct DivisionOptions {
   std::int64_t leastTableRows = 512;
   /// Along the axis `expert`: how many tokens choose each expert.
   ExpertLoad expertLoad;
+  /// Along the axis `context`: positions of a sample, of which each rank has a part.
+  std::int64_t positions = 0;
+  /// Along the axis `context`: attention divides heads instead of gathering keys and values.
+  bool exchangesHeads = false;
+
+  /// Each rank takes samples or tokens of its own. What all have whole is then weights, whose gradients are
+  /// summed when they change, or constants.
+  bool takesOwnTokens() const { return axis == model::MeshAxis::expert || axis == model::MeshAxis::context; }
 };
+
+/// See DivisionCall::blocks().
+std::int64_t blocksOf(const DivisionOptions& options, const graph::Shape& shape, DividedAxis axis);
 
 /// A node with the division of its inputs.
 struct DivisionCall {
@@ -40,11 +52,15 @@ struct DivisionCall {
 
   std::int64_t ranks() const { return options.ranks; }
   bool amongExperts() const { return options.axis == model::MeshAxis::expert; }
+  bool alongContext() const { return options.axis == model::MeshAxis::context; }
   bool has(std::size_t input) const { return input < node.inputs.size() && node.inputs[input].valid(); }
   const graph::Shape& shape(std::size_t input) const { return graph.tensor(node.inputs[input]).type.shape; }
   const graph::Shape& outputShape(std::size_t output = 0) const {
     return graph.tensor(node.outputs[output]).type.shape;
   }
+  /// Equal blocks of an axis, each of which is divided: several samples whose positions are divided may lie
+  /// on one axis.
+  std::int64_t blocks(const graph::Shape& shape, DividedAxis axis) const;
   /// True if the ranks can take parts along the axis. The parts are equal, but for rows of experts.
   bool divides(const graph::Shape& shape, DividedAxis axis) const;
   /// The value of an input that is a constant of whole numbers. Nothing: it is none.
@@ -70,7 +86,8 @@ struct NodeDivision {
     embedding,
     crossEntropy,
     expertDispatch,
-    expertCombine
+    expertCombine,
+    routing  ///< ExpertDispatch of tokens that ranks share out: they count choices together
   } special = Special::none;
   std::int64_t rows = 0;  ///< Special::expertDispatch: rows that the rank with the most gets
 

@@ -17,6 +17,16 @@ NodeDivision allWhole(const DivisionCall& call) {
 
 std::optional<NodeDivision> divideDispatch(const DivisionCall& call) {
   NodeDivision division = allWhole(call);
+  if (call.alongContext() && (call.inputs[0] == 0 || call.inputs[1] == 0)) {
+    // A limit for the tokens of all ranks together cannot be kept by each of them.
+    if (!call.divides(call.shape(0), 0) || graph::intAttribute(call.node, "capacity", 0) > 0)
+      return std::nullopt;
+    division.special = NodeDivision::Special::routing;
+    division.inputs = {0, 0};
+    division.outputs[0] = 0;
+    if (division.outputs.size() > 2) division.outputs[2] = 0;
+    return division;
+  }
   if (!call.amongExperts()) return division;
   const std::int64_t experts = graph::intAttribute(call.node, "experts", 0);
   const auto shares = call.options.expertLoad.shares(experts);
@@ -32,6 +42,11 @@ std::optional<NodeDivision> divideDispatch(const DivisionCall& call) {
 
 std::optional<NodeDivision> divideCombine(const DivisionCall& call) {
   NodeDivision division = allWhole(call);
+  if (call.alongContext() && call.inputs[0] == 0) {
+    division.inputs.assign(call.node.inputs.size(), 0);
+    division.outputs = {0};
+    return division;
+  }
   if (!call.amongExperts()) return division;
   division.special = NodeDivision::Special::expertCombine;
   division.inputs[0] = 0;
@@ -44,6 +59,9 @@ std::optional<NodeDivision> divideExpertProduct(const DivisionCall& call) {
   if (call.amongExperts()) {
     division.inputs = {0, 0, 0};
     division.outputs = {0};
+  } else if (call.alongContext()) {
+    // The rows of a rank's own tokens, with all experts.
+    division.inputs[0] = division.outputs[0] = rows == 0 ? 0 : kWhole;
   } else if (rows == 1 || weight == 2) {
     if (!call.divides(call.shape(0), 1) || !call.divides(call.shape(1), 2)) return std::nullopt;
     division.inputs = {1, 2, kWhole};

@@ -60,6 +60,7 @@ class RankGraph : public GraphRewriter {
     const NodeDivision& own = division_.of(node);
     if (own.special == NodeDivision::Special::embedding) return embed(node, own);
     if (own.special == NodeDivision::Special::crossEntropy) return crossEntropy(node, own);
+    if (own.special == NodeDivision::Special::routing) return routeOwnTokens(node, own);
     if (own.special == NodeDivision::Special::expertDispatch) return sendToExperts(node, own);
     if (own.special == NodeDivision::Special::expertCombine) return returnFromExperts(node);
     const bool shares = own.shares();
@@ -79,11 +80,11 @@ class RankGraph : public GraphRewriter {
     if (!own.sums) return {};
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       if (!node.outputs[o].valid()) continue;
-      PIPESCOPE_ASSIGN(TensorId sum, summed(node, of(node.outputs[o]), own.outputs[o]));
+      PIPESCOPE_ASSIGN(TensorId sum, summed(node, node.outputs[o], of(node.outputs[o]), own.outputs[o]));
       if (own.means) {
         const TensorId share =
             number(node, "share", 1.0 / static_cast<double>(ranks()), result_.tensor(sum).type.element);
-        PIPESCOPE_ASSIGN(sum, add(node, "mean", "Mul", {sum, share}, {}));
+        PIPESCOPE_ASSIGN(sum, add(node, nameOf("mean"), "Mul", {sum, share}, {}));
       }
       if (own.addedAfterSum >= 0) {
         const TensorId added = node.inputs[static_cast<std::size_t>(own.addedAfterSum)];
@@ -109,12 +110,17 @@ class RankGraph : public GraphRewriter {
 
  private:
   std::int64_t ranks() const { return division_.options.ranks; }
+  /// A suffix that no division along another axis uses.
+  std::string nameOf(const std::string& what) const { return (prefix_.empty() ? "rank_" : prefix_) + what; }
   graph::Attributes attributes() const {
     return {{ops::kRanks, ranks()}, {ops::kMeshAxis, model::toString(division_.options.axis)}};
   }
-  graph::Attributes attributes(DividedAxis axis) const {
+  /// Attributes of an exchange along an axis of a whole tensor.
+  graph::Attributes attributes(const graph::Shape& whole, DividedAxis axis) const {
     graph::Attributes all = attributes();
     all["axis"] = axis;
+    if (const std::int64_t blocks = blocksOf(division_.options, whole, axis); blocks > 1)
+      all["blocks"] = blocks;
     return all;
   }
 
@@ -124,8 +130,8 @@ class RankGraph : public GraphRewriter {
     if (!old.valid()) return old;
     const DividedAxis now = division_.of(old);
     // Ranks with samples of their own have whole gradients of these, which are summed when weights change.
-    const bool differentiable = withGradient_[static_cast<std::size_t>(old.value)] &&
-                                division_.options.axis != model::MeshAxis::expert;
+    const bool differentiable =
+        withGradient_[static_cast<std::size_t>(old.value)] && !division_.options.takesOwnTokens();
     if (now == wanted && (wanted != kWhole || !shares || !differentiable)) return of(old);
     const auto [made, isNew] = parts_.try_emplace({old, wanted, shares});
     if (!isNew) return made->second;
@@ -134,7 +140,7 @@ class RankGraph : public GraphRewriter {
     const auto convert = [&](const char* op, graph::Attributes with) -> Status {
       Node added;
       added.op = op;
-      added.name = name + "/" + op + (parts_.size() > 1 ? std::to_string(parts_.size()) : "");
+      added.name = name + "/" + prefix_ + op + (parts_.size() > 1 ? std::to_string(parts_.size()) : "");
       added.block = node.block;
       added.pass = node.pass;
       added.inputs = {result};
@@ -146,23 +152,35 @@ class RankGraph : public GraphRewriter {
       result = outputs[0];
       return {};
     };
+    const graph::Shape& whole = source_.tensor(old).type.shape;
     if (now == wanted) {
       PIPESCOPE_TRY(convert("RankCopy", attributes()));
+    } else if (now != kWhole && wanted != kWhole) {
+      graph::Attributes with = attributes(whole, now);
+      const graph::Attributes to = attributes(whole, wanted);
+      with["to_axis"] = wanted;
+      if (to.contains("blocks")) with["to_blocks"] = to.at("blocks");
+      PIPESCOPE_TRY(convert("RankExchange", std::move(with)));
+    } else if (now != kWhole) {
+      graph::Attributes with = attributes(whole, now);
+      if (shares || division_.options.takesOwnTokens()) with["sums"] = std::int64_t{1};
+      PIPESCOPE_TRY(convert("RankGather", std::move(with)));
     } else {
-      if (now != kWhole) {
-        graph::Attributes with = attributes(now);
-        if (shares && wanted == kWhole) with["sums"] = std::int64_t{1};
-        PIPESCOPE_TRY(convert("RankGather", std::move(with)));
-      }
-      if (wanted != kWhole) PIPESCOPE_TRY(convert("RankSlice", attributes(wanted)));
+      graph::Attributes with = attributes(whole, wanted);
+      // A constant is cut when the program is loaded.
+      if (!source_.tensor(old).producer.valid() && !withGradient_[static_cast<std::size_t>(old.value)])
+        with["stored"] = std::int64_t{1};
+      if (division_.options.takesOwnTokens()) with["alone"] = std::int64_t{1};
+      PIPESCOPE_TRY(convert("RankSlice", std::move(with)));
     }
     parts_[{old, wanted, shares}] = result;
     return result;
   }
 
-  Result<TensorId> summed(const Node& node, TensorId summand, DividedAxis axis) {
-    if (axis == kWhole) return add(node, "rank_sum", "RankSum", {summand}, attributes());
-    return add(node, "rank_sum", "RankScatterSum", {summand}, attributes(axis));
+  Result<TensorId> summed(const Node& node, TensorId old, TensorId summand, DividedAxis axis) {
+    if (axis == kWhole) return add(node, nameOf("sum"), "RankSum", {summand}, attributes());
+    return add(node, nameOf("sum"), "RankScatterSum", {summand},
+               attributes(source_.tensor(old).type.shape, axis));
   }
 
   TensorId wholeNumbers(const Node& node, const std::vector<std::int64_t>& values) {
@@ -235,8 +253,23 @@ class RankGraph : public GraphRewriter {
     PIPESCOPE_ASSIGN(
         const TensorId summand,
         add(node, "own_rows", "Where", {mask, picked, number(node, "nothing", 0, type.element)}, {}));
-    PIPESCOPE_ASSIGN(const TensorId sum, summed(node, summand, own.outputs[0]));
+    PIPESCOPE_ASSIGN(const TensorId sum, summed(node, node.outputs[0], summand, own.outputs[0]));
     became(node.outputs[0], sum);
+    return {};
+  }
+
+  /// The loss that balances experts looks at the choices of all tokens.
+  Status routeOwnTokens(const Node& node, const NodeDivision& own) {
+    std::vector<TensorId> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      PIPESCOPE_ASSIGN(const TensorId input, part(node, node.inputs[i], own.inputs[i], true));
+      inputs.push_back(input);
+    }
+    PIPESCOPE_TRY(appendCopy(Node(node), std::move(inputs)));
+    if (node.outputs.size() < 4 || !node.outputs[3].valid()) return {};
+    PIPESCOPE_ASSIGN(const TensorId chosen,
+                     add(node, "chosen", "RankSum", {of(node.outputs[3])}, attributes()));
+    became(node.outputs[3], chosen);
     return {};
   }
 
@@ -314,6 +347,9 @@ class RankGraph : public GraphRewriter {
   }
 
   const GraphDivision& division_;
+  /// Before the names of what is added; empty along the axis `tensor`.
+  const std::string prefix_ =
+      division_.options.axis == model::MeshAxis::tensor ? "" : model::toString(division_.options.axis) + "_";
   const std::vector<bool> withGradient_;
   std::map<std::tuple<TensorId, DividedAxis, bool>, TensorId> parts_;
   /// What a rank sent to experts, by the slots of its rows.

@@ -11,7 +11,8 @@ std::optional<NodeDivision> divideExchange(const DivisionCall& call) {
   division.outputs.assign(call.node.outputs.size(), kWhole);
   if (call.inputs.empty() || call.inputs[0] == kWhole) return division;
   const bool moves = call.node.attributes.contains("axis");
-  if (moves && graph::intAttribute(call.node, "axis", 0) == call.inputs[0]) return std::nullopt;
+  for (const char* axis : {"axis", "to_axis"})
+    if (moves && graph::intAttribute(call.node, axis, -1) == call.inputs[0]) return std::nullopt;
   division.inputs[0] = division.outputs[0] = call.inputs[0];
   return division;
 }
@@ -19,8 +20,8 @@ std::optional<NodeDivision> divideExchange(const DivisionCall& call) {
 }  // namespace
 
 PIPESCOPE_REGISTER_DIVISION(rank_rules) {
-  for (const char* op :
-       {"RankSum", "RankCopy", "RankMax", "RankGather", "RankSlice", "RankScatterSum", "RankIndex"})
+  for (const char* op : {"RankSum", "RankCopy", "RankMax", "RankGather", "RankSlice", "RankPad",
+                         "RankScatterSum", "RankIndex", "RankExchange"})
     registry.add(op, divideExchange);
 }
 

@@ -2,75 +2,10 @@
 // compute: losses and gradients. It also checks the loads of ranks against closed forms (parallelism, §6).
 #include <gtest/gtest.h>
 
-#include "engine/compile/gradients.h"
-#include "engine/compile/sharding/rank_graph.h"
-#include "tests/unit/sharding/sharding_models.h"
+#include "tests/unit/sharding/mesh_proof.h"
 
 namespace pipescope::compile {
 namespace {
-
-using namespace sharding_test;
-
-void proveExperts(const graph::Graph& forward, const DivisionOptions& options, unsigned seed,
-                  std::int64_t vocabulary, const std::string& what) {
-  const ops::OperatorRegistry& operators = ops::standardOperators();
-  auto division = divideGraph(forward, options);
-  ASSERT_TRUE(division.ok()) << what << ": " << division.error().message;
-  // Room for any choice: one rank may get the rows of all.
-  for (NodeDivision& node : division->nodes) node.rows *= 64;
-  const auto ofRank = graphOfRank(forward, *division, operators);
-  ASSERT_TRUE(ofRank.ok()) << what << ": " << ofRank.error().message;
-  const base::Status valid = ops::checkShapes(*ofRank, operators);
-  ASSERT_TRUE(valid.ok()) << what << ": " << valid.error().message;
-  const auto one = addGradients(forward, operators), other = addGradients(*ofRank, operators);
-  ASSERT_TRUE(one.ok() && other.ok()) << what << (other.ok() ? "" : ": " + other.error().message);
-  RankMachine alone(*one, options.ranks), together(*other, options.ranks);
-  const auto ranks = static_cast<std::size_t>(options.ranks);
-  std::vector<std::map<std::string, Bytes>> values;
-  for (std::size_t r = 0; r < ranks; ++r)
-    values.push_back(valuesOf(forward, seed + 100 * static_cast<unsigned>(r), vocabulary));
-  int experts = 0;
-  for (const graph::Tensor& tensor : forward.tensors()) {
-    if (!values[0].contains(tensor.name)) continue;
-    const bool weight = tensor.role == graph::TensorRole::parameter;
-    const DividedAxis axis = division->of(tensorNamed(forward, tensor.name)->id);
-    std::vector<Bytes> whole, parts;
-    for (std::size_t r = 0; r < ranks; ++r) {
-      whole.push_back(values[weight ? 0 : r].at(tensor.name));
-      parts.push_back(axis == kWhole ? whole.back()
-                                     : partOf(whole.back(), tensor.type.shape, 8, axis, options.ranks,
-                                              static_cast<std::int64_t>(r)));
-    }
-    alone.set(tensorNamed(*one, tensor.name)->id, std::move(whole));
-    together.set(tensorNamed(*other, tensor.name)->id, std::move(parts));
-    experts += axis == kWhole ? 0 : 1;
-  }
-  EXPECT_GT(experts, 0) << what;
-  alone.run();
-  together.run();
-  if (::testing::Test::HasFatalFailure()) return;
-  for (std::int64_t r = 0; r < options.ranks; ++r)
-    expectNear(numbersOf(alone.of(*one->loss, r)), numbersOf(together.of(*other->loss, r)), what + ", loss");
-  for (const auto& [parameter, gradient] : one->parameterGradients) {
-    const graph::Tensor& weight = one->tensor(parameter);
-    const auto found = other->parameterGradients.find(tensorNamed(*other, weight.name)->id);
-    ASSERT_NE(found, other->parameterGradients.end()) << what << ", " << weight.name;
-    const DividedAxis axis = division->of(tensorNamed(forward, weight.name)->id);
-    std::vector<double> sum(static_cast<std::size_t>(weight.type.elements()), 0.0);
-    for (std::int64_t r = 0; r < options.ranks; ++r) {
-      const std::vector<double> own = numbersOf(alone.of(gradient, r));
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i];
-    }
-    for (std::int64_t r = 0; r < options.ranks; ++r) {
-      // An expert's gradient has the samples of all ranks already; others are summed when weights change.
-      const std::vector<double> wanted =
-          axis == kWhole ? numbersOf(alone.of(gradient, r))
-                         : numbersOf(partOf(bytesOf(sum), weight.type.shape, 8, axis, options.ranks, r));
-      expectNear(wanted, numbersOf(together.of(found->second, r)), what + ", gradient of " + weight.name);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  }
-}
 
 Settings drawnMixture(Draw& draw, std::int64_t experts) {
   Settings settings{{"layers", draw.pick({1, 2})},
@@ -100,8 +35,8 @@ TEST_P(DrawnMixtures, AreWhatReplicasCompute) {
     const std::int64_t ranks = draw.pick({2, 4}), experts = ranks * draw.pick({1, 2});
     const graph::Graph model = modelOf("decoder", drawnMixture(draw, experts), draw.pick({1, 2}));
     if (HasFailure()) return;
-    proveExperts(model, {.ranks = ranks, .axis = model::MeshAxis::expert}, i, 12,
-                 "draw " + std::to_string(draw.seed()));
+    proveMesh(model, {{.ranks = ranks, .axis = MeshAxis::expert}}, i, 12,
+              "draw " + std::to_string(draw.seed()));
     if (HasFailure()) return;
   }
 }
