@@ -82,6 +82,9 @@ class ModelCompiler {
     CompiledExecutable executable;
     PIPESCOPE_ASSIGN(schedules::Shape shape, shapeOf(staged.stages, training));
     executable.facts = facts(asked, training && recomputes(shape.stages));
+    executable.facts.divisions = ranks_.takeDivisions();
+    executable.facts.expertImbalance = ranks_.expertLoads().imbalance;
+    executable.facts.hottestRank = static_cast<std::int64_t>(ranks_.expertLoads().hottest);
     shape.microBatches = static_cast<int>(executable.facts.microBatches);
     PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(executable.facts.schedule, shape));
     PIPESCOPE_ASSIGN(const Mesh replicas, mesh(asked, shape, executable.order));
@@ -280,6 +283,7 @@ class ModelCompiler {
     Mesh mesh;
     mesh.places = schedules::placeCount(shape);
     mesh.width = request_.ranks.width();
+    mesh.contexts = request_.ranks.context;
     mesh.experts = request_.ranks.expert;
     PIPESCOPE_ASSIGN(mesh.replicas, countReplicas(request_, asked, mesh.chipsPerReplica()));
     mesh.atOnce = !order.serialUpdate;
@@ -325,7 +329,8 @@ class ModelCompiler {
         "The stages use {} devices, but system {} has {}: choose a larger one with --system, "
         "or put more blocks into a stage{}.",
         used, result_.system->name(), available,
-        mesh.width > 1 ? ", or use fewer ranks (execution.tensor_parallel, expert_parallel)" : ""));
+        mesh.width > 1 ? ", or use fewer ranks (execution.tensor_parallel, context_parallel, expert_parallel)"
+                       : ""));
   }
 
   base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {

@@ -66,12 +66,14 @@ struct RecomputeRequest {
 
 /// The ranks of a place, which share the work of its stages.
 struct RankRequest {
-  int tensor = 1;         ///< ranks that divide the tensors of each layer
-  bool sequence = false;  ///< they also divide the rows between the products
-  int expert = 1;         ///< ranks that divide the experts, each with samples of its own
+  int tensor = 1;               ///< ranks that divide the tensors of each layer
+  bool sequence = false;        ///< they also divide the rows between the products
+  int context = 1;              ///< ranks that divide the positions of each sample
+  bool exchangesHeads = false;  ///< attention exchanges positions for heads, and gathers no keys and values
+  int expert = 1;               ///< ranks that divide the experts, each with samples of its own
   ExpertLoad expertLoad;
 
-  int width() const { return tensor * expert; }
+  int width() const { return tensor * context * expert; }
 };
 
 struct ModelRequest {

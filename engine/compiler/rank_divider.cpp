@@ -14,6 +14,10 @@ using base::Result;
 using graph::Graph;
 
 Result<Graph> RankDivider::divide(Graph forward) {
+  divisions_.clear();
+  if (ranks_.context > 1) {
+    PIPESCOPE_ASSIGN(forward, alongContext(std::move(forward)));
+  }
   if (ranks_.tensor > 1) {
     PIPESCOPE_ASSIGN(forward, amongTensorRanks(std::move(forward)));
   }
@@ -21,6 +25,23 @@ Result<Graph> RankDivider::divide(Graph forward) {
     PIPESCOPE_ASSIGN(forward, amongExperts(std::move(forward)));
   }
   return forward;
+}
+
+Result<Graph> RankDivider::alongContext(Graph forward) {
+  DivisionOptions options{
+      .ranks = ranks_.context, .axis = model::MeshAxis::context, .exchangesHeads = ranks_.exchangesHeads};
+  for (const graph::TensorId input : forward.inputs) {
+    const graph::TensorType& type = forward.tensor(input).type;
+    const bool tokens =
+        type.element == graph::ElementType::int32 || type.element == graph::ElementType::int64;
+    if (options.positions == 0 && tokens && type.shape.size() == 2) options.positions = type.shape[1];
+  }
+  if (options.positions == 0)
+    return base::badInput(
+        "execution.context_parallel divides the positions of tokens, but no input of the model holds whole "
+        "numbers by sample and position: leave it out.");
+  PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(forward, options));
+  return ofRank(forward, division);
 }
 
 Result<Graph> RankDivider::amongTensorRanks(Graph forward) {
@@ -38,7 +59,7 @@ Result<Graph> RankDivider::amongTensorRanks(Graph forward) {
         "execution.tensor_parallel.",
         ranks_.tensor, ranks_.tensor));
   noteWholeWeights(padded.graph, division);
-  return graphOfRank(padded.graph, division, operators);
+  return ofRank(padded.graph, division);
 }
 
 Result<Graph> RankDivider::amongExperts(Graph forward) {
@@ -48,6 +69,32 @@ Result<Graph> RankDivider::amongExperts(Graph forward) {
   for (const graph::Tensor& tensor : forward.tensors()) {
     if (tensor.role == graph::TensorRole::parameter && division.of(tensor.id) != kWhole)
       expertWeights_.insert(tensor.name);
+  }
+  for (const graph::Node& node : forward.nodes()) {
+    if (node.op != "ExpertDispatch") continue;
+    PIPESCOPE_ASSIGN(const std::vector<double> shares,
+                     ranks_.expertLoad.shares(graph::intAttribute(node, "experts", 1)));
+    const graph::Shape& choices = forward.tensor(node.inputs[1]).type.shape;
+    RankLoads loads =
+        loadsOf(shares, ranks_.expert, choices[0] * choices[1], graph::intAttribute(node, "capacity", 0));
+    if (loads.imbalance > expertLoads_.imbalance) expertLoads_ = std::move(loads);
+  }
+  return ofRank(forward, division);
+}
+
+Result<Graph> RankDivider::ofRank(const Graph& forward, const GraphDivision& division) {
+  for (const graph::Tensor& tensor : forward.tensors()) {
+    const DividedAxis axis = division.of(tensor.id);
+    const bool weight = tensor.role == graph::TensorRole::parameter;
+    if (axis == kWhole && !weight) continue;
+    divisions_.push_back({{},
+                          division.options.axis,
+                          axis == kWhole ? 1 : division.options.ranks,
+                          static_cast<std::int32_t>(axis),
+                          weight,
+                          tensor.name,
+                          graph::toString(tensor.type),
+                          tensor.type.bytes()});
   }
   return graphOfRank(forward, division, ops::standardOperators());
 }

@@ -5,10 +5,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/compile/sharding/graph_division.h"
 #include "engine/compiler/model_request.h"
+#include "profiler/model/executable_rows.h"
 
 namespace pipescope::compile {
 
@@ -21,18 +23,26 @@ class RankDivider {
 
   /// Weights that are divided among experts, of all graphs so far.
   const std::set<std::string>& expertWeights() const { return expertWeights_; }
+  /// Loads of ranks that divide experts, in the most uneven layer; imbalance 0: there are none.
+  const RankLoads& expertLoads() const { return expertLoads_; }
+  /// Divisions of the last graph: its weights, and the activations that are divided.
+  std::vector<model::Division> takeDivisions() { return std::exchange(divisions_, {}); }
   /// Sentences on what does not divide.
   std::vector<std::string> notices() const;
 
  private:
+  base::Result<graph::Graph> alongContext(graph::Graph forward);
   base::Result<graph::Graph> amongTensorRanks(graph::Graph forward);
   base::Result<graph::Graph> amongExperts(graph::Graph forward);
+  base::Result<graph::Graph> ofRank(const graph::Graph& forward, const GraphDivision& division);
   void noteWholeWeights(const graph::Graph& graph, const GraphDivision& division);
 
   const RankRequest& ranks_;
   std::map<std::int64_t, std::int64_t> padded_;  ///< sizes of vocabularies
   std::string whole_;                            ///< a sentence on weights that no rank shares
   std::set<std::string> expertWeights_;
+  RankLoads expertLoads_{.imbalance = 0};
+  std::vector<model::Division> divisions_;
 };
 
 }  // namespace pipescope::compile

@@ -112,6 +112,17 @@ class ExecutableRecorder {
           model::Property{fmt::format("width.{}", result_.id.value), fmt::format("{}", plan_.mesh.width)});
       recorder_.add(model::Property{fmt::format("axes.{}", result_.id.value), plan_.mesh.describeRanks()});
     }
+    if (result_.facts.expertImbalance > 0) {
+      const std::string own = fmt::format("{}", result_.id.value);
+      recorder_.add(
+          model::Property{"expert_imbalance." + own, fmt::format("{}", result_.facts.expertImbalance)});
+      recorder_.add(
+          model::Property{"hottest_expert_rank." + own, fmt::format("{}", result_.facts.hottestRank)});
+    }
+    for (model::Division division : result_.facts.divisions) {
+      division.executable = result_.id;
+      recorder_.add(division);
+    }
     memory_.begin(result_.id);
   }
 
@@ -227,6 +238,7 @@ class ExecutableRecorder {
                                                         op.flops,
                                                         op.bytes,
                                                         op.block}));
+      if (op.collective) recordCollective(operators.back(), *op.collective);
       if (op.leastSeconds > 0) operatorPeaks_.push_back({operators.back(), op.flops / op.leastSeconds});
     }
     for (const devices::LoweredSegment& segment : pass.segments) {
@@ -249,6 +261,14 @@ class ExecutableRecorder {
       }
       recordLevels(device, pass, segment, row, id, programs);
     }
+  }
+
+  void recordCollective(model::OperatorId op, const ops::Collective& collective) {
+    const auto ranks = static_cast<std::int64_t>(plan_.mesh.group(part_.firstDevice, collective).size());
+    if (ranks < 2) return;
+    const Bytes bytes(collective.elements * graph::sizeOf(collective.type));
+    recorder_.add(model::Collective{op, collective.axis, ops::toString(collective.kind), ranks, bytes,
+                                    Bytes(ops::sentBytes(collective.kind, bytes.count, ranks))});
   }
 
   /// Micro-batches that take as long share a level. The executable of training alone has costs.

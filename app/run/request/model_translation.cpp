@@ -201,6 +201,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   request.stochasticRounding = c.boolean("execution.stochastic_rounding");
   request.ranks.tensor = static_cast<int>(c.integer("execution.tensor_parallel"));
   request.ranks.sequence = c.boolean("execution.sequence_parallel");
+  request.ranks.context = static_cast<int>(c.integer("execution.context_parallel"));
+  request.ranks.exchangesHeads = c.text("execution.context_exchange") == "heads";
   request.ranks.expert = static_cast<int>(c.integer("execution.expert_parallel"));
   PIPESCOPE_ASSIGN(request.ranks.expertLoad, compile::parseExpertLoad(c.text("execution.expert_load")));
   request.recompute = recomputeRequest(c);

@@ -16,6 +16,14 @@ const char* toString(Collective::Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::int64_t sentBytes(Collective::Kind kind, std::int64_t bytes, std::int64_t chips) {
+  using Kind = Collective::Kind;
+  if (chips < 2) return 0;
+  if (kind == Kind::ringSend) return bytes;
+  const std::int64_t rounds = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
+  return rounds * (chips - 1) * bytes / chips;
+}
+
 std::string kindOf(const Work& work) {
   static constexpr const char* names[] = {"contraction", "map",        "reduce",    "pool",
                                           "gather",      "scatter",    "rearrange", "sort",

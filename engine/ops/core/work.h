@@ -127,6 +127,9 @@ struct Work {
 
 /// "AllReduce", "ReduceScatter" …
 const char* toString(Collective::Kind kind);
+/// Bytes that a chip sends in a collective of `bytes` (Collective::elements) if its parts go round a ring:
+/// 2·(n−1)/n of them in an all-reduce or broadcast, (n−1)/n in the others, all in a ring send.
+std::int64_t sentBytes(Collective::Kind kind, std::int64_t bytes, std::int64_t chips);
 /// "contraction", "map" …
 std::string kindOf(const Work& work);
 /// Floating-point operations with repeats; a multiply-add counts as 2.
