@@ -24,6 +24,7 @@ Result<Graph> RankDivider::divide(Graph forward) {
   if (ranks_.expert > 1) {
     PIPESCOPE_ASSIGN(forward, amongExperts(std::move(forward)));
   }
+  if (ranks_.width() > 1) noteUndivided(forward);
   return forward;
 }
 
@@ -85,18 +86,35 @@ Result<Graph> RankDivider::amongExperts(Graph forward) {
 Result<Graph> RankDivider::ofRank(const Graph& forward, const GraphDivision& division) {
   for (const graph::Tensor& tensor : forward.tensors()) {
     const DividedAxis axis = division.of(tensor.id);
-    const bool weight = tensor.role == graph::TensorRole::parameter;
-    if (axis == kWhole && !weight) continue;
+    if (axis < 0) continue;
     divisions_.push_back({{},
                           division.options.axis,
-                          axis == kWhole ? 1 : division.options.ranks,
+                          division.options.ranks,
                           static_cast<std::int32_t>(axis),
-                          weight,
+                          tensor.role == graph::TensorRole::parameter,
                           tensor.name,
                           graph::toString(tensor.type),
                           tensor.type.bytes()});
   }
   return graphOfRank(forward, division, ops::standardOperators());
+}
+
+/// Adds the weights that no division has divided.
+void RankDivider::noteUndivided(const Graph& ofRank) {
+  std::set<std::string> divided;
+  for (const model::Division& row : divisions_)
+    if (row.weight) divided.insert(row.tensor);
+  for (const graph::Tensor& tensor : ofRank.tensors()) {
+    if (tensor.role != graph::TensorRole::parameter || divided.contains(tensor.name)) continue;
+    divisions_.push_back({{},
+                          model::MeshAxis::tensor,
+                          1,
+                          -1,
+                          true,
+                          tensor.name,
+                          graph::toString(tensor.type),
+                          tensor.type.bytes()});
+  }
 }
 
 /// Says which large weights every rank holds as a whole.

@@ -35,6 +35,7 @@ class RankDivider {
   base::Result<graph::Graph> amongTensorRanks(graph::Graph forward);
   base::Result<graph::Graph> amongExperts(graph::Graph forward);
   base::Result<graph::Graph> ofRank(const graph::Graph& forward, const GraphDivision& division);
+  void noteUndivided(const graph::Graph& ofRank);
   void noteWholeWeights(const graph::Graph& graph, const GraphDivision& division);
 
   const RankRequest& ranks_;

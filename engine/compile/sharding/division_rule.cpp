@@ -44,7 +44,7 @@ std::optional<std::vector<std::int64_t>> DivisionCall::numbers(std::size_t input
 
 bool NodeDivision::shares() const {
   const auto divided = [](DividedAxis axis) { return axis != kWhole; };
-  return sums || special != Special::none || std::ranges::any_of(inputs, divided) ||
+  return sums || forShares || special != Special::none || std::ranges::any_of(inputs, divided) ||
          std::ranges::any_of(outputs, divided);
 }
 

@@ -16,6 +16,8 @@ namespace pipescope::compile {
 /// The axis along which a tensor is divided over the ranks; kWhole: each rank holds all of it.
 using DividedAxis = std::int64_t;
 inline constexpr DividedAxis kWhole = -1;
+/// Each rank has a summand of the tensor. Only ExpertCombine reads it, which sums fewer rows.
+inline constexpr DividedAxis kSummand = -2;
 
 /// Ranks that share a model, along one axis of the mesh. Along `tensor` they divide tensors of the same
 /// samples; along `context` each takes a part of the positions of every sample; along `expert` each takes
@@ -75,6 +77,9 @@ struct NodeDivision {
   bool sums = false;
   /// The sum over the ranks is divided by their number: outputs are means.
   bool means = false;
+  /// Outputs are whole, but each rank uses them for its own share of the work, so it has a part of their
+  /// gradient. The gradient of the inputs is then summed instead.
+  bool forShares = false;
   /// An input that is added once, after the sum, because it is no part of it; −1: none.
   int addedAfterSum = -1;
   graph::Attributes attributes = {};  ///< attributes that differ from those of the node

@@ -15,6 +15,22 @@ NodeDivision allWhole(const DivisionCall& call) {
   return division;
 }
 
+/// True if ExpertCombine alone reads the result of a product.
+bool onlyCombined(const DivisionCall& call) {
+  const graph::TensorId result = call.node.outputs[0];
+  bool combined = false;
+  for (const graph::TensorId output : call.graph.outputs)
+    if (output == result) return false;
+  for (const graph::Node& node : call.graph.nodes()) {
+    for (const graph::TensorId input : node.inputs) {
+      if (input != result) continue;
+      if (node.op != "ExpertCombine") return false;
+      combined = true;
+    }
+  }
+  return combined;
+}
+
 std::optional<NodeDivision> divideDispatch(const DivisionCall& call) {
   NodeDivision division = allWhole(call);
   if (call.alongContext() && (call.inputs[0] == 0 || call.inputs[1] == 0)) {
@@ -47,6 +63,11 @@ std::optional<NodeDivision> divideCombine(const DivisionCall& call) {
     division.outputs = {0};
     return division;
   }
+  if (call.inputs[0] == kSummand) {
+    division.inputs[0] = kSummand;
+    division.sums = true;
+    return division;
+  }
   if (!call.amongExperts()) return division;
   division.special = NodeDivision::Special::expertCombine;
   division.inputs[0] = 0;
@@ -65,7 +86,12 @@ std::optional<NodeDivision> divideExpertProduct(const DivisionCall& call) {
   } else if (rows == 1 || weight == 2) {
     if (!call.divides(call.shape(0), 1) || !call.divides(call.shape(1), 2)) return std::nullopt;
     division.inputs = {1, 2, kWhole};
-    division.sums = true;
+    // What a token's experts make is summed after it was combined, if nobody else reads it.
+    if (onlyCombined(call)) {
+      division.outputs = {kSummand};
+    } else {
+      division.sums = true;
+    }
   } else if (weight == 1) {
     division.inputs[1] = 1;
     division.outputs = {1};

@@ -160,6 +160,19 @@ class Divider {
         "a model with experts (model.experts of the builder decoder).");
   }
 
+  /// True if ranks divide all products of what experts get. Decides about their weights.
+  bool dividesProductsOf(const Node& dispatch) {
+    if (dispatch.op != "ExpertDispatch" || options_.axis != model::MeshAxis::tensor) return false;
+    const std::vector<NodeId>& readers = readers_[at(dispatch.outputs[0])];
+    for (const NodeId reader : readers) {
+      const Node& product = graph_.node(reader);
+      if (product.op != "ExpertProduct" || product.inputs[0] != dispatch.outputs[0]) return false;
+      divideWeights(product);
+      if (result_.tensors[at(product.inputs[1])] == kWhole) return false;
+    }
+    return !readers.empty();
+  }
+
   void divideExperts(const Node& node) {
     if (node.op == "ExpertProduct") setPart(node.inputs[1], 0);
   }
@@ -247,6 +260,10 @@ class Divider {
       }
       if (std::ranges::any_of(call.inputs, [](DividedAxis axis) { return axis != kWhole; }))
         result_.gathering.push_back(node.id);
+    }
+    if (dividesProductsOf(node)) {
+      division->forShares = true;
+      result_.forShares.insert(node.outputs[0]);
     }
     // A weight or a cache is stored as the first node that reads it needs it.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {

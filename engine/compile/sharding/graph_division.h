@@ -2,6 +2,7 @@
 // Decides how the ranks of a place share a model: which weights are divided, and what follows for every node.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct GraphDivision {
   std::vector<NodeDivision> nodes;   ///< divisions of the nodes, by id
   /// Nodes whose inputs are put together first, because no rule can work on parts of them.
   std::vector<graph::NodeId> gathering;
+  /// Whole tensors of which each rank has a part of the gradient; see NodeDivision::forShares.
+  std::set<graph::TensorId> forShares;
   DividedAxis of(graph::TensorId id) const { return tensors[static_cast<std::size_t>(id.value)]; }
   const NodeDivision& of(const graph::Node& node) const {
     return nodes[static_cast<std::size_t>(node.id.value)];

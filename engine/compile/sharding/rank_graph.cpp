@@ -132,7 +132,9 @@ class RankGraph : public GraphRewriter {
     // Ranks with samples of their own have whole gradients of these, which are summed when weights change.
     const bool differentiable =
         withGradient_[static_cast<std::size_t>(old.value)] && !division_.options.takesOwnTokens();
-    if (now == wanted && (wanted != kWhole || !shares || !differentiable)) return of(old);
+    if (now == wanted &&
+        (wanted != kWhole || !shares || !differentiable || division_.forShares.contains(old)))
+      return of(old);
     const auto [made, isNew] = parts_.try_emplace({old, wanted, shares});
     if (!isNew) return made->second;
     TensorId result = of(old);

@@ -80,6 +80,34 @@ TEST(ExpertRanks, ExchangeTheRowsOfTokensTwice) {
   EXPECT_EQ(backward, forward);
 }
 
+/// Ranks that divide every expert sum what a layer makes of its tokens, as they do without experts: 2 sums of
+/// b·s·h forward and 2 backward a layer (parallelism, §1); the routing weights add sums of tokens · choices.
+TEST(ExpertRanks, SumTokensAndNotRowsOfExperts) {
+  constexpr std::int64_t kTokens = 8, kWidth = 8, kChoices = 2, kLayers = 2;
+  const graph::Graph model = modelOf("decoder",
+                                     {{"layers", kLayers},
+                                      {"hidden", kWidth},
+                                      {"heads", std::int64_t{2}},
+                                      {"feed_forward", std::int64_t{4}},
+                                      {"experts", std::int64_t{4}},
+                                      {"experts_per_token", kChoices},
+                                      {"sequence", kTokens},
+                                      {"vocabulary", std::int64_t{12}}},
+                                     1);
+  const auto division = divideGraph(model, {.ranks = 2});
+  ASSERT_TRUE(division.ok()) << division.error().message;
+  const auto ofRank = graphOfRank(model, *division, ops::standardOperators());
+  ASSERT_TRUE(ofRank.ok()) << ofRank.error().message;
+  const auto trained = addGradients(*ofRank, ops::standardOperators());
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  std::map<std::int64_t, std::int64_t> sums;  // by elements
+  for (const graph::Node& node : trained->nodes())
+    if (node.op == "RankSum") ++sums[trained->tensor(node.inputs[0]).type.elements()];
+  EXPECT_EQ(sums[kTokens * kWidth], 4 * kLayers + 1) << "one more for the input of the scores";
+  EXPECT_EQ(sums[kTokens * kChoices], kLayers);
+  EXPECT_EQ(sums[kTokens * kChoices * kWidth], 0);
+}
+
 /// One expert with x times the share of each other (parallelism, §6).
 TEST(ExpertLoads, AreThoseOfTheClosedForm) {
   const auto imbalance = [](std::int64_t experts, std::int64_t ranks, double hot) {
