@@ -9,7 +9,7 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const GaudiLowerin
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   const std::vector<int> group = context.mesh.group(context.device, work);
   EngineKernel kernel;
-  kernel.engine = Engine::nic;
+  kernel.engine = Engine::network;
   kernel.name = ops::toString(work.kind);
   const std::int64_t bytes = work.elements * graph::sizeOf(work.type);
   kernel.arithmetic = context.fabric.collectiveSeconds(work.kind, static_cast<double>(bytes), group);

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "engine/devices/gaudi/buckets.h"
+#include "engine/devices/hbm_card/buckets.h"
 #include "gaudi_fixtures.h"
 
 namespace pipescope::devices {
@@ -91,7 +91,7 @@ TEST(GaudiStage, EnginesWorkSideBySideButNeverPerfectly) {
     const LoweredDevice device = lowerOnCard(*system, productAndMap(32768, 1024, 8192));
     expectCardSound(*system, device);
     const LoweredSegment& segment = device.passes[0].segments[0];
-    const Ticks mme = busyOn(segment, LaneRole::mme), tpc = busyOn(segment, LaneRole::tpc);
+    const Ticks mme = busyOn(segment, LaneRole::matrix), tpc = busyOn(segment, LaneRole::vector);
     EXPECT_GT(segment.ticks, std::max(mme, tpc)) << card;
     EXPECT_LT(segment.ticks, mme + tpc) << card;
   }
@@ -114,8 +114,8 @@ TEST(GaudiStage, ABiasIsAddedToWhatTheProductMade) {
     const LoweredDevice device = lowerOnCard(*system, maker.stage());
     const LoweredStep *multiply = nullptr, *add = nullptr;
     for (const LoweredStep& step : device.passes[0].segments[0].steps) {
-      if (step.lane == LaneRole::mme) multiply = &step;
-      if (step.lane == LaneRole::tpc) add = &step;
+      if (step.lane == LaneRole::matrix) multiply = &step;
+      if (step.lane == LaneRole::vector) add = &step;
     }
     ASSERT_TRUE(multiply != nullptr && add != nullptr);
     EXPECT_GT(add->offset, multiply->offset + multiply->ticks) << card;
@@ -192,7 +192,7 @@ TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
   const auto dma = [](const char* card) {
     const auto system = systemOf(card);
     const LoweredDevice device = lowerOnCard(*system, productAndMap(4096, 1024, 4096));
-    return busyOn(device.passes[0].segments[0], LaneRole::dma).count;
+    return busyOn(device.passes[0].segments[0], LaneRole::copy).count;
   };
   EXPECT_GT(dma("gaudi"), 0);
   EXPECT_EQ(dma("gaudi2"), 0);
@@ -334,7 +334,7 @@ TEST(GaudiStage, BackwardIsCutWhereABucketIsComplete) {
   ASSERT_EQ(collective.segments.size(), 2U);
   EXPECT_EQ(collective.segments[0].after, 0);
   EXPECT_EQ(collective.segments[1].after, 1);
-  EXPECT_EQ(collective.segments[0].lane, LaneRole::nic);
+  EXPECT_EQ(collective.segments[0].lane, LaneRole::network);
   // 2·7/8·S/(0.9901·262.5 GB/s), 64 MiB and 32 MiB.
   const double second = 2 * 7.0 / 8 * (32 << 20) / (0.9901 * 262.5e9);
   EXPECT_NEAR(static_cast<double>(collective.segments[1].ticks.count) * 1e-12, second, 0.1 * second);
@@ -342,9 +342,9 @@ TEST(GaudiStage, BackwardIsCutWhereABucketIsComplete) {
 }
 
 /// Name of each kernel with the index of its operator.
-std::vector<std::string> kernelsOf(const gaudi::KernelList& list) {
+std::vector<std::string> kernelsOf(const hbm_card::KernelList& list) {
   std::vector<std::string> names;
-  for (const gaudi::ListedKernel& kernel : list.kernels)
+  for (const hbm_card::ListedKernel& kernel : list.kernels)
     names.push_back(kernel.kernel.name + "@" + std::to_string(kernel.op));
   return names;
 }
@@ -353,11 +353,11 @@ TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
   const StagePlan stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");
   const gaudi::Fabric fabric(card);
-  const gaudi::StageUses uses(stage);
-  auto list =
-      gaudi::listKernels(stage.passes[0], uses, {.card = card, .fabric = fabric, .mesh = stage.mesh}).value();
+  const gaudi::GaudiModel model({.card = card, .fabric = fabric, .mesh = stage.mesh});
+  const hbm_card::StageUses uses(stage);
+  auto list = hbm_card::listKernels(stage.passes[0], uses, model).value();
   ASSERT_THAT(kernelsOf(list), ::testing::ElementsAre("Gemm@0", "Gemm@1", "Gemm@2"));
-  gaudi::packBuckets(card, stage, uses, list);
+  hbm_card::packBuckets(model, stage, uses, list);
   EXPECT_THAT(kernelsOf(list),
               ::testing::ElementsAre("Gemm@0", "Gemm@1", "PackBucket@1", "Gemm@2", "PackBucket@2"));
   // Operators keep the kernels that they had.
@@ -386,8 +386,8 @@ TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
     maker.add(Pass::forward, "two", "Sum", {add}, second, {z});
     const gaudi::Card card = testing::cardOf("gaudi2");
     const gaudi::Fabric fabric(card);
-    return gaudi::listKernels(maker.stage().passes[0], gaudi::StageUses(maker.stage()),
-                              {.card = card, .fabric = fabric})
+    return hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
+                                 gaudi::GaudiModel({.card = card, .fabric = fabric}))
         .value()
         .kernels.size();
   };
@@ -428,14 +428,16 @@ TEST(GaudiStage, SumsMayWaitForTheEndOfTheBackwardPass) {
 TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {
   const StagePlan stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");
-  const gaudi::StageUses uses(stage);
-  gaudi::KernelList list;
+  const gaudi::Fabric fabric(card);
+  const gaudi::GaudiModel model({.card = card, .fabric = fabric});
+  const hbm_card::StageUses uses(stage);
+  hbm_card::KernelList list;
   list.kernels.resize(1);
   list.kernels[0].kernel.name = "Update";
   list.kernels[0].op = 0;
   list.first = {0};
   list.end = {1};
-  gaudi::unpackBuckets(card, stage, uses, list);
+  hbm_card::unpackBuckets(model, stage, uses, list);
   EXPECT_THAT(kernelsOf(list), ::testing::ElementsAre("UnpackBucket@-1", "UnpackBucket@-1", "Update@0"));
   EXPECT_EQ(list.kernels[0].path, "stage0/all_reduce0");
   EXPECT_EQ(list.kernels[1].path, "stage0/all_reduce1");

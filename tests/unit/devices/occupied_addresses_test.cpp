@@ -1,4 +1,4 @@
-#include "engine/devices/gaudi/occupied_addresses.h"
+#include "engine/devices/hbm_card/occupied_addresses.h"
 
 #include <gtest/gtest.h>
 
