@@ -225,6 +225,11 @@ void addExecution(std::vector<Key>& all) {
            "Each replica keeps only its share of the sums of gradients. The gradients of each micro-batch "
            "are scattered over the replicas.",
            {"shard-accumulators"});
+  all.push_back(
+      integer("execution.zero", "", 0, 0, 3,
+              "Stage of ZeRO, another way to say what replicas share out: 1 is shard_optimizer, 2 also "
+              "shard_accumulators, 3 also shard_weights. 0: as these keys say.",
+              {"zero"}));
   all.push_back(integer("execution.shard_least_elements", "elements", 8192, 1, 1e12,
                         "Tensors with fewer elements are not sharded."));
   all.push_back(integer(
