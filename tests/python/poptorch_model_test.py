@@ -399,7 +399,7 @@ class Refusing(unittest.TestCase):
 
             line = function.__code__.co_firstlineno
             with self.assertRaisesRegex(
-                ValueError, rf"Shaped cannot be compiled at .*model_test\.py:{line} \(<lambda>\): inference: {kind} "
+                ValueError, rf"Shaped cannot be compiled at .*model_test\.py:{line} \(<lambda>\): inference: {kind} .*: keep the shape, as "
             ):
                 poptorch.inferenceModel(Shaped())(torch.tensor([1.0, -2.0, 3.0]))
 
@@ -408,12 +408,18 @@ class Refusing(unittest.TestCase):
             def forward(self, x):
                 return torch.fft.fft(x).real
 
+        class Classes(torch.nn.Module):
+            def forward(self, x):
+                return torch.nn.functional.one_hot(x)
+
         class Numbers(torch.nn.Module):
             def forward(self, x):
                 return [x, {3}]
 
         with self.assertRaisesRegex(poptorch.Error, r"Fourier cannot be traced at .*model_test\.py:\d+ .*fft_fft"):
             poptorch.inferenceModel(Fourier())(torch.zeros(2, 4))
+        with self.assertRaisesRegex(poptorch.Error, r"one_hot at .*model_test\.py:\d+ .*: pass num_classes"):
+            poptorch.inferenceModel(Classes())(torch.tensor([1, 2]))
         with self.assertRaisesRegex(poptorch.Error, "tensors, tuples, lists and dictionaries of them, not set"):
             poptorch.inferenceModel(Numbers())(torch.zeros(2, 4))
 

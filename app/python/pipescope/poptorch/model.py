@@ -1,6 +1,7 @@
 """Models on emulated devices: trainingModel and inferenceModel."""
 
 import os
+import re
 import tempfile
 import time
 import warnings
@@ -31,6 +32,12 @@ from .weights import Weights
 _ABSENT = {
     "rng_state": "random numbers follow from Options.randomSeed and the number of updates, which save() keeps",
 }
+
+
+def _in_words_of_python(sentence):
+    """Return a sentence of the compiler, with what a program of PyTorch can do in place of keys of a configuration."""
+    match = re.search(r"(; `pipescope infer`|: give .*model\.assume)", sentence)
+    return f"{sentence[: match.start()]}: keep the shape, as torch.where(mask, x, 0) does" if match else sentence
 
 
 class PoplarExecutor(Figures, Weights, OptimizerState):
@@ -238,7 +245,7 @@ class PoplarExecutor(Figures, Weights, OptimizerState):
                 else:
                     line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
                     where = f"{type(self._module).__name__} cannot be compiled at {line}: " if line else ""
-                    raise CompileError(f"{where}{error}{'.' if line else ''}") from error
+                    raise CompileError(f"{where}{_in_words_of_python(str(error))}{'.' if line else ''}") from error
 
     def _trace(self, arguments, example, is_lifted, tied_rows, needs_weight):
         buffers = KeptBuffers(self._module)
