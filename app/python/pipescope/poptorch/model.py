@@ -26,6 +26,7 @@ from .replica_values import ReplicaValues, reached_through
 from .structure import Structure
 from .trace import bind_arguments, line_of_refusal, trace
 from .weights import Weights
+from .wrapped import free, take
 
 
 #: Names of PopTorch's executor that this one lacks, and what to do instead.
@@ -140,6 +141,7 @@ class PoplarExecutor(Figures, Weights, OptimizerState):
         if self._device is not None:
             self._device.finish()
         self._program = self._executable = self._device = None
+        free(self._module, self)
 
     def __del__(self):
         try:
@@ -502,7 +504,10 @@ def trainingModel(model, options=None, optimizer=None):
     """Return the model for training. Without an optimizer it is SGD with a learning rate of 0.01."""
     if optimizer is None:
         optimizer = optim.SGD(model.parameters(), lr=0.01)
-    return PoplarExecutor(model, options, optimizer, training=True)
+    module = model.model if isinstance(model, PoplarExecutor) else model
+    executor = PoplarExecutor(module, options, optimizer, training=True)
+    take(module, executor)
+    return executor
 
 
 def inferenceModel(model, options=None, optimizer=None):
