@@ -55,7 +55,12 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
                              static_cast<std::int64_t>(system.devices().size()), devicesWithStages,
                              tickMeaning(system.facts())});
   std::set<std::string> kinds;
-  for (const devices::DeviceInfo& info : system.devices()) kinds.insert(info.kind);
+  std::map<model::LaneRole, std::string> titles;
+  for (const devices::DeviceInfo& info : system.devices()) {
+    kinds.insert(info.kind);
+    titles.insert(info.laneTitles.begin(), info.laneTitles.end());
+  }
+  for (const auto& [role, title] : titles) recorder.add(model::laneTitleProperty(role, title));
   recordBands(recorder, kinds);
   for (const devices::Figure& figure : system.figures()) {
     const std::string space = figure.unit.empty() ? "" : " ";
@@ -76,7 +81,8 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     for (const model::LaneRole role : info.lanes) {
       model::Lane lane;
       lane.device = id;
-      lane.name = info.name + " " + model::toString(role);
+      const auto title = info.laneTitles.find(role);
+      lane.name = info.name + " " + (title == info.laneTitles.end() ? model::toString(role) : title->second);
       lane.role = role;
       lanes[role] = recorder.add(lane);
     }

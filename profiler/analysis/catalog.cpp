@@ -117,6 +117,11 @@ model::LaneRole Catalog::roleOf(model::LaneId lane) const {
   return row == nullptr ? model::LaneRole::compute : row->role;
 }
 
+std::string Catalog::laneTitle(model::LaneRole role) const {
+  std::string title = property(model::laneTitleProperty(role, {}).key);
+  return title.empty() ? model::toString(role) : title;
+}
+
 std::string Catalog::programPath(model::ProgramId id) const {
   return programs.contains(id) ? namePath(programs[id].debugContext) : std::string();
 }

@@ -77,6 +77,9 @@ struct Catalog {
   model::DeviceId deviceOf(model::LaneId lane) const;
   /// Returns the role of a lane; an unknown lane counts as compute.
   model::LaneRole roleOf(model::LaneId lane) const;
+  /// Returns the title of the lanes of a role on these devices: "MME", "compute". Lanes without a title, and
+  /// those of profiles that lack them, are called after their role.
+  std::string laneTitle(model::LaneRole role) const;
   /// Returns the name path of a program, or an empty text for an unknown program.
   std::string programPath(model::ProgramId id) const;
   base::Timebase timebase(model::DeviceId id) const;

@@ -1,7 +1,6 @@
 #include "profiler/analysis/device_places.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 namespace pipescope::analysis {
@@ -57,14 +56,6 @@ base::IdVector<model::DeviceId, DevicePlace> devicePlaces(const Catalog& catalog
   }
   for (DevicePlace& place : places) std::sort(place.stages.begin(), place.stages.end());
   return places;
-}
-
-std::string laneTitle(model::LaneRole role) {
-  std::string title = model::toString(role);
-  const bool engine = role == model::LaneRole::mme || role == model::LaneRole::tpc ||
-                      role == model::LaneRole::dma || role == model::LaneRole::nic;
-  for (char& c : title) c = engine ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-  return title;
 }
 
 }  // namespace pipescope::analysis

@@ -1,5 +1,5 @@
 #pragma once
-// Says which device holds which stages of an executable in each replica, and gives lanes their titles.
+// Says which device holds which stages of an executable in each replica.
 #include <string>
 #include <vector>
 
@@ -17,8 +17,5 @@ struct DevicePlace {
 /// after them; in a recorded run, those that compute its stages.
 base::IdVector<model::DeviceId, DevicePlace> devicePlaces(const Catalog& catalog,
                                                           model::ExecutableId executable);
-
-/// The usual name of a lane: MME, TPC, DMA, NIC, compute, exchange or host.
-std::string laneTitle(model::LaneRole role);
 
 }  // namespace pipescope::analysis

@@ -184,7 +184,7 @@ class Chrome {
   }
   std::string roleNameOf(model::LaneId lane) const {
     const model::Lane* row = catalog_.lanes.find(lane);
-    return row == nullptr ? "unknown" : model::toString(row->role);
+    return row == nullptr ? "unknown" : model::laneKey(row->role);
   }
 
   /// The device whose ticks the transfer's times are.

@@ -260,7 +260,7 @@ class PerfettoFile {
       const bool computes = lane == nullptr || lane->role == model::LaneRole::compute;
       PIPESCOPE_ASSIGN(
           const std::uint64_t passes,
-          freeTrack(row.device, computes ? "passes" : "passes, " + model::toString(lane->role), start, end));
+          freeTrack(row.device, computes ? "passes" : "passes, " + model::laneKey(lane->role), start, end));
       const std::string name = row.microBatch < 0
                                    ? model::toString(row.pass)
                                    : fmt::format("{} {}", model::toString(row.pass), row.microBatch);

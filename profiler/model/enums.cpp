@@ -21,6 +21,9 @@ std::string toString(StepKind kind) {
                 {"compute", "exchange", "sync", "global exchange", "stream copy", "control", "remote copy"});
 }
 std::string toString(LaneRole role) {
+  return nameOf(role, {"compute", "exchange", "host", "matrix", "vector", "copy", "network", "host thread"});
+}
+std::string laneKey(LaneRole role) {
   return nameOf(role, {"compute", "exchange", "host", "mme", "tpc", "dma", "nic", "host thread"});
 }
 std::string toString(ClockDomain domain) {

@@ -26,7 +26,7 @@ constexpr bool isComputePass(Pass pass) {
 }
 
 enum class StepKind : std::uint8_t {
-  compute = 0,   ///< OnTileExecute; MME or TPC kernels
+  compute = 0,   ///< OnTileExecute; kernels of matrix and vector engines
   exchange = 1,  ///< DoExchange; within one chip
   sync = 2,
   globalExchange = 3,  ///< exchange between chips
@@ -35,14 +35,15 @@ enum class StepKind : std::uint8_t {
   remoteCopy = 6,  ///< streaming memory ↔ device
 };
 
+/// Role of a lane. A device calls its lanes by titles of its own (Catalog::laneTitle).
 enum class LaneRole : std::uint8_t {
   compute = 0,
   exchange = 1,
-  host = 2,
-  mme = 3,
-  tpc = 4,
-  dma = 5,
-  nic = 6,
+  host = 2,     ///< copies to and from the host
+  matrix = 3,   ///< engines for products
+  vector = 4,   ///< engines for everything else
+  copy = 5,     ///< engines that copy within the memory of the device
+  network = 6,  ///< ports to other devices
   hostThread = 7
 };
 enum class ClockDomain : std::uint8_t { emulated = 0, wall = 1 };
@@ -116,6 +117,13 @@ enum class ProfileState : std::uint8_t { running = 0, complete = 1, cancelled = 
 std::string toString(Pass pass);
 std::string toString(StepKind kind);
 std::string toString(LaneRole role);
+/// The key of a role in JSON and CSV, the same for every family of devices. Keys never change, so four of
+/// them are still the names that the first device with such lanes gave them.
+std::string laneKey(LaneRole role);
+/// Returns true for lanes that work side by side with the others of their device.
+constexpr bool isEngine(LaneRole role) {
+  return role >= LaneRole::matrix && role <= LaneRole::network;
+}
 std::string toString(ClockDomain domain);
 std::string toString(ExecutableKind kind);
 std::string toString(WaitCause cause);

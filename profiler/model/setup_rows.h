@@ -18,6 +18,11 @@ struct Property {
   }
 };
 
+/// The title of the lanes of this role: "lane.matrix" is "MME" if the devices are Gaudis.
+inline Property laneTitleProperty(LaneRole role, std::string title) {
+  return {"lane." + toString(role), std::move(title)};
+}
+
 struct ConfigurationEntry {
   std::string path, value, origin;
   PIPESCOPE_ROW("configuration", plain, "Every option the run used, with where its value came from") {

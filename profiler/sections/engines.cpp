@@ -1,8 +1,6 @@
-// The section on how busy each lane of a device is. The lanes of an IPU are compute, exchange and host. Those
-// of a Gaudi are MME, TPC, DMA, NIC and host.
+// The section on how busy each lane of a device is.
 #include <set>
 
-#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/reports.h"
@@ -15,16 +13,14 @@ using analysis::DeviceExecution;
 using base::Ticks;
 using model::LaneRole;
 
-std::string headingOf(LaneRole role) {
-  std::string name = analysis::laneTitle(role);
+std::string headingOf(const analysis::Catalog& catalog, LaneRole role) {
+  std::string name = catalog.laneTitle(role);
   if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
   return name;
 }
 
 std::string enginesKeyOf(LaneRole role) {
-  std::string key = model::toString(role) + "_utilisation";
-  for (char& c : key) c = c == ' ' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return key;
+  return model::laneKey(role) + "_utilisation";
 }
 
 Cell share(Ticks part, Ticks whole) {
@@ -47,15 +43,15 @@ SectionTable enginesTable(const std::vector<DeviceExecution>& devices, const ana
     return found != device.byLane.end() && found->second.count > 0;
   });
   if (catalog.measured() && roles.size() > 1 && !computes) roles.erase(LaneRole::compute);
-  constexpr LaneRole kRoles[] = {LaneRole::compute, LaneRole::exchange, LaneRole::host, LaneRole::mme,
-                                 LaneRole::tpc,     LaneRole::dma,      LaneRole::nic};
+  constexpr LaneRole kRoles[] = {LaneRole::compute, LaneRole::exchange, LaneRole::host,   LaneRole::matrix,
+                                 LaneRole::vector,  LaneRole::copy,     LaneRole::network};
   SectionTable table{
       "devices", "Engines", wordsOf(catalog).basis("share of the last call, one replica"), {}, {}};
   table.columns = {{"index", "Device", Format::index, ""},
                    {"name", "Name", Format::plain, ""},
                    {"total_cycles", "Total", Format::ticks, ""}};
   for (const LaneRole role : kRoles)
-    table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction,
+    table.columns.push_back({enginesKeyOf(role), headingOf(catalog, role), Format::fraction,
                              "time in which the lane works ÷ total, without waiting for a sync; of a "
                              "recorded accelerator, compute is "
                              "the time in which a kernel runs that does not communicate",

@@ -32,14 +32,14 @@ Breakdown partsByKind(const DeviceExecution& device, const Recorded& recorded) {
 /// The ticks of every lane. A lane that the device does not have has no value.
 Breakdown partsByLane(const DeviceExecution& device, const analysis::Catalog& catalog, bool placed) {
   Breakdown parts;
-  for (int i = 0; i <= static_cast<int>(model::LaneRole::nic); ++i) {
+  for (int i = 0; i <= static_cast<int>(model::LaneRole::network); ++i) {
     const auto role = static_cast<model::LaneRole>(i);
     const auto found = device.byLane.find(role);
     const bool has = std::any_of(catalog.lanes.begin(), catalog.lanes.end(), [&](const model::Lane& lane) {
       return lane.device.value == device.index && lane.role == role;
     });
     const std::int64_t ticks = found == device.byLane.end() ? 0 : found->second.count;
-    parts.emplace_back(model::toString(role), placed && (has || ticks != 0) ? Amount(ticks) : Amount());
+    parts.emplace_back(model::laneKey(role), placed && (has || ticks != 0) ? Amount(ticks) : Amount());
   }
   return parts;
 }

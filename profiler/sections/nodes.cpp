@@ -46,7 +46,7 @@ base::Result<Section> makeNodes(const Context& context) {
     const auto us = [](base::Ticks ticks) { return static_cast<double>(ticks.count) * 1e-6; };
     table.rows.push_back(
         {node.name, static_cast<std::int64_t>(node.part), node.operation, deviceIndexCell(node.device),
-         deviceNameCell(catalog, node.device), analysis::laneTitle(node.unit), node.start.count,
+         deviceNameCell(catalog, node.device), catalog.laneTitle(node.unit), node.start.count,
          (node.end - node.start).count, node.active.count, node.activations, node.engines,
          node.shortest.count, static_cast<double>(node.sum.count) / static_cast<double>(node.activations),
          node.longest.count, clock(node.start), clock(node.end), us(node.end - node.start), us(node.active)});
@@ -56,7 +56,7 @@ base::Result<Section> makeNodes(const Context& context) {
   if (nodes.empty())
     lack(section,
          catalog.measured()
-             ? "The trace names no engines (MME, TPC, DMA or NIC), so there are no nodes."
+             ? "The trace names no matrix, vector, copy or network engines, so there are no nodes."
              : "Nodes are those of a recorded hardware trace; the report of the operations has those of "
                "an emulated run.");
   return section;

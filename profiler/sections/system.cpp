@@ -62,7 +62,7 @@ SectionTable systemDeviceTable(const Context& context) {
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
     for (const model::Lane& lane : catalog.lanes) {
       if (lane.device == device.id) {
-        names.push_back(catalog.measured() ? lane.name : analysis::laneTitle(lane.role));
+        names.push_back(catalog.measured() ? lane.name : catalog.laneTitle(lane.role));
       }
     }
     const std::string clock =

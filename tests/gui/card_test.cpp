@@ -40,8 +40,8 @@ std::shared_ptr<record::MemoryProfile> cards(bool withHost = false) {
     device.unitName = "card";
     device.clock = "MME 1.65 GHz";
     const model::DeviceId id = recorder.add(device);
-    for (const LaneRole role : {LaneRole::mme, LaneRole::tpc, LaneRole::dma, LaneRole::host}) {
-      if (!withHost && (role == LaneRole::dma || role == LaneRole::host)) continue;
+    for (const LaneRole role : {LaneRole::matrix, LaneRole::vector, LaneRole::copy, LaneRole::host}) {
+      if (!withHost && (role == LaneRole::copy || role == LaneRole::host)) continue;
       const model::LaneId lane = recorder.add(model::Lane{{}, id, "", role, {}});
       if (d == 0) lanes[role] = lane;
     }
@@ -65,11 +65,12 @@ std::shared_ptr<record::MemoryProfile> cards(bool withHost = false) {
   model::Segment segment;
   segment.executable = id;
   segment.device = first;
-  segment.lane = lanes.at(LaneRole::mme);
+  segment.lane = lanes.at(LaneRole::matrix);
   segment.stage = 0;
   segment.ticks = base::Ticks(100);
   const auto work = recorder.add(segment);
-  for (const auto& [role, offset, ticks] : {std::tuple(LaneRole::mme, 0, 70), {LaneRole::tpc, 30, 70}}) {
+  for (const auto& [role, offset, ticks] :
+       {std::tuple(LaneRole::matrix, 0, 70), {LaneRole::vector, 30, 70}}) {
     model::Step step;
     step.segment = work;
     step.lane = lanes.at(role);

@@ -30,8 +30,12 @@ class GaudiSystem final : public System {
       info.ticksPerSecond = kTicksPerSecond;
       info.units = 1;
       info.unitName = "card";
-      info.lanes = {LaneRole::mme, LaneRole::tpc, LaneRole::dma, LaneRole::nic, LaneRole::host};
-      info.transferLane = LaneRole::nic;
+      info.lanes = {LaneRole::matrix, LaneRole::vector, LaneRole::copy, LaneRole::network, LaneRole::host};
+      info.laneTitles = {{LaneRole::matrix, "MME"},
+                         {LaneRole::vector, "TPC"},
+                         {LaneRole::copy, "DMA"},
+                         {LaneRole::network, "NIC"}};
+      info.transferLane = LaneRole::network;
       info.memory = {{"hbm", 1, Bytes(card_.usableHbm()), Bytes(0)}};
       devices_.push_back(std::move(info));
       links_.push_back({-1, i, "host", card_.hostBytesPerSecond});

@@ -11,13 +11,13 @@ namespace pipescope::devices::gaudi {
 model::LaneRole laneOf(Engine engine) {
   switch (engine) {
     case Engine::mme:
-      return model::LaneRole::mme;
+      return model::LaneRole::matrix;
     case Engine::tpc:
-      return model::LaneRole::tpc;
+      return model::LaneRole::vector;
     case Engine::dma:
-      return model::LaneRole::dma;
+      return model::LaneRole::copy;
     case Engine::nic:
-      return model::LaneRole::nic;
+      return model::LaneRole::network;
     default:
       return model::LaneRole::host;
   }

@@ -250,7 +250,9 @@ class StageLowering {
       if (kind != plan.pass) segment.pass = kind;
       segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(kind);
       if (cuts.size() > 1) segment.name += "/" + std::to_string(pass.segments.size());
-      segment.lane = host ? model::LaneRole::host : collective ? model::LaneRole::nic : model::LaneRole::mme;
+      segment.lane = host         ? model::LaneRole::host
+                     : collective ? model::LaneRole::network
+                                  : model::LaneRole::matrix;
       double start = 0;
       const bool launch = first > 0 ? list.kernels[first - 1].bucket >= 0 : launches(stage, plan.pass);
       if (!host && !collective && launch) {
@@ -312,7 +314,7 @@ class StageLowering {
       const Ticks sliceFrom = ticksOf(placed[k].sliceStart - base),
                   sliceTo = ticksOf(placed[k].sliceEnd - base);
       if (sliceTo <= sliceFrom) continue;
-      LoweredStep slices = stepOf(model::StepKind::exchange, model::LaneRole::dma, "DmaSlices",
+      LoweredStep slices = stepOf(model::StepKind::exchange, model::LaneRole::copy, "DmaSlices",
                                   listed.path + "/Slices", sliceFrom, sliceTo - sliceFrom);
       slices.op = listed.op;
       slices.bytesIn = Bytes(traffic[k].read);

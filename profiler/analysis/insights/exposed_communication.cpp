@@ -13,7 +13,7 @@ std::vector<Insight> findExposedCommunication(const InsightInput& input, const I
   const DeviceExecution* worst = nullptr;
   for (const DeviceExecution& device : input.execution.devices) {
     // Only devices whose network works beside the other engines can hide communication.
-    if (!device.byLane.contains(model::LaneRole::nic) || device.total.count <= 0) continue;
+    if (!device.byLane.contains(model::LaneRole::network) || device.total.count <= 0) continue;
     const double share = static_cast<double>(device.exposed.count) / static_cast<double>(device.total.count);
     if (share <= found.figure) continue;
     found.figure = share;
@@ -25,7 +25,7 @@ std::vector<Insight> findExposedCommunication(const InsightInput& input, const I
                            insightPercent(found.figure), worst->name);
   found.page = "engines";
   found.device = worst->index;
-  found.lane = "NIC";
+  found.lane = input.laneTitle(model::LaneRole::network);
   found.advice = "Sum gradients less often, or give the devices more work between the sums.";
   if (input.training() && input.executable.replicas > 1) {
     found.alternatives = {

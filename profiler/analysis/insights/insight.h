@@ -54,8 +54,9 @@ struct InsightInput {
   std::vector<int> replicaOfDevice;  ///< replica of each device index; −1: the executable does not use it
   /// Time that the products would take at the devices' peak ÷ time in which devices compute. None: not known.
   std::optional<double> peakUse;
-  std::map<std::string, std::int64_t> bytesByType;  ///< bytes of the devices' variables, by type of element
-  std::string halfType = "float16";                 ///< the 16-bit type that the devices multiply
+  std::map<std::string, std::int64_t> bytesByType;    ///< bytes of the devices' variables, by type of element
+  std::string halfType = "float16";                   ///< the 16-bit type that the devices multiply
+  std::map<model::LaneRole, std::string> laneTitles;  ///< see Catalog::laneTitle
   std::optional<SeriesEnds> loss, lossScale;
   Ticks callStart, callEnd;  ///< times of the last call
   /// Trials of the compiler for a model that does not fit: for each key the value that saves most memory, and
@@ -70,6 +71,10 @@ struct InsightInput {
   bool training() const { return executable.kind == model::ExecutableKind::training; }
   /// True if the devices consist of many units such as tiles.
   bool hasUnits() const { return !memory.devices.empty() && memory.devices.front().units > 1; }
+  std::string laneTitle(model::LaneRole role) const {
+    const auto title = laneTitles.find(role);
+    return title == laneTitles.end() ? model::toString(role) : title->second;
+  }
   /// The value of an option, or an empty text.
   std::string option(const std::string& key) const;
   /// "training." or "inference.", before the keys that both have.

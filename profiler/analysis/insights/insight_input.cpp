@@ -96,6 +96,8 @@ Result<InsightInput> insightInput(const model::ProfileSource& source, const Cata
     input.replicaOfDevice.push_back(place.replica);
   if (!catalog.property("figure.peak_bf16").empty()) input.halfType = "bfloat16";
   addTriedForMemory(catalog, input);
+  for (const model::Lane& lane : catalog.lanes)
+    input.laneTitles.try_emplace(lane.role, catalog.laneTitle(lane.role));
   input.peakUse = peakUseOf(catalog, executable, stages);
   if (const model::Run* run = catalog.lastRunOf(executable)) {
     input.callStart = run->start;

@@ -102,9 +102,9 @@ Result<std::vector<WindowSpan>> Execution::window(std::int64_t cyclesFrom, std::
   spans.reserve(found.size());
   for (const analysis::StepSpan& span : found) {
     const model::DeviceId device = catalog.deviceOf(span.lane);
-    spans.push_back({device.valid() ? profile_->ipuOf(device) : -1,
-                     model::toString(catalog.roleOf(span.lane)), model::toString(span.kind),
-                     catalog.programPath(span.program), span.start.count, span.end.count, span.steps});
+    spans.push_back({device.valid() ? profile_->ipuOf(device) : -1, model::laneKey(catalog.roleOf(span.lane)),
+                     model::toString(span.kind), catalog.programPath(span.program), span.start.count,
+                     span.end.count, span.steps});
   }
   return spans;
 }

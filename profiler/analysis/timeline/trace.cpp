@@ -53,7 +53,8 @@ class Loader {
   }
 
   std::string laneNameOf(const model::Lane& lane, const DeviceTrace& device) const {
-    return draft_.catalog.measured() ? base::withoutPartsOf(device.name, lane.name) : laneTitle(lane.role);
+    return draft_.catalog.measured() ? base::withoutPartsOf(device.name, lane.name)
+                                     : draft_.catalog.laneTitle(lane.role);
   }
 
   void takeDevices() {

@@ -25,7 +25,7 @@ constexpr std::size_t kLongestText = 16 << 10;
 constexpr std::string_view kFacts[] = {"device",      "lane",         "stage",       "chunk",       "replica",
                                        "tensor_rank", "context_rank", "expert_rank", "micro_batch", "step",
                                        "pass",        "kind",         "message",     "group",       "engine",
-                                       "block",       "copy"};
+                                       "block",       "copy",         "engine_title"};
 /// Combinations of annotations and arguments whose meanings are kept.
 constexpr std::size_t kMostKnown = 100'000;
 constexpr std::size_t kRecent = 1024;
@@ -48,6 +48,15 @@ std::optional<Enum> enumNamed(std::string_view anyCase, int count) {
     if (text == name) return static_cast<Enum>(i);
   }
   return std::nullopt;
+}
+
+/// Exported traces name a role by its key.
+std::optional<model::LaneRole> laneRoleNamed(std::string_view anyCase) {
+  for (int i = 0; i < 8; ++i) {
+    const auto role = static_cast<model::LaneRole>(i);
+    if (model::laneKey(role) == lowerCase(anyCase)) return role;
+  }
+  return enumNamed<model::LaneRole>(anyCase, 8);
 }
 
 std::optional<std::int64_t> numberIn(std::string_view text) {
@@ -107,7 +116,9 @@ void setFact(Meaning& meaning, std::string_view fact, const std::string& text) {
   } else if (fact == "expert_rank") {
     meaning.rankOfPlace.expert = text;
   } else if (fact == "engine") {
-    meaning.engine = enumNamed<model::LaneRole>(text, 8);
+    meaning.engine = laneRoleNamed(text);
+  } else if (fact == "engine_title") {
+    meaning.engineTitle = text;
   } else if (fact == "group") {
     meaning.group = text;
   } else if (fact == "message") {
@@ -236,7 +247,7 @@ struct RuleParser {
                      "\"; it can mark \"step\", \"backward\", \"transfer\" or \"summary\"");
     } else if (constant && key == "pass" && !enumNamed<model::Pass>(text, 11)) {
       return error("states the pass \"" + text + "\", which does not exist");
-    } else if (constant && key == "engine" && !enumNamed<model::LaneRole>(text, 8)) {
+    } else if (constant && key == "engine" && !laneRoleNamed(text)) {
       return error("states the engine \"" + text + "\", which does not exist");
     } else if (constant && key == "message" && !sendNamed(text)) {
       return error("states the message \"" + text + "\"; it can be \"send\" or \"receive\"");

@@ -34,6 +34,7 @@ struct Meaning {
   std::optional<model::Pass> pass;
   std::optional<model::StepKind> kind;
   std::optional<model::LaneRole> engine;  ///< role of the event's thread
+  std::string engineTitle;                ///< title of the lanes of this role
   std::optional<bool> sends;              ///< a message between stages: true for a send, false for a receive
   std::optional<bool> copiesIn;           ///< a copy from the host: true; to the host: false
   bool marksStep = false;                 ///< spans a training step of its process

@@ -204,6 +204,8 @@ struct ProfileRows::TraceRows {
     }
     const bool host = !trace.isAccelerator(thread.process) && meaning.device.empty();
     const auto role = meaning.engine.value_or(host ? model::LaneRole::hostThread : model::LaneRole::compute);
+    if (!meaning.engineTitle.empty() && rows.titled_.insert(role).second)
+      recorder().add(model::laneTitleProperty(role, meaning.engineTitle));
     LaneRows lane;
     lane.device = device;
     lane.lane = recorder().add(model::Lane{{}, device, name, role, model::ClockDomain::emulated});

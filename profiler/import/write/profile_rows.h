@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -38,6 +39,7 @@ class ProfileRows {
   record::Recorder& recorder_;
   const Rules& rules_;
   PipelineRows passes_;
+  std::set<model::LaneRole> titled_;              ///< roles whose title is recorded
   std::map<std::string, model::DeviceId> named_;  // devices that rules name
   /// Work that a trace states of a pass: stage, pass, FLOP, and bytes of operands.
   using StatedWork = std::tuple<std::int32_t, model::Pass, std::int64_t, std::int64_t>;

@@ -7,13 +7,14 @@
 namespace pipescope::sections {
 namespace {
 
-/// The lanes that copy data on devices whose engines work in parallel: "DMA, NIC". Empty for other devices.
+/// The lanes that copy data on devices whose engines work in parallel: "DMA, NIC" of a Gaudi. Empty for other
+/// devices.
 std::string copyEngines(const analysis::Catalog& catalog) {
   std::string names;
-  for (const model::LaneRole role : {model::LaneRole::dma, model::LaneRole::nic}) {
+  for (const model::LaneRole role : {model::LaneRole::copy, model::LaneRole::network}) {
     const bool has = std::any_of(catalog.lanes.begin(), catalog.lanes.end(),
                                  [&](const model::Lane& lane) { return lane.role == role; });
-    if (has) names += (names.empty() ? "" : ", ") + analysis::laneTitle(role);
+    if (has) names += (names.empty() ? "" : ", ") + catalog.laneTitle(role);
   }
   return names;
 }
@@ -34,7 +35,10 @@ PartNames stepKindNames() {
   return namesUpTo(model::StepKind::remoteCopy);
 }
 PartNames laneNames() {
-  return namesUpTo(model::LaneRole::nic);
+  PartNames names;
+  for (int i = 0; i <= static_cast<int>(model::LaneRole::network); ++i)
+    names.push_back(model::laneKey(static_cast<model::LaneRole>(i)));
+  return names;
 }
 
 Cell deviceIndexCell(model::DeviceId id) {

@@ -134,7 +134,7 @@ base::Result<double> gemm(const Point& point) {
   // The benchmark runs many products one after another, so that each hides the launch of the next.
   base::Ticks ticks;
   for (const devices::LoweredStep& step : lowered.passes.front().segments.front().steps) {
-    if (step.lane == model::LaneRole::mme) ticks += step.ticks;
+    if (step.lane == model::LaneRole::matrix) ticks += step.ticks;
   }
   const double seconds = base::toSeconds(ticks, {system->devices().front().ticksPerSecond});
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / seconds / 1e12;

@@ -29,7 +29,7 @@ void expectWithinBandwidth(const Measured& measured, double bytesPerSecond) {
       for (const devices::LoweredSegment& segment : pass.segments) {
         double bytes = 0;
         for (const devices::LoweredStep& step : segment.steps) {
-          if (step.lane == model::LaneRole::mme || step.lane == model::LaneRole::tpc)
+          if (step.lane == model::LaneRole::matrix || step.lane == model::LaneRole::vector)
             bytes += static_cast<double>((step.bytesIn + step.bytesOut).count);
         }
         EXPECT_LE(bytes, bytesPerSecond * base::toSeconds(segment.ticks, {1'000'000'000'000}) * 1.000001)

@@ -30,7 +30,7 @@ class Engines : public ::testing::Test {
     const model::DeviceId on = recorder_.add(device);
     recorder_.add(model::Stage{id, 0, on, "", 0, {}});
     std::map<LaneRole, model::LaneId> lanes;
-    for (const LaneRole role : {LaneRole::mme, LaneRole::tpc, LaneRole::dma, LaneRole::nic})
+    for (const LaneRole role : {LaneRole::matrix, LaneRole::vector, LaneRole::copy, LaneRole::network})
       lanes[role] = recorder_.add(model::Lane{{}, on, "lane", role, {}});
     const auto segment = [&](LaneRole lane, model::Pass pass, std::int64_t ticks) {
       return recorder_.add(model::Segment{{}, id, on, lanes[lane], 0, 0, pass, "segment", Ticks(ticks)});
@@ -41,19 +41,19 @@ class Engines : public ::testing::Test {
       row.lane = lanes[lane];
       row.offset = Ticks(offset);
       row.ticks = Ticks(ticks);
-      if (lane == LaneRole::nic)
+      if (lane == LaneRole::network)
         row.kind = offset == 0 ? model::StepKind::sync : model::StepKind::globalExchange;
       recorder_.add(row);
     };
-    const model::SegmentId backward = segment(LaneRole::mme, model::Pass::backward, 60),
-                           collective = segment(LaneRole::nic, model::Pass::collective, 45),
-                           update = segment(LaneRole::mme, model::Pass::update, 25);
-    step(backward, LaneRole::mme, 0, 40);
-    step(backward, LaneRole::tpc, 20, 40);
-    step(backward, LaneRole::dma, 0, 10);
-    step(collective, LaneRole::nic, 0, 5);  // a sync
-    step(collective, LaneRole::nic, 20, 25);
-    step(update, LaneRole::tpc, 0, 25);
+    const model::SegmentId backward = segment(LaneRole::matrix, model::Pass::backward, 60),
+                           collective = segment(LaneRole::network, model::Pass::collective, 45),
+                           update = segment(LaneRole::matrix, model::Pass::update, 25);
+    step(backward, LaneRole::matrix, 0, 40);
+    step(backward, LaneRole::vector, 20, 40);
+    step(backward, LaneRole::copy, 0, 10);
+    step(collective, LaneRole::network, 0, 5);  // a sync
+    step(collective, LaneRole::network, 20, 25);
+    step(update, LaneRole::vector, 0, 25);
     model::Run run;
     run.executable = id;
     run.end = Ticks(100);
@@ -93,10 +93,10 @@ TEST_F(Engines, AddUp) {
   ASSERT_EQ(found->devices.size(), 1U);
   const DeviceExecution& device = found->devices.front();
   EXPECT_EQ(device.total, Ticks(100));
-  EXPECT_EQ(device.byLane.at(LaneRole::mme), Ticks(40));
-  EXPECT_EQ(device.byLane.at(LaneRole::tpc), Ticks(40 + 25));
-  EXPECT_EQ(device.byLane.at(LaneRole::dma), Ticks(10));
-  EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(25)) << "without the sync";
+  EXPECT_EQ(device.byLane.at(LaneRole::matrix), Ticks(40));
+  EXPECT_EQ(device.byLane.at(LaneRole::vector), Ticks(40 + 25));
+  EXPECT_EQ(device.byLane.at(LaneRole::copy), Ticks(10));
+  EXPECT_EQ(device.byLane.at(LaneRole::network), Ticks(25)) << "without the sync";
   EXPECT_EQ(device.communicating, Ticks(45));
   EXPECT_EQ(device.exposed, Ticks(15));
   EXPECT_TRUE(device.placed);
@@ -179,8 +179,8 @@ TEST(Execution, CountsCollectivesWithinPassesAsCommunication) {
   const model::ExecutableId executable = recorder.add(model::Executable());
   const model::DeviceId on = recorder.add(model::Device());
   recorder.add(model::Stage{executable, 0, on, "", 0, {}});
-  const model::LaneId mme = recorder.add(model::Lane{{}, on, "MME", LaneRole::mme, {}}),
-                      nic = recorder.add(model::Lane{{}, on, "NIC", LaneRole::nic, {}});
+  const model::LaneId mme = recorder.add(model::Lane{{}, on, "MME", LaneRole::matrix, {}}),
+                      nic = recorder.add(model::Lane{{}, on, "NIC", LaneRole::network, {}});
   const model::SegmentId forward =
       recorder.add(model::Segment{{}, executable, on, mme, 0, 0, model::Pass::forward, "forward", Ticks(60)});
   model::Step gather;
@@ -233,7 +233,7 @@ TEST(Execution, CountsTransfersOnBothDevices) {
   for (int d = 0; d < 2; ++d) {
     devices.push_back(recorder.add(model::Device{}));
     const model::LaneId compute = recorder.add(model::Lane{{}, devices.back(), "", LaneRole::compute, {}});
-    nics.push_back(recorder.add(model::Lane{{}, devices.back(), "", LaneRole::nic, {}}));
+    nics.push_back(recorder.add(model::Lane{{}, devices.back(), "", LaneRole::network, {}}));
     model::Placement placement;
     placement.segment = recorder.add(
         model::Segment{{}, executable, devices.back(), compute, d, 0, model::Pass::forward, "", Ticks(10)});
@@ -264,7 +264,7 @@ TEST(Execution, CountsTransfersOnBothDevices) {
   ASSERT_EQ(found->devices.size(), 2U);
   for (const DeviceExecution& device : found->devices) {
     EXPECT_EQ(device.byLane.at(LaneRole::compute), Ticks(10));
-    EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(20));
+    EXPECT_EQ(device.byLane.at(LaneRole::network), Ticks(20));
     EXPECT_EQ(device.ofKind(model::StepKind::compute), Ticks(10));
     EXPECT_EQ(device.ofKind(model::StepKind::globalExchange), Ticks(20));
     EXPECT_EQ(device.communicating, Ticks(20));

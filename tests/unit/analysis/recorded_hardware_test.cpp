@@ -298,14 +298,14 @@ TEST(RecordedHardware, SumsTheNodesOfAGaudiTrace) {
     int activations;
     double shortest, longest, mean;
   };
-  const Expected expected[] = {{"g_1_conv_0_tpc_packing", 1, model::LaneRole::tpc, 554804519.937,
+  const Expected expected[] = {{"g_1_conv_0_tpc_packing", 1, model::LaneRole::vector, 554804519.937,
                                 554804522.676, 2.739, 1.131, 8, .158, .238, .168},
-                               {"g_1_conv_0_tpc_packing", 2, model::LaneRole::tpc, 554804522.837,
+                               {"g_1_conv_0_tpc_packing", 2, model::LaneRole::vector, 554804522.837,
                                 554804524.716, 1.879, 1.878, 32, .158, .240, .164},
-                               {"g_1_conv_0_tpc_packing", 3, model::LaneRole::tpc, 554804524.737,
+                               {"g_1_conv_0_tpc_packing", 3, model::LaneRole::vector, 554804524.737,
                                 554804525.875, 1.138, .713, 8, .078, .158, .148},
-                               {"g_1_conv_0", 1, model::LaneRole::mme, 554804527.286, 554804546.100, 18.814,
-                                18.814, 8, 16.884, 18.444, 17.747}};
+                               {"g_1_conv_0", 1, model::LaneRole::matrix, 554804527.286, 554804546.100,
+                                18.814, 18.814, 8, 16.884, 18.444, 17.747}};
   const double zero = 554804519.935268;  // time of the first event of the file
   ASSERT_EQ(nodes->size(), std::size(expected));
   constexpr double kTolerance = 0.01;
@@ -334,8 +334,8 @@ TEST(RecordedHardware, KeepsEachEngineOnALaneOfItsOwn) {
   const ImportedTrace trace(fs::path(PIPESCOPE_SOURCE_DIR) / "samples/traces/gaudi3.csv.gz");
   std::map<model::LaneRole, int> lanes;
   for (const model::Lane& lane : trace.catalog->lanes) ++lanes[lane.role];
-  EXPECT_EQ(lanes[model::LaneRole::tpc], 48);
-  EXPECT_EQ(lanes[model::LaneRole::mme], 8);
+  EXPECT_EQ(lanes[model::LaneRole::vector], 48);
+  EXPECT_EQ(lanes[model::LaneRole::matrix], 8);
 }
 
 TEST(RecordedHardware, NamesAThreadOnceForAllLevelsOfItsSlices) {
@@ -359,7 +359,7 @@ TEST(RecordedHardware, SaysWhatATraceLacks) {
   std::ofstream(path) << R"([{"ph":"X","name":"work","ts":0,"dur":4}])";
   const ImportedTrace trace(path);
   EXPECT_EQ(trace.section("nodes").lacks,
-            "The trace names no engines (MME, TPC, DMA or NIC), so there are no nodes.");
+            "The trace names no matrix, vector, copy or network engines, so there are no nodes.");
   EXPECT_EQ(trace.section("kernels").lacks, "The trace holds no kernels or copies of an accelerator.");
   EXPECT_EQ(trace.section("collectives").lacks,
             "No communication kernels were recognised, so there is no verdict on collectives.");

@@ -227,7 +227,7 @@ TEST(Words, DevicesInOnePieceHaveNoTiles) {
   EXPECT_EQ(chip.overTiles(), "sum over tiles");
   EXPECT_EQ(chip.exchange, "Exchange");
   const OneDevice one(model::TickMeaning::time, 1'000'000'000'000, 1,
-                      {model::LaneRole::mme, model::LaneRole::nic, model::LaneRole::dma});
+                      {model::LaneRole::matrix, model::LaneRole::network, model::LaneRole::copy});
   const Words card = wordsOf(*one.catalog);
   EXPECT_EQ(card.overTiles("at its peak"), "at its peak");
   EXPECT_EQ(card.overTiles(), "");

@@ -130,7 +130,7 @@ TEST(GaudiBundles, WhatLeavesABundlePassesTheCache) {
   const auto secondReads = [&](const char* chip) {
     std::int64_t bytes = 0;
     for (const LoweredStep& step : layers.lower(chip).steps) {
-      if (step.lane == LaneRole::mme) bytes = step.bytesIn.count;
+      if (step.lane == LaneRole::matrix) bytes = step.bytesIn.count;
     }
     return bytes;
   };

@@ -91,7 +91,7 @@ TEST(GaudiStage, EnginesWorkSideBySideButNeverPerfectly) {
     const LoweredDevice device = lowerOnCard(*system, productAndMap(32768, 1024, 8192));
     expectCardSound(*system, device);
     const LoweredSegment& segment = device.passes[0].segments[0];
-    const Ticks mme = busyOn(segment, LaneRole::mme), tpc = busyOn(segment, LaneRole::tpc);
+    const Ticks mme = busyOn(segment, LaneRole::matrix), tpc = busyOn(segment, LaneRole::vector);
     EXPECT_GT(segment.ticks, std::max(mme, tpc)) << card;
     EXPECT_LT(segment.ticks, mme + tpc) << card;
   }
@@ -114,8 +114,8 @@ TEST(GaudiStage, ABiasIsAddedToWhatTheProductMade) {
     const LoweredDevice device = lowerOnCard(*system, maker.stage());
     const LoweredStep *multiply = nullptr, *add = nullptr;
     for (const LoweredStep& step : device.passes[0].segments[0].steps) {
-      if (step.lane == LaneRole::mme) multiply = &step;
-      if (step.lane == LaneRole::tpc) add = &step;
+      if (step.lane == LaneRole::matrix) multiply = &step;
+      if (step.lane == LaneRole::vector) add = &step;
     }
     ASSERT_TRUE(multiply != nullptr && add != nullptr);
     EXPECT_GT(add->offset, multiply->offset + multiply->ticks) << card;
@@ -192,7 +192,7 @@ TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
   const auto dma = [](const char* card) {
     const auto system = systemOf(card);
     const LoweredDevice device = lowerOnCard(*system, productAndMap(4096, 1024, 4096));
-    return busyOn(device.passes[0].segments[0], LaneRole::dma).count;
+    return busyOn(device.passes[0].segments[0], LaneRole::copy).count;
   };
   EXPECT_GT(dma("gaudi"), 0);
   EXPECT_EQ(dma("gaudi2"), 0);
@@ -334,7 +334,7 @@ TEST(GaudiStage, BackwardIsCutWhereABucketIsComplete) {
   ASSERT_EQ(collective.segments.size(), 2U);
   EXPECT_EQ(collective.segments[0].after, 0);
   EXPECT_EQ(collective.segments[1].after, 1);
-  EXPECT_EQ(collective.segments[0].lane, LaneRole::nic);
+  EXPECT_EQ(collective.segments[0].lane, LaneRole::network);
   // 2·7/8·S/(0.9901·262.5 GB/s), 64 MiB and 32 MiB.
   const double second = 2 * 7.0 / 8 * (32 << 20) / (0.9901 * 262.5e9);
   EXPECT_NEAR(static_cast<double>(collective.segments[1].ticks.count) * 1e-12, second, 0.1 * second);

@@ -49,8 +49,9 @@ TEST(GaudiSystem, DevicesHaveEnginesAsLanesAndHbm) {
   EXPECT_EQ(device.name, "HPU5");
   EXPECT_EQ(device.kind, "gaudi2");
   EXPECT_EQ(device.ticksPerSecond, 1'000'000'000'000);
-  EXPECT_EQ(device.lanes, (std::vector{model::LaneRole::mme, model::LaneRole::tpc, model::LaneRole::dma,
-                                       model::LaneRole::nic, model::LaneRole::host}));
+  EXPECT_EQ(device.lanes,
+            (std::vector{model::LaneRole::matrix, model::LaneRole::vector, model::LaneRole::copy,
+                         model::LaneRole::network, model::LaneRole::host}));
   ASSERT_EQ(device.memory.size(), 1U);
   EXPECT_EQ(device.memory[0].kind, "hbm");
   EXPECT_EQ(device.memory[0].units, 1);

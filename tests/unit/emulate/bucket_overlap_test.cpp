@@ -18,8 +18,8 @@ class BucketSystem : public devices::System {
       info.kind = "test";
       info.name = "Card " + std::to_string(i);
       info.unitName = "card";
-      info.lanes = {model::LaneRole::mme, model::LaneRole::nic};
-      info.transferLane = model::LaneRole::nic;
+      info.lanes = {model::LaneRole::matrix, model::LaneRole::network};
+      info.transferLane = model::LaneRole::network;
       devices_.push_back(info);
     }
   }
@@ -41,12 +41,12 @@ class BucketSystem : public devices::System {
     for (const compile::StagePlan* stage : stages) {
       const int s = stage->index;
       lowered.passes.push_back(
-          {s, model::Pass::forward, {}, {segment("forward", model::LaneRole::mme, 5, -1)}});
+          {s, model::Pass::forward, {}, {segment("forward", model::LaneRole::matrix, 5, -1)}});
       devices::LoweredPass backward{s, model::Pass::backward, {}, {}},
           collective{s, model::Pass::collective, {}, {}};
       for (int k = 0; k < 3; ++k) {
-        backward.segments.push_back(segment("backward", model::LaneRole::mme, 10, -1));
-        collective.segments.push_back(segment("all_reduce", model::LaneRole::nic, each_, k));
+        backward.segments.push_back(segment("backward", model::LaneRole::matrix, 10, -1));
+        collective.segments.push_back(segment("all_reduce", model::LaneRole::network, each_, k));
       }
       lowered.passes.push_back(backward);
       lowered.passes.push_back(collective);

@@ -38,7 +38,7 @@ struct Cards {
       device.unitName = "card";
       device.ticksPerSecond = 1'000'000'000'000;
       devices.push_back(recorder.add(device));
-      for (const LaneRole role : {LaneRole::mme, LaneRole::tpc, LaneRole::nic}) {
+      for (const LaneRole role : {LaneRole::matrix, LaneRole::vector, LaneRole::network}) {
         const model::LaneId lane = recorder.add(model::Lane{{}, devices.back(), "", role, {}});
         if (d == 0) lanes[role] = lane;
       }
@@ -49,12 +49,12 @@ struct Cards {
     row.replicas = replicas;
     executable = recorder.add(row);
     recorder.add(model::Stage{executable, 0, devices[0], "B", 0, {}});
-    const model::SegmentId work = segment(LaneRole::mme, model::Pass::forward, 100);
-    step(work, LaneRole::mme, StepKind::compute, 0, 60);
-    step(work, LaneRole::tpc, StepKind::compute, 40, 30);
-    step(work, LaneRole::mme, StepKind::compute, 80, 10);
-    const model::SegmentId talk = segment(LaneRole::nic, model::Pass::collective, 60);
-    step(talk, LaneRole::nic, StepKind::globalExchange, 0, 60);
+    const model::SegmentId work = segment(LaneRole::matrix, model::Pass::forward, 100);
+    step(work, LaneRole::matrix, StepKind::compute, 0, 60);
+    step(work, LaneRole::vector, StepKind::compute, 40, 30);
+    step(work, LaneRole::matrix, StepKind::compute, 80, 10);
+    const model::SegmentId talk = segment(LaneRole::network, model::Pass::collective, 60);
+    step(talk, LaneRole::network, StepKind::globalExchange, 0, 60);
     place(work, model::Pass::forward, 0, 100);
     place(talk, model::Pass::collective, talks, talks + 60);
     if (talks >= 100) {

@@ -31,7 +31,7 @@ TEST_F(HardwareTraces, ReadsGaudiCsv) {
       summary->findings[0].find("A line is no event with a type and a time, and is left out. (2 times)"),
       std::string::npos);
   for (const auto& lane : rows<model::Lane>())
-    EXPECT_EQ(lane.role, lane.name == "passes" ? model::LaneRole::compute : model::LaneRole::tpc);
+    EXPECT_EQ(lane.role, lane.name == "passes" ? model::LaneRole::compute : model::LaneRole::vector);
   for (const auto& step : rows<model::Step>()) EXPECT_EQ(step.kind, model::StepKind::compute);
   ASSERT_EQ(rows<model::CounterSample>().size(), 1U);
   EXPECT_EQ(rows<model::CounterSample>()[0].value, 17);

@@ -111,13 +111,15 @@ TEST_F(RuleMatcherTest, KnowsTheEnginesOfAGaudi) {
   const auto engine = [&](const std::string& thread) {
     return matcher.meaningOf(event("node", "", thread)).engine;
   };
-  EXPECT_EQ(engine("[HD7] TPC 5"), model::LaneRole::tpc);
-  EXPECT_EQ(engine("TPC23"), model::LaneRole::tpc);
-  EXPECT_EQ(engine("[HD0] MME"), model::LaneRole::mme);
-  EXPECT_EQ(engine("DCORE1 MME 0"), model::LaneRole::mme);
-  EXPECT_EQ(engine("[D1] EDMA 1"), model::LaneRole::dma);
-  EXPECT_EQ(engine("PDMA"), model::LaneRole::dma);
-  EXPECT_EQ(engine("NIC 11"), model::LaneRole::nic);
+  EXPECT_EQ(engine("[HD7] TPC 5"), model::LaneRole::vector);
+  EXPECT_EQ(engine("TPC23"), model::LaneRole::vector);
+  EXPECT_EQ(engine("[HD0] MME"), model::LaneRole::matrix);
+  EXPECT_EQ(engine("DCORE1 MME 0"), model::LaneRole::matrix);
+  EXPECT_EQ(engine("[D1] EDMA 1"), model::LaneRole::copy);
+  EXPECT_EQ(engine("PDMA"), model::LaneRole::copy);
+  EXPECT_EQ(engine("NIC 11"), model::LaneRole::network);
+  EXPECT_EQ(matcher.meaningOf(event("node", "", "[D1] EDMA 1")).engineTitle, "DMA");
+  EXPECT_EQ(matcher.meaningOf(event("pass", "pass", "passes, nic (2)")).engineTitle, "NIC");
   EXPECT_FALSE(engine("TPCH runner 5"));
   EXPECT_FALSE(engine("main"));
 }

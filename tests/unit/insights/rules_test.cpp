@@ -431,7 +431,7 @@ TEST(Insights, ExposedCommunication) {
   input.executable.replicas = 2;
   input.execution.devices[1].exposed = Ticks(400);
   EXPECT_EQ(fired(input), Rules());  // the device cannot communicate beside its work
-  input.execution.devices[1].byLane[model::LaneRole::nic] = Ticks(500);
+  input.execution.devices[1].byLane[model::LaneRole::network] = Ticks(500);
   const Insight found = only(input);
   EXPECT_EQ(found.rule, "exposed_communication");
   EXPECT_EQ(found.figure, 0.2);
@@ -440,17 +440,21 @@ TEST(Insights, ExposedCommunication) {
   EXPECT_EQ(fired(input), Rules());
 }
 
-TEST(Insights, TpcBound) {
+TEST(Insights, VectorBound) {
   InsightInput input = quiet();
-  input.execution.devices[0].byLane[model::LaneRole::tpc] = Ticks(1000);
-  input.execution.devices[0].byLane[model::LaneRole::mme] = Ticks(600);
+  input.laneTitles = {{model::LaneRole::vector, "TPC"}, {model::LaneRole::matrix, "MME"}};
+  input.execution.devices[0].byLane[model::LaneRole::vector] = Ticks(1000);
+  input.execution.devices[0].byLane[model::LaneRole::matrix] = Ticks(600);
   const Insight found = only(input);
   EXPECT_EQ(found.rule, "tpc_bound");
   EXPECT_EQ(found.figure, 0.5);
   EXPECT_EQ(found.lane, "TPC");
-  input.execution.devices[0].byLane[model::LaneRole::mme] = Ticks(1200);
+  EXPECT_TRUE(found.what.starts_with("D0: TPC works for 50 % of the call, MME for 30 %, so")) << found.what;
+  input.laneTitles.clear();  // as in a profile that lacks titles
+  EXPECT_EQ(only(input).lane, "vector");
+  input.execution.devices[0].byLane[model::LaneRole::matrix] = Ticks(1200);
   EXPECT_EQ(fired(input), Rules());
-  input.execution.devices[0].byLane = {{model::LaneRole::tpc, Ticks(800)}};
+  input.execution.devices[0].byLane = {{model::LaneRole::vector, Ticks(800)}};
   EXPECT_EQ(fired(input), Rules());
 }
 

@@ -70,6 +70,11 @@ TEST(Enums, KnownValuesHaveNamesAndUnknownOnesSaySo) {
   EXPECT_EQ(toString(Pass::remote), "remote");
   EXPECT_EQ(toString(StepKind::remoteCopy), "remote copy");
   EXPECT_EQ(toString(LaneRole::hostThread), "host thread");
+  EXPECT_EQ(toString(LaneRole::vector), "vector");
+  EXPECT_EQ(laneKey(LaneRole::vector), "tpc") << "keys of reports never change";
+  EXPECT_EQ(laneKey(LaneRole::compute), "compute");
+  EXPECT_TRUE(isEngine(LaneRole::copy));
+  EXPECT_FALSE(isEngine(LaneRole::hostThread));
   EXPECT_EQ(toString(ClockDomain::wall), "wall");
   EXPECT_EQ(toString(ExecutableKind::inference), "inference");
   EXPECT_EQ(toString(WaitCause::update), "update");

@@ -63,7 +63,7 @@ TEST_F(GaudiRunTest, CollectivesRunBesideTheBackwardPass) {
     if (p.pass != model::Pass::collective) continue;
     ++collectives;
     const model::Segment& segment = profile.catalog->segments[p.segment];
-    EXPECT_EQ(profile.catalog->lanes[segment.lane].role, model::LaneRole::nic);
+    EXPECT_EQ(profile.catalog->lanes[segment.lane].role, model::LaneRole::network);
   }
   // One bucket holds all 324,000 gradients. With accumulation, the cards sum them only after the last
   // micro-batch.

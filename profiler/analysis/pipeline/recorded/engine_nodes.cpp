@@ -16,11 +16,6 @@ struct Activation {
   model::LaneId lane;
 };
 
-bool isEngine(model::LaneRole role) {
-  return role == model::LaneRole::mme || role == model::LaneRole::tpc || role == model::LaneRole::dma ||
-         role == model::LaneRole::nic;
-}
-
 /// The text in brackets before an engine's name; empty: none.
 std::string engineGroup(const std::string& lane) {
   if (!lane.starts_with('[')) return {};
@@ -78,7 +73,7 @@ Result<std::vector<EngineNode>> engineNodes(const model::ProfileSource& source, 
   std::map<model::DeviceId, std::set<std::string>> groups;
   bool any = false;
   for (const model::Lane& lane : catalog.lanes) {
-    if (!isEngine(lane.role)) continue;
+    if (!model::isEngine(lane.role)) continue;
     any = true;
     groups[lane.device].insert(engineGroup(lane.name));
   }
@@ -90,7 +85,8 @@ Result<std::vector<EngineNode>> engineNodes(const model::ProfileSource& source, 
   PIPESCOPE_TRY(forAllRows<model::Step>(source, [&](const model::Step& step) {
     const model::Lane* lane = catalog.lanes.find(step.lane);
     const auto start = starts.find(step.segment);
-    if (lane == nullptr || start == starts.end() || !isEngine(lane->role) || step.ticks.count <= 0) return;
+    if (lane == nullptr || start == starts.end() || !model::isEngine(lane->role) || step.ticks.count <= 0)
+      return;
     if (!catalog.programs.contains(step.program)) return;
     const model::Program program = catalog.programs[step.program];
     const Ticks from = start->second + step.offset;

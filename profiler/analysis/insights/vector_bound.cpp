@@ -8,31 +8,33 @@
 namespace pipescope::analysis {
 namespace {
 
-std::vector<Insight> findTpcBound(const InsightInput& input, const InsightRule& rule) {
+using model::LaneRole;
+
+std::vector<Insight> findVectorBound(const InsightInput& input, const InsightRule& rule) {
   Insight found;
   const DeviceExecution* worst = nullptr;
   double products = 0;
   for (const DeviceExecution& device : input.execution.devices) {
-    const auto shareOf = [&](model::LaneRole role) {
+    const auto shareOf = [&](LaneRole role) {
       const auto lane = device.byLane.find(role);
       if (lane == device.byLane.end() || device.total.count <= 0) return 0.0;
       return static_cast<double>(lane->second.count) / static_cast<double>(device.total.count);
     };
-    const double tpc = shareOf(model::LaneRole::tpc), mme = shareOf(model::LaneRole::mme);
-    if (tpc <= mme || tpc <= found.figure) continue;
-    found.figure = tpc;
-    products = mme;
+    const double vector = shareOf(LaneRole::vector), matrix = shareOf(LaneRole::matrix);
+    if (vector <= matrix || vector <= found.figure) continue;
+    found.figure = vector;
+    products = matrix;
     worst = &device;
   }
   if (worst == nullptr || !rule.exceeds(found.figure)) return {};
   found.share = found.figure - products;
-  found.what = fmt::format(
-      "The TPCs of {} work for {} of the call, the MME for {}: elementwise work holds the "
-      "products up.",
-      worst->name, insightPercent(found.figure), insightPercent(products));
+  found.what =
+      fmt::format("{}: {} works for {} of the call, {} for {}, so elementwise work holds the products up.",
+                  worst->name, input.laneTitle(LaneRole::vector), insightPercent(found.figure),
+                  input.laneTitle(LaneRole::matrix), insightPercent(products));
   found.page = "engines";
   found.device = worst->index;
-  found.lane = "TPC";
+  found.lane = input.laneTitle(LaneRole::vector);
   found.advice = "Use a 16-bit type, and fused operations such as fused attention and optimizers.";
   if (input.option("execution.precision") == "float32")
     found.alternatives = {{{"execution.precision", input.halfType}}};
@@ -41,10 +43,12 @@ std::vector<Insight> findTpcBound(const InsightInput& input, const InsightRule& 
 
 }  // namespace
 
-PIPESCOPE_REGISTER_INSIGHT(tpc_bound) {
-  registry.add({"tpc_bound",
-                "time in which the TPCs work ÷ length of the call, where it is more than that of the MME",
-                0.4, false, findTpcBound});
+PIPESCOPE_REGISTER_INSIGHT(vector_bound) {
+  registry.add(
+      {"tpc_bound",
+       "time in which the vector engines work ÷ length of the call, where it is more than that of the "
+       "matrix engines",
+       0.4, false, findVectorBound});
 }
 
 }  // namespace pipescope::analysis
