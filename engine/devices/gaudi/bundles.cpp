@@ -10,6 +10,8 @@ namespace {
 /// pipeline_bundlizer.h, IsValidSeedSize in bundle_break_rules.cpp.)
 constexpr std::size_t kMostProducts = 3;
 
+using hbm_card::Engine;
+using hbm_card::ListedKernel;
 using Kernels = std::vector<std::size_t>;
 
 class Bundler {
@@ -52,7 +54,7 @@ class Bundler {
     for (std::size_t k = 0; k < list_.kernels.size(); ++k) {
       const ListedKernel& kernel = list_.kernels[k];
       for (const std::size_t tensor : kernel.reads) {
-        if (runsOn(k, Engine::mme)) readers_[tensor].push_back(k);
+        if (runsOn(k, Engine::matrix)) readers_[tensor].push_back(k);
         const auto found = makerOf.find(tensor);
         if (found == makerOf.end()) continue;
         const bool again =
@@ -113,11 +115,11 @@ class Bundler {
   /// A product that makes more than it reads, what a TPC does with it, and a product that makes less than it
   /// reads, as in attention. Nothing else joins such a bundle. (C: bundle_seed_collectors.cpp.)
   void joinProductsAround(std::size_t kernel) {
-    if (!isFree(kernel, Engine::tpc)) return;
+    if (!isFree(kernel, Engine::vector)) return;
     for (const std::size_t before : makers_[kernel]) {
-      if (!isFree(before, Engine::mme) || !makesMore(before)) continue;
+      if (!isFree(before, Engine::matrix) || !makesMore(before)) continue;
       for (const std::size_t next : takers_[kernel]) {
-        if (!isFree(next, Engine::mme) || !makesLess(next)) continue;
+        if (!isFree(next, Engine::matrix) || !makesLess(next)) continue;
         return bundle({before, kernel, next});
       }
     }
@@ -131,7 +133,7 @@ class Bundler {
 
   /// Begins a bundle with a product and, from two products on, with others that read the same operand.
   void seed(std::size_t kernel, std::size_t least) {
-    if (!isFree(kernel, Engine::mme)) return;
+    if (!isFree(kernel, Engine::matrix)) return;
     Kernels products{kernel};
     if (least > 1) {
       for (const std::size_t operand : list_.kernels[kernel].reads) {
@@ -152,7 +154,7 @@ class Bundler {
     const std::vector<std::size_t>& readers = readers_.at(operand);
     for (const std::size_t other : readers) {
       if (sharing.size() == kMostProducts) break;
-      if (other <= kernel || !isFree(other, Engine::mme)) continue;
+      if (other <= kernel || !isFree(other, Engine::matrix)) continue;
       if (after.empty()) {
         after.resize(bundle_.size());
         markAfter(kernel, readers.back(), after);
@@ -175,7 +177,7 @@ class Bundler {
   void takeIn(const Kernels& products, const std::vector<Kernels>& neighbours) {
     for (const std::size_t product : products) {
       for (const std::size_t neighbour : neighbours[product]) {
-        if (isFree(neighbour, Engine::tpc)) bundle_[neighbour] = bundle_[product];
+        if (isFree(neighbour, Engine::vector)) bundle_[neighbour] = bundle_[product];
       }
     }
   }

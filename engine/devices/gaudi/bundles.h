@@ -9,9 +9,11 @@
 
 #include "engine/compile/plan.h"
 #include "engine/devices/gaudi/card.h"
-#include "engine/devices/gaudi/kernel_list.h"
+#include "engine/devices/hbm_card/kernel_list.h"
 
 namespace pipescope::devices::gaudi {
+
+using hbm_card::KernelList;
 
 /// Number of each kernel's bundle; −1 for a kernel that is in none.
 std::vector<std::int32_t> bundlesOf(const Card& card, const compile::StagePlan& stage,

@@ -66,7 +66,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.localBytes = read.count("tpc_local_memory", "B", kMemory);
   card.accessInterval = read.positive("tpc_access_interval", "cycles");
   card.tpcLatency = read.positive("tpc_latency", "cycles");
-  card.sramBytes = read.count("sram", "B", kMemory);
+  card.onChipBytes = read.count("sram", "B", kMemory);
   card.sramBytesPerSecond = read.positive("sram_bandwidth", "B/s");
   card.sramWriteBytesPerSecond = read.positiveOr("sram_write_bandwidth", "B/s", card.sramBytesPerSecond);
   card.sharedSramBytesPerSecond = read.positiveOr("shared_sram_bandwidth", "B/s", card.sramBytesPerSecond);
@@ -81,8 +81,11 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.dmaBytesPerSecond = read.positive("dma_bandwidth", "B/s");
   card.dmaLatency = read.notNegative("dma_latency", "s");
   card.dmaSliceFactor = read.positive("dma_slice_factor", "1", 16);
-  card.operandsByDma = read.notNegative("mme_operands_by_dma", "1") > 0;
-  card.sramIsCache = read.notNegative("sram_is_cache", "1") > 0;
+  card.operandsByCopy = read.notNegative("mme_operands_by_dma", "1") > 0;
+  card.onChipIsCache = read.notNegative("sram_is_cache", "1") > 0;
+  // C: NoAllocate is the default directive in node_cache_setter.cpp.
+  card.resultsPassCache = card.onChipIsCache;
+  card.mostOperands = 16;  // R: docs.habana.ai, tensor descriptors of a TPC kernel
   card.layeredBundles = read.notNegative("layered_bundles", "1") > 0;
   card.sliceBytes = read.count("slice_bytes", "B", kMemory);
   card.sliceExposure = read.notNegative("slice_exposure", "1");

@@ -6,18 +6,16 @@
 #include <string>
 
 #include "engine/devices/core/figures.h"
+#include "engine/devices/hbm_card/card_model.h"
 #include "engine/graph/tensor_type.h"
 #include "profiler/base/result.h"
-#include "profiler/base/units.h"
 
 namespace pipescope::devices::gaudi {
 
 using graph::ElementType;
+using hbm_card::kTicksPerSecond;
 
-/// A tick is a picosecond, because the engines of a card have different clocks.
-inline constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
-
-struct Card {
+struct Card : hbm_card::CardFigures {
   std::string name, description;
   // All matrix engines (MME) of a card together.
   std::int64_t macsBf16 = 1, macsFp32 = 1, macsFp16 = 0,
@@ -36,7 +34,6 @@ struct Card {
   std::int64_t tpcs = 1, vectorBytes = 256, localBytes = 0;
   double tpcHz = 1, accessInterval = 1, tpcLatency = 1;
   // Memory rates. "Effective" is what kernels reach: the share hbm_efficiency of the peak.
-  std::int64_t sramBytes = 1, hbmBytes = 1, hbmReserved = 0, cacheLine = 1;
   double hbmBytesPerSecond = 1, hbmEffective = 1;
   /// SRAM may lie in equal parts beside groups of engines. The first rates are those of all engines with
   /// their own part, the others those of engines with all parts.
@@ -44,13 +41,9 @@ struct Card {
   double sramBytesPerSecond = 1, sramWriteBytesPerSecond = 1;
   double sharedSramBytesPerSecond = 1, sharedSramWriteBytesPerSecond = 1;
   double dmaBytesPerSecond = 1, dmaLatency = 0, dmaSliceFactor = 1;
-  /// True if DMA brings the MME's operands into SRAM; otherwise the MME reads HBM itself.
-  bool operandsByDma = false;
-  bool sramIsCache = false;     ///< all results lie in HBM; SRAM keeps copies of what was used last
   bool layeredBundles = false;  ///< bundles of kernels may hold two products that follow each other
   double sliceExposure = 0;     ///< the share of a product's HBM time that computing does not hide
-  std::int64_t sliceBytes = 1;  ///< most bytes of a slice that one engine hands to another
-  double kernelOverhead = 0, recipeLaunch = 0, callOverhead = 0;
+  double callOverhead = 0;
   double hostBytesPerSecond = 1, hostLatency = 0;
   double portBytesPerSecond = 1;
   std::int64_t ports = 1;
@@ -60,8 +53,6 @@ struct Card {
 
   /// Multiply-adds per cycle for products in this type; 0: the card does not compute in it.
   std::int64_t macs(ElementType type) const;
-  std::int64_t usableHbm() const { return hbmBytes - hbmReserved; }
-  base::Timebase timebase() const { return {kTicksPerSecond}; }
 };
 
 /// Reads the figures of a card. Fails with a sentence that names the file and the key of a missing or

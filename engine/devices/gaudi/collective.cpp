@@ -11,7 +11,7 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const GaudiLowerin
   static constexpr const char* names[] = {"AllReduce", "ReduceScatter", "AllGather", "Broadcast"};
   const std::vector<int> group = context.mesh.group(context.device, work.axis, work.group);
   EngineKernel kernel;
-  kernel.engine = Engine::nic;
+  kernel.engine = Engine::network;
   kernel.name = names[static_cast<std::size_t>(work.kind)];
   const std::int64_t bytes = work.elements * graph::sizeOf(work.type);
   kernel.arithmetic = context.fabric.collectiveSeconds(work.kind, static_cast<double>(bytes), group);

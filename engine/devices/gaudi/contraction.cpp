@@ -79,7 +79,7 @@ std::int64_t groupReads(const Card& card, const Geometry& geometry, std::int64_t
   const auto groups = static_cast<double>(card.sramGroups), together = static_cast<double>(geometry.together);
   const double sharing = std::max(1.0, groups / together), products = std::max(1.0, together / groups);
   const double held = std::min(left / sharing + right, left + right / sharing) / static_cast<double>(batch);
-  if (held * products > static_cast<double>(card.sramBytes) / groups) return -1;
+  if (held * products > static_cast<double>(card.onChipBytes) / groups) return -1;
   return static_cast<std::int64_t>(std::min(left + sharing * right, sharing * left + right));
 }
 
@@ -102,21 +102,21 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
   const Geometry geometry = chooseGeometry(card, product);
   const Operands operands = operandsOf(work);
   EngineKernel kernel;
-  kernel.engine = Engine::mme;
+  kernel.engine = Engine::matrix;
   kernel.name = work.kernel.size() > 1 ? "Convolve" : product.batch > 1 ? "BatchGemm" : "Gemm";
   kernel.units = card.engines;
   kernel.arithmetic = static_cast<double>(geometry.cycles) / card.mmeSustainedHz;
   const double size = static_cast<double>(graph::sizeOf(work.type));
   const double left = operands.left * unaligned(card, product.k * static_cast<std::int64_t>(size)),
                right = operands.right * unaligned(card, product.n * static_cast<std::int64_t>(size));
-  kernel.sramBytes =
+  kernel.onChipBytes =
       static_cast<std::int64_t>(operandFetches(card, geometry, left, right) - operands.left - operands.right);
   kernel.groupBytes = groupReads(card, geometry, product.batch, operands.left, operands.right);
   // Half of SRAM holds either a slice of one operand at full depth, and the other operand comes once for each
   // slice; or a float32 slice of the result that sums slices of the depth, and both operands come once for
   // each slice. (X: the other half takes in the slices that come next: both sides
   // are double-buffered, docs.habana.ai.)
-  const double held = static_cast<double>(card.sramBytes) / 2, batch = static_cast<double>(product.batch);
+  const double held = static_cast<double>(card.onChipBytes) / 2, batch = static_cast<double>(product.batch);
   const auto slices = [&](double bytes) { return std::max(1.0, std::ceil(bytes / batch / held)); };
   const double sums = operands.result / size * static_cast<double>(sizeof(float));
   kernel.againBytes = static_cast<std::int64_t>(

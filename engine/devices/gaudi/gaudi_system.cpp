@@ -8,7 +8,8 @@
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
 #include "engine/devices/gaudi/gaudi_figures.h"
-#include "engine/devices/gaudi/recipe_lowering.h"
+#include "engine/devices/gaudi/gaudi_model.h"
+#include "engine/devices/hbm_card/card_lowering.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::devices {
@@ -72,8 +73,8 @@ class GaudiSystem final : public System {
           stages.front()->index, device, request_.name, fabric_.devices(),
           fabric_.devices() == 1 ? "" : "s"));
     }
-    const GaudiLoweringContext context{.card = card_, .fabric = fabric_, .mesh = mesh, .device = device};
-    return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
+    const GaudiModel model({.card = card_, .fabric = fabric_, .mesh = mesh, .device = device});
+    return hbm_card::lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, model);
   }
 
   std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override {

@@ -8,21 +8,6 @@
 
 namespace pipescope::devices::gaudi {
 
-model::LaneRole laneOf(Engine engine) {
-  switch (engine) {
-    case Engine::mme:
-      return model::LaneRole::matrix;
-    case Engine::tpc:
-      return model::LaneRole::vector;
-    case Engine::dma:
-      return model::LaneRole::copy;
-    case Engine::nic:
-      return model::LaneRole::network;
-    default:
-      return model::LaneRole::host;
-  }
-}
-
 base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const GaudiLoweringContext& context) {
   return std::visit([&](const auto& work) { return lower(work, context); }, item);
 }
@@ -30,7 +15,7 @@ base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const GaudiLower
 EngineKernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
                        double instructions) {
   EngineKernel kernel;
-  kernel.engine = Engine::tpc;
+  kernel.engine = Engine::vector;
   kernel.name = name;
   const std::int64_t bytes = elements * graph::sizeOf(type);
   const std::int64_t vectors = (bytes + card.vectorBytes - 1) / card.vectorBytes;

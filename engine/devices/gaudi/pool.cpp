@@ -38,7 +38,7 @@ base::Result<EngineKernel> lower(const ops::Pool& work, const GaudiLoweringConte
       tpcKernel(context.card, work.backward ? "PoolGradient" : "Pool", outputs, work.type, each);
   // Overlapping windows read the same element from SRAM again.
   const std::int64_t size = graph::sizeOf(work.type);
-  kernel.sramBytes = std::max<std::int64_t>(0, outputs * window - inputs) * size;
+  kernel.onChipBytes = std::max<std::int64_t>(0, outputs * window - inputs) * size;
   return kernel;
 }
 

@@ -17,7 +17,7 @@ base::Result<EngineKernel> lower(const ops::Rearrange& work, const GaudiLowering
     return kernel;
   }
   EngineKernel kernel;
-  kernel.engine = Engine::dma;
+  kernel.engine = Engine::copy;
   kernel.name = "Transpose";
   // A line holds several runs, of which one is wanted at a time. Blocks of lines are turned in SRAM, so each
   // line comes from HBM once (X: maximum over in and out, cost model of Intel's Gaudi software).

@@ -15,7 +15,7 @@ base::Result<EngineKernel> lower(const ops::Sort& work, const GaudiLoweringConte
   const std::int64_t bytes = work.rows * work.rowElements * graph::sizeOf(work.type);
   // Rows that do not fit into local memory are merged through SRAM, one round at a time.
   if (work.rowElements * graph::sizeOf(work.type) > context.card.localBytes)
-    kernel.sramBytes = bytes * static_cast<std::int64_t>(levels);
+    kernel.onChipBytes = bytes * static_cast<std::int64_t>(levels);
   kernel.workspace = 2 * bytes;
   return kernel;
 }

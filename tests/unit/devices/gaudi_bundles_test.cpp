@@ -50,9 +50,10 @@ class Layers {
   std::vector<std::int32_t> bundles(const std::string& chip) const {
     const gaudi::Card card = testing::cardOf(chip);
     const gaudi::Fabric fabric(card);
-    const gaudi::StageUses uses(stage());
-    const gaudi::KernelList list =
-        gaudi::listKernels(stage().passes[0], uses, {.card = card, .fabric = fabric}).value();
+    const hbm_card::StageUses uses(stage());
+    const hbm_card::KernelList list =
+        hbm_card::listKernels(stage().passes[0], uses, gaudi::GaudiModel({.card = card, .fabric = fabric}))
+            .value();
     return gaudi::bundlesOf(card, stage(), list);
   }
 
@@ -108,9 +109,10 @@ TEST(GaudiBundles, ProductsThatNeedEachOtherDoNotShareOne) {
   maker.add(Pass::forward, "two", "MatMul", {multiply}, {y, w}, {z});
   const gaudi::Card card = testing::cardOf("gaudi2");
   const gaudi::Fabric fabric(card);
-  const gaudi::KernelList list = gaudi::listKernels(maker.stage().passes[0], gaudi::StageUses(maker.stage()),
-                                                    {.card = card, .fabric = fabric})
-                                     .value();
+  const hbm_card::KernelList list =
+      hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
+                            gaudi::GaudiModel({.card = card, .fabric = fabric}))
+          .value();
   EXPECT_THAT(gaudi::bundlesOf(card, maker.stage(), list), ElementsAre(0, 1));
 }
 
@@ -153,7 +155,7 @@ TEST(GaudiBundles, EnginesShareTheBandwidthOfSram) {
   maker.add(Pass::forward, "sum", "Relu",
             {{ops::Map{ops::MapFunction::relu, kElements, 1, kHalf, false}, 1, ""}}, {x}, {y});
   const testing::CardLowering card("gaudi3");
-  const std::int64_t fetched = card.lower(multiply).sramBytes + 2 * kSide * kDepth * 2 + kElements * 2;
+  const std::int64_t fetched = card.lower(multiply).onChipBytes + 2 * kSide * kDepth * 2 + kElements * 2;
   const auto system = systemOf("gaudi3");
   const LoweredSegment segment = system->lower({&maker.stage()}).value().passes[0].segments[0];
   Ticks begin = segment.ticks, end;

@@ -4,6 +4,7 @@
 
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
+#include "engine/devices/gaudi/gaudi_model.h"
 #include "engine/devices/gaudi/kernel.h"
 #include "ipu_fixtures.h"
 
@@ -27,13 +28,13 @@ class CardLowering {
  public:
   explicit CardLowering(const std::string& card) : CardLowering(cardOf(card)) {}
   explicit CardLowering(gaudi::Card card) : card_(std::move(card)), fabric_(card_) {}
-  base::Result<gaudi::EngineKernel> tryLower(const ops::WorkItem& item) const {
+  base::Result<hbm_card::EngineKernel> tryLower(const ops::WorkItem& item) const {
     return gaudi::lowerWork(item, {.card = card_, .fabric = fabric_, .what = "layer"});
   }
-  gaudi::EngineKernel lower(const ops::WorkItem& item) const {
+  hbm_card::EngineKernel lower(const ops::WorkItem& item) const {
     auto lowered = tryLower(item);
     EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
-    return lowered.ok() ? *lowered : gaudi::EngineKernel{};
+    return lowered.ok() ? *lowered : hbm_card::EngineKernel{};
   }
   std::string refusal(const ops::WorkItem& item) const {
     const auto lowered = tryLower(item);

@@ -8,10 +8,10 @@ namespace pipescope::devices {
 namespace {
 
 using gaudi::chooseGeometry;
-using gaudi::Engine;
-using gaudi::EngineKernel;
 using gaudi::Geometry;
 using graph::ElementType;
+using hbm_card::Engine;
+using hbm_card::EngineKernel;
 using testing::CardLowering;
 using testing::cardOf;
 using testing::convolution;
@@ -113,7 +113,7 @@ TEST(GaudiKernels, GroupsOfEnginesKeepOperandsBesideThem) {
   EXPECT_EQ(gaudi3.lower(product(16384, 1032, 8192, kBfloat16)).groupBytes, -1);
   // A quarter of twice the SRAM holds twice as much, and as many engines as before read it together.
   gaudi::Card larger = cardOf("gaudi3");
-  larger.sramBytes *= 2;
+  larger.onChipBytes *= 2;
   EXPECT_EQ(CardLowering(larger).lower(product(16384, 768, 4096, kBfloat16)).groupBytes, left + 4 * right);
   EXPECT_EQ(CardLowering(larger).lower(product(16384, 1024, 8192 * 2, kBfloat16)).groupBytes, (32 + 4 * 32)
                                                                                                   << 20);
@@ -151,7 +151,7 @@ TEST(MmeGeometry, GroupsAreDoneSeveralAtATime) {
 TEST(GaudiKernels, ProductsTakeTheirGeometrysTime) {
   const CardLowering gaudi2("gaudi2");
   const EngineKernel kernel = gaudi2.lower(product(4096, 4096, 4096, kBfloat16));
-  EXPECT_EQ(kernel.engine, Engine::mme);
+  EXPECT_EQ(kernel.engine, Engine::matrix);
   const double blocks = 4096.0 * 4096 / 131072;
   EXPECT_DOUBLE_EQ(kernel.arithmetic, (blocks * 4096 + 256) / 1.65e9);
   // The three products of a convolution have the same multiply-adds, and about the same time.
@@ -233,9 +233,9 @@ TEST(GaudiKernels, RandomRowsBelowAVectorAreSlower) {
 
 TEST(GaudiKernels, MovesOfWholeLinesNeedNoDma) {
   const CardLowering gaudi2("gaudi2");
-  EXPECT_EQ(gaudi2.lower(ops::Rearrange{1 << 20, 64, kBfloat16}).engine, Engine::tpc);
+  EXPECT_EQ(gaudi2.lower(ops::Rearrange{1 << 20, 64, kBfloat16}).engine, Engine::vector);
   const EngineKernel turned = gaudi2.lower(ops::Rearrange{1 << 20, 1, kBfloat16});
-  EXPECT_EQ(turned.engine, Engine::dma);
+  EXPECT_EQ(turned.engine, Engine::copy);
   EXPECT_DOUBLE_EQ(turned.arithmetic, 1.1 * 2 * (2 << 20) / 1.0415e12 + 0.3e-6);
 }
 
@@ -244,7 +244,7 @@ TEST(GaudiKernels, OtherKinds) {
   EXPECT_EQ(
       gaudi2.lower(ops::Pool{ops::PoolFunction::max, false, 2, 8, {8, 8}, {2, 2}, {4, 4}, {2, 2}, kBfloat16})
           .engine,
-      Engine::tpc);
+      Engine::vector);
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Random{24 * 64, ElementType::float32}).arithmetic, (10 + 4) / 1.8e9);
   // Eight elements take three levels: six rounds of four instructions.
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Sort{1, 8, 8, ElementType::float32}).arithmetic, (24 + 4) / 1.8e9);

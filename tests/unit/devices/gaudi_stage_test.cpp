@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "engine/devices/gaudi/buckets.h"
+#include "engine/devices/hbm_card/buckets.h"
 #include "gaudi_fixtures.h"
 
 namespace pipescope::devices {
@@ -342,9 +342,9 @@ TEST(GaudiStage, BackwardIsCutWhereABucketIsComplete) {
 }
 
 /// Name of each kernel with the index of its operator.
-std::vector<std::string> kernelsOf(const gaudi::KernelList& list) {
+std::vector<std::string> kernelsOf(const hbm_card::KernelList& list) {
   std::vector<std::string> names;
-  for (const gaudi::ListedKernel& kernel : list.kernels)
+  for (const hbm_card::ListedKernel& kernel : list.kernels)
     names.push_back(kernel.kernel.name + "@" + std::to_string(kernel.op));
   return names;
 }
@@ -353,11 +353,11 @@ TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
   const StagePlan stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");
   const gaudi::Fabric fabric(card);
-  const gaudi::StageUses uses(stage);
-  auto list =
-      gaudi::listKernels(stage.passes[0], uses, {.card = card, .fabric = fabric, .mesh = stage.mesh}).value();
+  const gaudi::GaudiModel model({.card = card, .fabric = fabric, .mesh = stage.mesh});
+  const hbm_card::StageUses uses(stage);
+  auto list = hbm_card::listKernels(stage.passes[0], uses, model).value();
   ASSERT_THAT(kernelsOf(list), ::testing::ElementsAre("Gemm@0", "Gemm@1", "Gemm@2"));
-  gaudi::packBuckets(card, stage, uses, list);
+  hbm_card::packBuckets(model, stage, uses, list);
   EXPECT_THAT(kernelsOf(list),
               ::testing::ElementsAre("Gemm@0", "Gemm@1", "PackBucket@1", "Gemm@2", "PackBucket@2"));
   // Operators keep the kernels that they had.
@@ -386,8 +386,8 @@ TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
     maker.add(Pass::forward, "two", "Sum", {add}, second, {z});
     const gaudi::Card card = testing::cardOf("gaudi2");
     const gaudi::Fabric fabric(card);
-    return gaudi::listKernels(maker.stage().passes[0], gaudi::StageUses(maker.stage()),
-                              {.card = card, .fabric = fabric})
+    return hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
+                                 gaudi::GaudiModel({.card = card, .fabric = fabric}))
         .value()
         .kernels.size();
   };
@@ -428,14 +428,16 @@ TEST(GaudiStage, SumsMayWaitForTheEndOfTheBackwardPass) {
 TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {
   const StagePlan stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");
-  const gaudi::StageUses uses(stage);
-  gaudi::KernelList list;
+  const gaudi::Fabric fabric(card);
+  const gaudi::GaudiModel model({.card = card, .fabric = fabric});
+  const hbm_card::StageUses uses(stage);
+  hbm_card::KernelList list;
   list.kernels.resize(1);
   list.kernels[0].kernel.name = "Update";
   list.kernels[0].op = 0;
   list.first = {0};
   list.end = {1};
-  gaudi::unpackBuckets(card, stage, uses, list);
+  hbm_card::unpackBuckets(model, stage, uses, list);
   EXPECT_THAT(kernelsOf(list), ::testing::ElementsAre("UnpackBucket@-1", "UnpackBucket@-1", "Update@0"));
   EXPECT_EQ(list.kernels[0].path, "stage0/all_reduce0");
   EXPECT_EQ(list.kernels[1].path, "stage0/all_reduce1");

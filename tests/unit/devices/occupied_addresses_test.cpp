@@ -1,10 +1,10 @@
-#include "engine/devices/gaudi/occupied_addresses.h"
+#include "engine/devices/hbm_card/occupied_addresses.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 namespace {
 
 TEST(AddressSet, JoinsNeighboursAndFindsWhatMeets) {
@@ -60,4 +60,4 @@ TEST(OccupiedAddresses, FindsTheLowestAddress) {
 }
 
 }  // namespace
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -1,22 +1,22 @@
-#include "engine/devices/gaudi/sram_traffic.h"
+#include "engine/devices/hbm_card/on_chip_traffic.h"
 
 #include <algorithm>
 #include <map>
 
-#include "engine/devices/gaudi/bundles.h"
+#include "engine/devices/hbm_card/card_model.h"
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 namespace {
 
 class TrafficCounter {
  public:
-  TrafficCounter(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
+  TrafficCounter(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
                  const KernelList& list)
-      : card_(card),
+      : card_(model.figures()),
         stage_(stage),
         uses_(uses),
         list_(list),
-        bundles_(bundlesOf(card, stage, list)),
+        bundles_(model.bundlesOf(stage, list)),
         traffic_(list.kernels.size()) {}
 
   std::vector<Traffic> count() {
@@ -43,12 +43,11 @@ class TrafficCounter {
            list_.kernels[maker].kernel.engine != list_.kernels[reader].kernel.engine;
   }
 
-  /// True if the tensor has left its bundle and nobody has read it since. It is then written past the cache,
-  /// so the first kernel outside the bundle that reads it finds it in HBM. (C: the default directive
-  /// NoAllocate in node_cache_setter.cpp.)
+  /// True if the tensor has left its bundle and nobody has read it since. It is then written past the
+  /// cache, so the first kernel outside the bundle that reads it finds it in HBM.
   bool passesTheCache(const Place& place, std::size_t reader) const {
-    return card_.sramIsCache && place.maker != SIZE_MAX && !place.readSince && bundles_[place.maker] >= 0 &&
-           bundles_[place.maker] != bundles_[reader];
+    return card_.resultsPassCache && place.maker != SIZE_MAX && !place.readSince &&
+           bundles_[place.maker] >= 0 && bundles_[place.maker] != bundles_[reader];
   }
 
   void read(std::size_t k) {
@@ -61,7 +60,7 @@ class TrafficCounter {
       Place& place = places_[tensor];
       const std::int64_t whole = bytesOf(tensor), bytes = bytesRead(listed.kernel, whole);
       traffic.loaded += bytes;
-      const bool kept = place.touched >= 0 && before - place.touched + whole <= card_.sramBytes &&
+      const bool kept = place.touched >= 0 && before - place.touched + whole <= card_.onChipBytes &&
                         !passesTheCache(place, k);
       const bool sliced = !kept && hands(place.maker, k);
       if (!kept && !sliced) traffic.read += bytes, place.readFromHbm = true;
@@ -77,7 +76,7 @@ class TrafficCounter {
                inside);
     }
     if (listed.kernel.againBytes > 0) {
-      // An operand that does not fit into SRAM comes from HBM again.
+      // An operand that does not fit into on-chip memory comes from HBM again.
       traffic.read += traffic.read > 0 ? listed.kernel.againBytes : 0;
       traffic.loaded += listed.kernel.againBytes;
     }
@@ -88,7 +87,7 @@ class TrafficCounter {
     traffic.stored += listed.kernel.bucketWritten;
     passed_ += traffic.loaded + traffic.stored;
     for (const std::size_t tensor : listed.reads) {
-      // Picked rows do not bring the rest of their table into SRAM.
+      // Picked rows do not bring the rest of their table into on-chip memory.
       if (bytesRead(listed.kernel, bytesOf(tensor)) != bytesOf(tensor)) continue;
       places_[tensor].touched = passed_;
       places_[tensor].readSince = true;
@@ -98,20 +97,21 @@ class TrafficCounter {
       places_[tensor].maker = k;
       places_[tensor].readSince = places_[tensor].handed = false;
     }
-    traffic.moved = traffic.loaded + traffic.stored + listed.kernel.sramBytes;
+    traffic.moved = traffic.loaded + traffic.stored + listed.kernel.onChipBytes;
   }
 
-  /// The size of a slice does not follow that of SRAM: a card with less could gain by smaller slices only
-  /// what a card with more could gain as well.
+  /// The size of a slice does not follow that of on-chip memory: a card with less could gain by smaller
+  /// slices only what a card with more could gain as well.
   std::int64_t slicesOf(std::int64_t bytes) const {
     return std::max<std::int64_t>(1, (bytes + card_.sliceBytes - 1) / card_.sliceBytes);
   }
 
-  /// A kernel that continues with what the one before it made takes it through SRAM, slice by slice.
+  /// A kernel that continues with what the one before it made takes it through on-chip memory, slice by
+  /// slice.
   void takeOver(std::size_t k, std::int64_t bytes, bool inside) {
     traffic_[k - 1].stored += bytes;
     traffic_[k - 1].moved += bytes;
-    if (card_.sramIsCache && !inside) traffic_[k - 1].written += bytes;
+    if (card_.onChipIsCache && !inside) traffic_[k - 1].written += bytes;
     traffic_[k].loaded += bytes;
     if (inside) traffic_[k - 1].handedOut += bytes, traffic_[k].handedIn += bytes;
     traffic_[k].feeds.push_back({k - 1, slicesOf(bytes)});
@@ -119,29 +119,30 @@ class TrafficCounter {
   }
 
   /// The bytes that a kernel reads of an operand of `whole` bytes. Rows of a table that fits into half of
-  /// SRAM are read once, however often they are picked.
+  /// on-chip memory are read once, however often they are picked.
   std::int64_t bytesRead(const EngineKernel& kernel, std::int64_t whole) const {
     if (kernel.tableBytes != whole) return whole;
-    return 2 * whole <= card_.sramBytes ? std::min(whole, kernel.pickedBytes) : kernel.pickedBytes;
+    return 2 * whole <= card_.onChipBytes ? std::min(whole, kernel.pickedBytes) : kernel.pickedBytes;
   }
 
   static bool isReadAgain(const ListedKernel& listed, std::size_t tensor) {
     return std::find(listed.readsAgain.begin(), listed.readsAgain.end(), tensor) != listed.readsAgain.end();
   }
 
-  /// A result goes to HBM unless all its readers find it in SRAM. A cache writes everything back in the end.
+  /// A result goes to HBM unless all its readers find it in on-chip memory. A cache writes everything
+  /// back in the end.
   void write(std::size_t k) {
     for (const std::size_t tensor : list_.kernels[k].makes) {
       if (places_[tensor].handed && places_[tensor].maker == k) traffic_[k].handedOut += bytesOf(tensor);
-      if (card_.sramIsCache || uses_.outlivesPass(tensor) || places_[tensor].readFromHbm) {
+      if (card_.onChipIsCache || uses_.outlivesPass(tensor) || places_[tensor].readFromHbm) {
         traffic_[k].written += bytesOf(tensor);
       } else {
-        traffic_[k].inSram.push_back(tensor);
+        traffic_[k].onChip.push_back(tensor);
       }
     }
   }
 
-  const Card& card_;
+  const CardFigures& card_;
   const compile::StagePlan& stage_;
   const StageUses& uses_;
   const KernelList& list_;
@@ -154,9 +155,9 @@ class TrafficCounter {
 
 }  // namespace
 
-std::vector<Traffic> trafficOf(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
+std::vector<Traffic> trafficOf(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
                                const KernelList& list) {
-  return TrafficCounter(card, stage, uses, list).count();
+  return TrafficCounter(model, stage, uses, list).count();
 }
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

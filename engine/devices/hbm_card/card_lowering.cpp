@@ -1,4 +1,4 @@
-#include "engine/devices/gaudi/recipe_lowering.h"
+#include "engine/devices/hbm_card/card_lowering.h"
 
 #include <algorithm>
 #include <map>
@@ -7,37 +7,19 @@
 #include "engine/devices/core/least_time.h"
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
-#include "engine/devices/gaudi/buckets.h"
-#include "engine/devices/gaudi/hbm_memory.h"
-#include "engine/devices/gaudi/kernel_list.h"
-#include "engine/devices/gaudi/recipe.h"
-#include "engine/devices/gaudi/sram_traffic.h"
+#include "engine/devices/hbm_card/buckets.h"
+#include "engine/devices/hbm_card/hbm_memory.h"
+#include "engine/devices/hbm_card/kernel_list.h"
+#include "engine/devices/hbm_card/on_chip_traffic.h"
+#include "engine/devices/hbm_card/recipe.h"
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 namespace {
 
 using compile::PassPlan;
 using compile::PlanOperator;
 using compile::StagePlan;
 using model::Pass;
-
-const char* programOf(Engine engine) {
-  static constexpr const char* names[] = {"MmeKernel", "TpcKernel", "DmaCopy", "Collective", "HostCopy"};
-  return names[static_cast<std::size_t>(engine)];
-}
-
-model::StepKind kindOf(Engine engine) {
-  switch (engine) {
-    case Engine::dma:
-      return model::StepKind::exchange;
-    case Engine::nic:
-      return model::StepKind::globalExchange;
-    case Engine::host:
-      return model::StepKind::streamCopy;
-    default:
-      return model::StepKind::compute;
-  }
-}
 
 LoweredStep stepOf(model::StepKind kind, model::LaneRole lane, std::string program, std::string name,
                    Ticks offset, Ticks ticks) {
@@ -55,8 +37,8 @@ LoweredStep stepOf(model::StepKind kind, model::LaneRole lane, std::string progr
 
 class StageLowering {
  public:
-  StageLowering(const std::vector<const StagePlan*>& stages, const GaudiLoweringContext& context)
-      : stages_(stages), context_(context), card_(context.card), memory_(context.card) {}
+  StageLowering(const std::vector<const StagePlan*>& stages, const CardModel& model)
+      : stages_(stages), model_(model), card_(model.figures()), memory_(card_) {}
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
@@ -79,12 +61,16 @@ class StageLowering {
     StageUses uses;
     TensorLives lives;
     std::vector<std::size_t> variables;  ///< variable of each plan tensor
-    std::set<std::size_t> inSram;        ///< tensors that never lie in HBM
+    std::set<std::size_t> onChip;        ///< tensors that never lie in HBM
     /// Program step from which on a gradient is a view of its bucket, keyed by the gradient's tensor.
     std::map<std::size_t, std::int32_t> inBucketFrom;
     /// Collective that may start at the end of each segment of the backward pass.
     std::vector<int> bucketOfSegment;
   };
+
+  const char* programOf(Engine engine) const {
+    return model_.programs().kernels[static_cast<std::size_t>(engine)];
+  }
 
   void addTensors(const StagePlan& stage) {
     StageState& state = states_.emplace(&stage, stage).first->second;
@@ -156,23 +142,22 @@ class StageLowering {
 
   base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {
     StageState& state = states_.at(&stage);
-    GaudiLoweringContext context = context_;
-    PIPESCOPE_ASSIGN(KernelList list, listKernels(plan, state.uses, context));
+    PIPESCOPE_ASSIGN(KernelList list, listKernels(plan, state.uses, model_));
     chains_ += list.chains;
     if (plan.pass == Pass::backward) {
-      packBuckets(card_, stage, state.uses, list);
+      packBuckets(model_, stage, state.uses, list);
       noteViews(stage, list, state);
       if (!stage.overlapsCollectives) {
         for (ListedKernel& kernel : list.kernels) kernel.bucket = -1;
       }
     }
-    if (plan.pass == Pass::update) unpackBuckets(card_, stage, state.uses, list);
+    if (plan.pass == Pass::update) unpackBuckets(model_, stage, state.uses, list);
     LoweredPass pass;
     pass.stage = stage.index;
     pass.pass = plan.pass;
     for (const PlanOperator& op : plan.operators) pass.operators.push_back(describe(stage, op));
-    const std::vector<Traffic> traffic = trafficOf(card_, stage, state.uses, list);
-    for (const Traffic& each : traffic) state.inSram.insert(each.inSram.begin(), each.inSram.end());
+    const std::vector<Traffic> traffic = trafficOf(model_, stage, state.uses, list);
+    for (const Traffic& each : traffic) state.onChip.insert(each.onChip.begin(), each.onChip.end());
     keepLives(plan, list, state);
     addSegments(stage, plan, list, traffic, pass);
     return pass;
@@ -182,9 +167,8 @@ class StageLowering {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     if (op.again) lowered.pass = Pass::recompute;
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
-    addLeastTime(lowered, op.work, [this](ElementType type, ElementType, std::int64_t) {
-      return 2 * static_cast<double>(card_.macs(type)) * card_.mmeHz;
-    });
+    addLeastTime(lowered, op.work,
+                 [this](ElementType type, ElementType, std::int64_t) { return model_.peakFlops(type); });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[id].type.bytes();
@@ -257,10 +241,11 @@ class StageLowering {
       const bool launch = first > 0 ? list.kernels[first - 1].bucket >= 0 : launches(stage, plan.pass);
       if (!host && !collective && launch) {
         start = card_.recipeLaunch;
-        segment.steps.push_back(stepOf(model::StepKind::control, model::LaneRole::host, "LaunchRecipe",
-                                       segment.name + "/LaunchRecipe", Ticks(0), ticksOf(start)));
+        segment.steps.push_back(
+            stepOf(model::StepKind::control, model::LaneRole::host, model_.programs().launch,
+                   segment.name + "/" + model_.programs().launch, Ticks(0), ticksOf(start)));
       }
-      placeKernels(card_, list, traffic, end, base + start, placed);
+      placeKernels(model_, list, traffic, end, base + start, placed);
       addSteps(list, placed, traffic, {first, end}, base, segment);
       if (collective) segment.after = backwardSegment(stage, list.kernels[first].op);
       base += base::toSeconds(segment.ticks, card_.timebase());
@@ -306,7 +291,7 @@ class StageLowering {
       LoweredStep step = stepOf(kindOf(engine), laneOf(engine), programOf(engine), name, from, to - from);
       // Packing belongs to the collective of its name.
       step.op = listed.kernel.bucketWritten > 0 ? -1 : listed.op;
-      const bool own = engine == Engine::host || engine == Engine::nic;
+      const bool own = engine == Engine::host || engine == Engine::network;
       step.bytesIn = Bytes(own ? listed.kernel.bytesIn : traffic[k].read);
       step.bytesOut = Bytes(own ? listed.kernel.bytesOut : traffic[k].written);
       length = std::max(length, to);
@@ -314,7 +299,7 @@ class StageLowering {
       const Ticks sliceFrom = ticksOf(placed[k].sliceStart - base),
                   sliceTo = ticksOf(placed[k].sliceEnd - base);
       if (sliceTo <= sliceFrom) continue;
-      LoweredStep slices = stepOf(model::StepKind::exchange, model::LaneRole::copy, "DmaSlices",
+      LoweredStep slices = stepOf(model::StepKind::exchange, model::LaneRole::copy, model_.programs().slices,
                                   listed.path + "/Slices", sliceFrom, sliceTo - sliceFrom);
       slices.op = listed.op;
       slices.bytesIn = Bytes(traffic[k].read);
@@ -327,7 +312,7 @@ class StageLowering {
   void finishTensors(const StagePlan& stage) {
     const StageState& state = states_.at(&stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
-      if (state.inSram.contains(i)) continue;
+      if (state.onChip.contains(i)) continue;
       const auto bucket = state.inBucketFrom.find(state.uses.root(i));
       for (const LifeSteps life : state.lives.of(i)) {
         const bool view = bucket != state.inBucketFrom.end() && life.first < bucket->second;
@@ -337,8 +322,8 @@ class StageLowering {
   }
 
   const std::vector<const StagePlan*>& stages_;
-  const GaudiLoweringContext& context_;
-  const Card& card_;
+  const CardModel& model_;
+  const CardFigures& card_;
   HbmMemory memory_;
   std::int64_t chains_ = 0;  ///< chains of elementwise operators that became one kernel each
   std::map<const StagePlan*, StageState> states_;
@@ -347,8 +332,8 @@ class StageLowering {
 }  // namespace
 
 base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages,
-                                        const std::string& deviceName, const GaudiLoweringContext& context) {
-  return StageLowering(stages, context).lower(deviceName);
+                                        const std::string& deviceName, const CardModel& model) {
+  return StageLowering(stages, model).lower(deviceName);
 }
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

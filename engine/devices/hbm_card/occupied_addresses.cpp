@@ -1,9 +1,9 @@
-#include "engine/devices/gaudi/occupied_addresses.h"
+#include "engine/devices/hbm_card/occupied_addresses.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 
 void AddressSet::add(std::int64_t first, std::int64_t end) {
   if (first >= end) return;
@@ -76,4 +76,4 @@ void OccupiedAddresses::take(const std::vector<LifeSteps>& lives, std::int64_t a
   for (const LifeSteps life : lives) insert(1, 0, steps_, life, address, address + bytes);
 }
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

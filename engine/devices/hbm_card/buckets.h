@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/devices/gaudi/kernel_list.h"
+#include "engine/devices/hbm_card/kernel_list.h"
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 
 struct Bucket {
   std::string name;  ///< name of the collective
@@ -30,9 +30,10 @@ std::int64_t reduceBufferBytes(const compile::StagePlan& stage, const StageUses&
 
 /// Adds a kernel for each bucket right behind the kernel that makes its last gradient in this backward pass.
 /// The kernel has a start for each gradient. A bucket whose gradients another pass makes gets no kernel.
-void packBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses, KernelList& list);
+void packBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+                 KernelList& list);
 /// Adds a kernel for each bucket at the beginning of the update.
-void unpackBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
+void unpackBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
                    KernelList& list);
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -6,7 +6,7 @@
 
 #include "engine/devices/core/device_family.h"
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 
 /// Disjoint ranges of addresses, from first to end. Neighbours are joined.
 class AddressSet {
@@ -41,4 +41,4 @@ class OccupiedAddresses {
   std::vector<Node> nodes_;
 };
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -1,14 +1,17 @@
 #pragma once
-// Lists the kernels of a pass. It fuses what the TPC's fuser would fuse, and leaves out rearrangements that
-// the MME's access covers.
+// Lists the kernels of a pass. It fuses elementwise work into one kernel of the vector engines, and leaves
+// out transpositions, because the matrix engines read their operands in any order.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/compile/plan.h"
-#include "engine/devices/gaudi/kernel.h"
+#include "engine/devices/hbm_card/engine_kernel.h"
+#include "profiler/base/result.h"
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
+
+class CardModel;
 
 /// A kernel with the tensors that it reads and makes (indices into StagePlan::tensors; views are resolved).
 struct ListedKernel {
@@ -30,8 +33,9 @@ struct ListedKernel {
 
 struct KernelList {
   std::vector<ListedKernel> kernels;
-  std::vector<std::int32_t> first, end;  ///< kernels [first, end) of each operator
-  std::int64_t chains = 0;               ///< elementwise chains of operators that became a single kernel
+  std::vector<std::int32_t> first,
+      end;                  ///< kernels [first, end) of each operator
+  std::int64_t chains = 0;  ///< elementwise chains of operators that became a single kernel
 };
 
 /// Counts how often each tensor of a stage is read, over all its passes.
@@ -56,10 +60,10 @@ class StageUses {
   std::vector<bool> isRead_;        ///< true for a tensor that some operator reads
 };
 
-/// Lowers and fuses the operators of a pass. The TPC work of an operator up to a barrier is one kernel. A
-/// kernel that works row by row absorbs the kernel before it if it reads that one's result. Errors are
-/// sentences that begin with the operator.
+/// Lowers and fuses the operators of a pass. The vector work of an operator up to a barrier is one
+/// kernel. A kernel that works row by row absorbs the kernel before it if it reads that one's result.
+/// Errors are sentences that begin with the operator.
 base::Result<KernelList> listKernels(const compile::PassPlan& pass, const StageUses& uses,
-                                     const GaudiLoweringContext& context);
+                                     const CardModel& model);
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "engine/devices/core/device_family.h"
-#include "engine/devices/gaudi/card.h"
+#include "engine/devices/hbm_card/card_model.h"
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 
 class HbmMemory {
  public:
-  explicit HbmMemory(const Card& card) : card_(card) {}
+  explicit HbmMemory(const CardFigures& card) : card_(card) {}
 
   /// Adds a program step; returns its index.
   std::int32_t addStep(std::string name, std::string program, model::Pass pass);
@@ -39,8 +39,8 @@ class HbmMemory {
   std::vector<const LoweredVariable*> heldAt(std::size_t step) const;
   std::string describeOverflow(const std::string& deviceName, std::int64_t needed) const;
 
-  const Card& card_;
+  const CardFigures& card_;
   LoweredMemory memory_;
 };
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -1,21 +1,23 @@
-#include "engine/devices/gaudi/buckets.h"
+#include "engine/devices/hbm_card/buckets.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
 
-namespace pipescope::devices::gaudi {
+#include "engine/devices/hbm_card/card_model.h"
+
+namespace pipescope::devices::hbm_card {
 namespace {
 
-ListedKernel copyKernel(const Card& card, const compile::StagePlan& stage, const Bucket& bucket,
+ListedKernel copyKernel(const CardModel& model, const compile::StagePlan& stage, const Bucket& bucket,
                         const char* name) {
   ListedKernel copy;
   for (const std::size_t gradient : bucket.gradients) {
     const graph::TensorType& type = stage.tensors.items()[gradient].type;
-    copy.kernel.arithmetic += tpcKernel(card, name, type.elements(), type.element, 1).arithmetic;
+    copy.kernel.arithmetic += model.copySeconds(type.elements(), type.element);
   }
-  copy.kernel.engine = Engine::tpc;
+  copy.kernel.engine = Engine::vector;
   copy.kernel.name = name;
   copy.kernel.starts = static_cast<std::int64_t>(bucket.gradients.size());
   copy.path = bucket.name;
@@ -97,7 +99,8 @@ std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& 
   return buckets;
 }
 
-void packBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses, KernelList& list) {
+void packBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+                 KernelList& list) {
   std::map<std::size_t, std::size_t> behindMaker;  // place behind the kernel that makes each tensor last
   for (std::size_t k = 0; k < list.kernels.size(); ++k) {
     for (const std::size_t made : list.kernels[k].makes) behindMaker[made] = k + 1;
@@ -110,7 +113,7 @@ void packBuckets(const Card& card, const compile::StagePlan& stage, const StageU
         place = std::max(place, made->second);
     }
     if (place == 0) continue;  // this pass makes none of them
-    ListedKernel pack = copyKernel(card, stage, bucket, "PackBucket");
+    ListedKernel pack = copyKernel(model, stage, bucket, "PackBucket");
     pack.op = list.kernels[place - 1].op;
     pack.bucket = bucket.op;
     pack.reads = bucket.gradients;
@@ -124,11 +127,11 @@ void packBuckets(const Card& card, const compile::StagePlan& stage, const StageU
   insertAll(list, std::move(packs));
 }
 
-void unpackBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
+void unpackBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
                    KernelList& list) {
   std::vector<Insertion> unpacks;
   for (const Bucket& bucket : bucketsOf(stage, uses)) {
-    ListedKernel unpack = copyKernel(card, stage, bucket, "UnpackBucket");
+    ListedKernel unpack = copyKernel(model, stage, bucket, "UnpackBucket");
     unpack.makes = bucket.gradients;
     unpack.kernel.bucketRead = bucket.bytes;
     unpacks.push_back({0, std::move(unpack)});
@@ -136,4 +139,4 @@ void unpackBuckets(const Card& card, const compile::StagePlan& stage, const Stag
   insertAll(list, std::move(unpacks));
 }
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -1,19 +1,17 @@
-#include "engine/devices/gaudi/kernel_list.h"
+#include "engine/devices/hbm_card/kernel_list.h"
 
 #include <algorithm>
 #include <variant>
 
-namespace pipescope::devices::gaudi {
+#include "engine/devices/hbm_card/card_model.h"
+
+namespace pipescope::devices::hbm_card {
 namespace {
 
 using compile::PassPlan;
 using compile::PlanOperator;
 using compile::PlanTensorId;
 using compile::StagePlan;
-
-/// A fused kernel has a tensor descriptor for each operand, and a TPC has this many. (R: docs.habana.ai, TPC
-/// tensors.)
-constexpr std::size_t kMostOperands = 16;
 
 bool isFusedAttention(const PlanOperator& op) {
   return op.kind.ends_with("FusedAttention");
@@ -124,8 +122,8 @@ namespace {
 
 class Lister {
  public:
-  Lister(const PassPlan& pass, const StageUses& uses, const GaudiLoweringContext& context)
-      : pass_(pass), uses_(uses), context_(context) {}
+  Lister(const PassPlan& pass, const StageUses& uses, const CardModel& model)
+      : pass_(pass), uses_(uses), model_(model) {}
 
   base::Result<KernelList> list() {
     for (std::size_t i = 0; i < pass_.operators.size(); ++i) PIPESCOPE_TRY(add(static_cast<int>(i)));
@@ -156,13 +154,12 @@ class Lister {
   }
 
   base::Status lowerOne(const PlanOperator& op, const ops::Work& work, std::vector<ListedKernel>& own) const {
-    GaudiLoweringContext context = context_;
-    context.what = op.name + " (" + op.kind + ")";
-    if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
-    PIPESCOPE_ASSIGN(EngineKernel kernel, lowerWork(work.item, context));
+    const std::string what = op.name + " (" + op.kind + ")";
+    if (work.repeat < 1) return base::badInput(what + ": a repeat count below 1.");
+    PIPESCOPE_ASSIGN(EngineKernel kernel, model_.lowerWork(work.item, what));
     const auto repeat = static_cast<double>(work.repeat);
     kernel.arithmetic *= repeat;
-    kernel.sramBytes *= work.repeat;
+    kernel.onChipBytes *= work.repeat;
     if (kernel.groupBytes > 0) kernel.groupBytes *= work.repeat;
     kernel.bytesIn *= work.repeat;
     kernel.bytesOut *= work.repeat;
@@ -173,7 +170,7 @@ class Lister {
     listed.path = op.name + (work.label.empty() ? "" : "/" + work.label);
     listed.op = 0;
     listed.handed = resultBytes(work);
-    listed.fusable = kernel.engine == Engine::tpc && !kernel.barrier &&
+    listed.fusable = kernel.engine == Engine::vector && !kernel.barrier &&
                      (kernel.elementwise || std::holds_alternative<ops::Reduce>(work.item));
     if (!own.empty() && joins(own.back(), listed)) {
       fuse(own.back(), listed);
@@ -183,10 +180,10 @@ class Lister {
     return {};
   }
 
-  /// The TPC work of an operator continues in the same kernel until a barrier. Reductions that are barriers
-  /// run together.
+  /// The vector work of an operator continues in the same kernel until a barrier. Reductions that are
+  /// barriers run together.
   static bool joins(const ListedKernel& before, const ListedKernel& next) {
-    if (before.kernel.engine != Engine::tpc || next.kernel.engine != Engine::tpc) return false;
+    if (before.kernel.engine != Engine::vector || next.kernel.engine != Engine::vector) return false;
     return !before.kernel.barrier || next.kernel.barrier;
   }
 
@@ -194,7 +191,7 @@ class Lister {
     EngineKernel& kernel = into.kernel;
     kernel.arithmetic += next.kernel.arithmetic;
     kernel.units = std::max(kernel.units, next.kernel.units);
-    kernel.sramBytes += next.kernel.sramBytes;
+    kernel.onChipBytes += next.kernel.onChipBytes;
     kernel.againBytes += next.kernel.againBytes;
     kernel.workspace += next.kernel.workspace;
     if (kernel.tableBytes == 0)
@@ -215,8 +212,8 @@ class Lister {
   }
 
   bool fuses(const ListedKernel& before, const ListedKernel& next) const {
-    if (!before.fusable || !next.fusable || before.kernel.engine != Engine::tpc) return false;
-    if (before.reads.size() + next.reads.size() > kMostOperands) return false;
+    if (!before.fusable || !next.fusable || before.kernel.engine != Engine::vector) return false;
+    if (before.reads.size() + next.reads.size() > model_.figures().mostOperands) return false;
     return std::any_of(next.reads.begin(), next.reads.end(),
                        [&](std::size_t tensor) { return contains(before.makes, tensor); });
   }
@@ -245,15 +242,14 @@ class Lister {
 
   const PassPlan& pass_;
   const StageUses& uses_;
-  const GaudiLoweringContext& context_;
+  const CardModel& model_;
   KernelList list_;
 };
 
 }  // namespace
 
-base::Result<KernelList> listKernels(const PassPlan& pass, const StageUses& uses,
-                                     const GaudiLoweringContext& context) {
-  return Lister(pass, uses, context).list();
+base::Result<KernelList> listKernels(const PassPlan& pass, const StageUses& uses, const CardModel& model) {
+  return Lister(pass, uses, model).list();
 }
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -1,4 +1,4 @@
-#include "engine/devices/gaudi/hbm_memory.h"
+#include "engine/devices/hbm_card/hbm_memory.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <map>
 #include <numeric>
 
-#include "engine/devices/gaudi/occupied_addresses.h"
+#include "engine/devices/hbm_card/occupied_addresses.h"
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 
 std::int32_t HbmMemory::addStep(std::string name, std::string program, model::Pass pass) {
   memory_.steps.push_back({std::move(name), std::move(program), pass, {}, {}});
@@ -138,4 +138,4 @@ LoweredMemory HbmMemory::finish(const std::string& deviceName) {
   return std::move(memory_);
 }
 
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card

@@ -1,0 +1,77 @@
+#pragma once
+// The interface between a family of cards with HBM and the code that lowers stages for all of them. A
+// family says what each piece of Work costs on its engines; lists of kernels, times, traffic, buckets and
+// memory are the same for all.
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/compile/plan.h"
+#include "engine/devices/hbm_card/engine_kernel.h"
+#include "engine/devices/hbm_card/kernel_list.h"
+#include "engine/devices/hbm_card/on_chip_traffic.h"
+#include "engine/graph/tensor_type.h"
+#include "engine/ops/core/work.h"
+#include "profiler/base/result.h"
+#include "profiler/base/units.h"
+
+namespace pipescope::devices::hbm_card {
+
+using graph::ElementType;
+
+/// A tick is a picosecond, because the engines of a card have different clocks.
+inline constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
+
+/// The figures of a card that all families have.
+struct CardFigures {
+  std::int64_t hbmBytes = 1, hbmReserved = 0;
+  std::int64_t cacheLine = 1;     ///< variables begin at multiples of it
+  std::int64_t onChipBytes = 1;   ///< SRAM or cache that all engines share
+  bool onChipIsCache = false;     ///< all results lie in HBM; on-chip memory has copies of what was used last
+  bool resultsPassCache = false;  ///< results that leave their bundle are written past the cache
+  std::int64_t sliceBytes = 1;    ///< most bytes of a slice that one engine hands to another
+  bool operandsByCopy = false;    ///< copy engines bring the operands of products into on-chip memory
+  double kernelOverhead = 0;      ///< seconds from the arrival of the operands to the start of a kernel
+  double recipeLaunch = 0;        ///< seconds in which the host starts the kernels of a pass
+  std::size_t mostOperands = 1;   ///< operands that a fused kernel may have
+
+  std::int64_t usableHbm() const { return hbmBytes - hbmReserved; }
+  base::Timebase timebase() const { return {kTicksPerSecond}; }
+};
+
+/// Types of programs, as reports name them.
+struct ProgramNames {
+  std::array<const char*, kEngines> kernels;  ///< by Engine
+  const char* slices;                         ///< copies that bring slices of operands
+  const char* launch;                         ///< the host starts a pass
+};
+
+/// Seconds on the engine, of reading and writing on-chip memory, of HBM, and of the kernel alone.
+struct KernelCost {
+  double engine = 0, onChipReads = 0, onChipWrites = 0, memory = 0, alone = 0;
+};
+
+class CardModel {
+ public:
+  CardModel() = default;
+  CardModel(const CardModel&) = delete;
+  CardModel& operator=(const CardModel&) = delete;
+  virtual ~CardModel() = default;
+
+  virtual const CardFigures& figures() const = 0;
+  virtual const ProgramNames& programs() const = 0;
+  /// Lowers one execution of the Work; the caller applies the repeat count. `what` names the operator for
+  /// the error sentence if the card cannot do it.
+  virtual base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const std::string& what) const = 0;
+  /// Seconds of the vector engines to copy these elements, while the data is at hand.
+  virtual double copySeconds(std::int64_t elements, ElementType type) const = 0;
+  /// FLOP per second of products in this type; 0: the card does not multiply it.
+  virtual double peakFlops(ElementType type) const = 0;
+  /// The number of each kernel's bundle, within which kernels hand each other slices; −1: in none.
+  virtual std::vector<std::int32_t> bundlesOf(const compile::StagePlan& stage,
+                                              const KernelList& list) const = 0;
+  virtual KernelCost costOf(const EngineKernel& kernel, const Traffic& traffic) const = 0;
+};
+
+}  // namespace pipescope::devices::hbm_card

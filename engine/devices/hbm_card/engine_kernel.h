@@ -1,0 +1,53 @@
+#pragma once
+// One kernel of one engine of a card, before it is known when it runs and which of its tensors lie in HBM.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "profiler/model/enums.h"
+
+namespace pipescope::devices::hbm_card {
+
+/// Kinds of engines: for products, for everything else, for copies within the memory of the card, for
+/// communication, and for copies to and from the host.
+enum class Engine : std::uint8_t { matrix, vector, copy, network, host };
+inline constexpr std::size_t kEngines = 5;
+/// The lane on which an engine works.
+model::LaneRole laneOf(Engine engine);
+/// The kind of its steps.
+model::StepKind kindOf(Engine engine);
+
+/// A kernel's own time covers what its engine does while all data is at hand. The time to read and write
+/// HBM is added once it is known which tensors lie there (card_lowering.h).
+struct EngineKernel {
+  Engine engine = Engine::vector;
+  std::string name;         ///< part of the name path: "Gemm", "Add"
+  double arithmetic = 0;    ///< seconds on the engine's units
+  std::int64_t units = 1;   ///< units of the card that work
+  std::int64_t starts = 1;  ///< starts that depend on each other, as in a loop of the operator
+  /// Bytes that move between on-chip memory and the engine beyond reading each operand and writing each
+  /// result once.
+  std::int64_t onChipBytes = 0;
+  /// Bytes that groups of engines read of all operands if each keeps what it needs in its own part of
+  /// on-chip memory; -1: that does not fit, or there are no parts.
+  std::int64_t groupBytes = -1;
+  /// Bytes of operands that come from HBM again if they do not fit into on-chip memory.
+  std::int64_t againBytes = 0;
+  std::int64_t workspace = 0;  ///< bytes of HBM that it needs while it runs
+  /// Bytes moved ÷ bytes used over all operands and results; above 1 if accesses do not use whole cache
+  /// lines.
+  double spread = 1;
+  /// It works element by element, so it may be fused with a neighbour that does too.
+  bool elementwise = false;
+  /// The result is known only when everything has been read, so whatever follows reads the operands again.
+  bool barrier = false;
+  /// Reads only `pickedBytes`, the rows that indices name, of an operand of `tableBytes`. If tableBytes is 0,
+  /// the kernel reads its operands whole.
+  std::int64_t tableBytes = 0, pickedBytes = 0;
+  std::int64_t bytesIn = 0,
+               bytesOut = 0;  ///< only for host copies and collectives
+  /// Bytes of gradient buckets that it reads from and writes to HBM, besides its tensors.
+  std::int64_t bucketRead = 0, bucketWritten = 0;
+};
+
+}  // namespace pipescope::devices::hbm_card

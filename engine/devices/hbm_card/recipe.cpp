@@ -1,0 +1,55 @@
+#include "engine/devices/hbm_card/recipe.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/devices/hbm_card/card_model.h"
+
+namespace pipescope::devices::hbm_card {
+
+void placeKernels(const CardModel& model, const KernelList& list, const std::vector<Traffic>& traffic,
+                  std::size_t end, double start, std::vector<PlacedKernel>& placed) {
+  const CardFigures& card = model.figures();
+  std::array<double, kEngines> engineFree{};
+  engineFree.fill(start);
+  double memoryFree = start, onChipReadsFree = start, onChipWritesFree = start;
+  std::vector<double> allEnd{start};  // end of them all, by the number of kernels that are placed here
+  const std::size_t first = placed.size();
+  for (std::size_t k = placed.size(); k < end; ++k) {
+    const EngineKernel& kernel = list.kernels[k].kernel;
+    const KernelCost cost = model.costOf(kernel, traffic[k]);
+    // On-chip memory holds the slices of a bundle, and those of the kernel before it, which leave.
+    const std::size_t before = std::max(traffic[k].bundleBegin, first + 1) - first - 1;
+    double ready = start, earliestEnd = 0;
+    for (const Feed& feed : traffic[k].feeds) {
+      const PlacedKernel maker = placed[feed.kernel];
+      const auto slices = static_cast<double>(feed.slices);
+      ready = std::max(ready, maker.start + (maker.end - maker.start) / slices);
+      earliestEnd = std::max(earliestEnd, maker.end + cost.alone / slices);
+    }
+    PlacedKernel& at = placed.emplace_back();
+    double& free = engineFree[static_cast<std::size_t>(kernel.engine)];
+    at.start = std::max({free, allEnd[before], ready + card.kernelOverhead});
+    at.end = std::max(at.start + cost.alone, earliestEnd);
+    if (cost.memory > 0) {
+      const bool slices = kernel.engine == Engine::matrix && card.operandsByCopy;
+      double& copyFree = engineFree[static_cast<std::size_t>(Engine::copy)];
+      const double from = std::max({at.start, memoryFree, slices ? copyFree : at.start});
+      memoryFree = from + cost.memory;
+      at.end = std::max(at.end, memoryFree);
+      if (slices) at.sliceStart = from, at.sliceEnd = copyFree = memoryFree;
+    }
+    if (cost.onChipReads > 0) {
+      onChipReadsFree = std::max(at.start, onChipReadsFree) + cost.onChipReads;
+      at.end = std::max(at.end, onChipReadsFree);
+    }
+    if (cost.onChipWrites > 0) {
+      onChipWritesFree = std::max(at.start, onChipWritesFree) + cost.onChipWrites;
+      at.end = std::max(at.end, onChipWritesFree);
+    }
+    free = at.end;
+    allEnd.push_back(std::max(allEnd.back(), at.end));
+  }
+}
+
+}  // namespace pipescope::devices::hbm_card
