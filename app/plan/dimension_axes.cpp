@@ -20,6 +20,8 @@ Texts divisorsOf(std::int64_t number, std::int64_t most) {
 }
 
 constexpr const char* kTensor = "execution.tensor_parallel";
+constexpr const char* kContext = "execution.context_parallel";
+constexpr const char* kExperts = "execution.expert_parallel";
 constexpr const char* kPlaces = "execution.stages";
 constexpr const char* kSchedule = "execution.schedule";
 constexpr const char* kMicroBatch = "training.micro_batch_size";
@@ -39,6 +41,24 @@ Texts tensorRanks(const AxisContext& at) {
 
 Texts sequenceOrNot(const AxisContext& at) {
   return at.number(kTensor) > 1 ? Texts{"", "true"} : kLeft;
+}
+
+/// Long samples only: the sums over ranks that hold the same weights cost more than short ones save.
+Texts contextRanks(const AxisContext& at) {
+  constexpr std::int64_t kLong = 16384, kMost = 8;
+  if (at.positions < kLong) return kLeft;
+  Texts all;
+  for (const std::string& ranks : divisorsOf(at.chips / chipsOfReplica(at), kMost))
+    if (at.positions % std::atoll(ranks.c_str()) == 0) all.push_back(ranks);
+  return all;
+}
+
+Texts expertRanks(const AxisContext& at) {
+  if (at.experts == 0) return kLeft;
+  Texts all;
+  for (const std::string& ranks : divisorsOf(at.chips / chipsOfReplica(at), at.experts))
+    if (at.experts % std::atoll(ranks.c_str()) == 0) all.push_back(ranks);
+  return all;
 }
 
 Texts places(const AxisContext& at) {
@@ -70,7 +90,8 @@ Texts chunks(const AxisContext& at) {
 }
 
 Texts microBatchSizes(const AxisContext& at) {
-  const std::int64_t replicas = at.chips / chipsOfReplica(at);
+  // Ranks that divide experts take samples of their own.
+  const std::int64_t replicas = at.chips / chipsOfReplica(at) * at.number(kExperts);
   Texts all;
   for (const std::int64_t size : {1, 2, 4, 8})
     if (at.samples % (size * replicas) == 0) all.push_back(std::to_string(size));
@@ -101,6 +122,8 @@ const std::vector<PlanAxis>& planAxes() {
   static const std::vector<PlanAxis> axes{
       {kTensor, "TP", true, true, true, tensorRanks},
       {"execution.sequence_parallel", "SP", false, true, true, sequenceOrNot},
+      {kContext, "CP", true, true, true, contextRanks},
+      {kExperts, "EP", true, true, true, expertRanks},
       {kPlaces, "PP", true, false, true, places},
       {kSchedule, "Schedule", false, false, true, schedules},
       {"execution.chunks", "Chunks", false, false, true, chunks},

@@ -12,6 +12,11 @@ bool inOrderOnce(const Division& d) {
   return d.schedule == "1f1b" || d.schedule == "gpipe" || d.schedule == "popart";
 }
 
+/// The most chips that hold the same weights.
+std::int64_t holdersOf(const Division& d) {
+  return std::max(d.holders, d.replicas);
+}
+
 plan::Value boundOf(const RankCosts& rank, const Division& d) {
   const double work = d.training ? rank.leastWork : rank.leastForward;
   // A stage need not compute its last product again.
@@ -21,7 +26,7 @@ plan::Value boundOf(const RankCosts& rank, const Division& d) {
                            : 0;
   double ticks = static_cast<double>(d.microBatches) * plan::leastLongestPlace(work, again, d.places);
   if (inOrderOnce(d)) ticks = std::max(ticks, plan::leastPipelineTime(work, d.microBatches, d.places));
-  const double held = plan::leastHeldBytes(rank.held(), d.places, d.replicas, d.zero, d.microBatches);
+  const double held = plan::leastHeldBytes(rank.held(), d.places, holdersOf(d), d.zero, d.microBatches);
   constexpr double kRounding = 1 - 1e-9;
   plan::Value bound;
   bound.missing = static_cast<std::int64_t>(std::max(0.0, kRounding * held - rank.room));
@@ -50,7 +55,7 @@ struct Shares {
 };
 Shares sharesOf(const Division& d) {
   const auto share = [&](std::int64_t from) {
-    return d.zero >= from ? 1 / static_cast<double>(d.replicas) : 1.0;
+    return d.zero >= from ? 1 / static_cast<double>(holdersOf(d)) : 1.0;
   };
   return {share(3), share(1), d.microBatches > 1 ? share(2) : 0.0};
 }
@@ -76,7 +81,7 @@ double estimatedTicks(const RankCosts& rank, const Division& d) {
     if (d.zero == 1 || d.zero == 2) beside += weights;
   }
   const double update = d.training ? rank.update.all / static_cast<double>(d.places) *
-                                         (d.zero >= 1 ? 1 / static_cast<double>(d.replicas) : 1)
+                                         (d.zero >= 1 ? 1 / static_cast<double>(holdersOf(d)) : 1)
                                    : 0;
   return (rounds * place + beside + update) * static_cast<double>(d.iterations);
 }

@@ -10,7 +10,9 @@ namespace pipescope::plan {
 
 /// A way to divide a model and its samples over chips.
 struct Division {
-  std::int64_t width = 1, places = 1, replicas = 1;   ///< ranks of a place, places, replicas
+  std::int64_t width = 1, places = 1, replicas = 1;  ///< ranks of a place, places, replicas
+  std::int64_t holders =
+      1;  ///< the most chips that hold the same weights: replicas, and ranks with own tokens
   std::int64_t chunks = 1;                            ///< stages of each place
   std::int64_t microBatchSize = 1, microBatches = 1;  ///< of a replica in a weight update
   std::int64_t iterations = 1;                        ///< weight updates of a call

@@ -82,6 +82,7 @@ class DimensionPlanner {
     const graph::Graph& forward = *model.executables.front().forward;
     blocks_ = compile::blocksOf(forward);
     nodes_ = forward.nodes().size();
+    findAxesOf(forward);
     if (const std::vector<std::string> lists = checkpointChoices(forward); !lists.empty())
       checkpoints_ = lists.front();
     devices::SystemOptions options;
@@ -91,6 +92,21 @@ class DimensionPlanner {
     chips_ = asked > 0 ? asked : static_cast<std::int64_t>(system->devices().size());
     addErrorBand(system->devices().front().kind);
     return chooseSamples();
+  }
+
+  /// Finds out what the axes context and expert can divide.
+  void findAxesOf(const graph::Graph& forward) {
+    for (const graph::TensorId input : forward.inputs) {
+      const graph::TensorType& type = forward.tensor(input).type;
+      const bool tokens =
+          type.element == graph::ElementType::int32 || type.element == graph::ElementType::int64;
+      if (positions_ == 0 && tokens && type.shape.size() == 2) positions_ = type.shape[1];
+    }
+    for (const graph::Node& node : forward.nodes()) {
+      if (node.op != "ExpertDispatch") continue;
+      const std::int64_t own = graph::intAttribute(node, "experts", 0);
+      experts_ = experts_ == 0 ? own : std::min(experts_, own);
+    }
   }
 
   void addErrorBand(const std::string& kind) {
@@ -174,8 +190,14 @@ class DimensionPlanner {
     for (const PlanAxis& axis : planAxes()) {
       std::vector<std::map<std::string, std::string>> more;
       for (const auto& values : all) {
-        const AxisContext at{*resolved_, chips_,    static_cast<std::int64_t>(blocks_.size()),
-                             samples_,   training_, request_.framework,
+        const AxisContext at{*resolved_,
+                             chips_,
+                             static_cast<std::int64_t>(blocks_.size()),
+                             samples_,
+                             positions_,
+                             experts_,
+                             training_,
+                             request_.framework,
                              values};
         for (const std::string& value : valuesOf(axis, at)) {
           more.push_back(values);
@@ -237,8 +259,12 @@ class DimensionPlanner {
     d.microBatchSize = training_ ? numberIn(made.values, "training.micro_batch_size",
                                             resolved_->integer("training.micro_batch_size"))
                                  : inferenceSize();
-    if (d.microBatchSize < 1 || samples_ % (d.replicas * d.microBatchSize) != 0) return;
-    d.microBatches = samples_ / (d.replicas * d.microBatchSize);
+    const std::int64_t experts = numberIn(made.values, "execution.expert_parallel", 1),
+                       contexts = numberIn(made.values, "execution.context_parallel", 1);
+    d.holders = d.replicas * experts * contexts;
+    const std::int64_t each = d.replicas * experts * d.microBatchSize;
+    if (d.microBatchSize < 1 || samples_ % each != 0) return;
+    d.microBatches = samples_ / each;
     const std::string& schedule = made.values["execution.schedule"];
     d.schedule = schedule.empty() ? resolved_->text("execution.schedule") : schedule;
     d.chunks = std::max<std::int64_t>(1, numberIn(made.values, "execution.chunks", 1));
@@ -412,7 +438,7 @@ class DimensionPlanner {
   std::vector<std::string> blocks_;
   std::string checkpoints_;  ///< the last operator of each block
   std::size_t nodes_ = 1;
-  std::int64_t chips_ = 1, samples_ = 1;
+  std::int64_t chips_ = 1, samples_ = 1, positions_ = 0, experts_ = 0;
   bool training_ = true;
   std::vector<Combination> combinations_;
   std::vector<std::optional<RankCosts>> costs_;

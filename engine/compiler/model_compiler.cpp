@@ -68,6 +68,7 @@ class ModelCompiler {
     PIPESCOPE_TRY(checkScales(request_.scales, result_.devicesUsed));
     notePhases();
     noteIdleDevices();
+    noteRanksInBoxes();
     for (std::string& notice : ranks_.notices()) result_.notices.push_back(std::move(notice));
     for (std::string& notice : unusedOptions(request_, result_)) result_.notices.push_back(std::move(notice));
     return std::move(result_);
@@ -159,8 +160,9 @@ class ModelCompiler {
   base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank) {
     const ops::OperatorRegistry& operators = ops::standardOperators();
     StagedGraph staged;
+    const graph::Graph& forward = ofRank && asked.forwardOfRanks ? *asked.forwardOfRanks : *asked.forward;
     PIPESCOPE_ASSIGN(staged.graph,
-                     withPrecision(*asked.forward, request_.precision, operators, request_.float32Operators));
+                     withPrecision(forward, request_.precision, operators, request_.float32Operators));
     if (training) {
       PIPESCOPE_ASSIGN(staged.graph,
                        distributeBatchNorm(std::move(staged.graph), request_.update.normReplicas, operators));
@@ -306,6 +308,24 @@ class ModelCompiler {
                                                          : devices::makeSystem(request_.system, options));
     }
     return checkDevices(mesh, used);
+  }
+
+  /// Warns of tensor ranks whose exchanges leave the box, where links are slower.
+  void noteRanksInBoxes() {
+    const int ranks = request_.ranks.tensor;
+    if (ranks < 2 || static_cast<int>(result_.system->devices().size()) < ranks) return;
+    const std::vector<devices::LinkInfo> near = result_.system->route(0, 1),
+                                         far = result_.system->route(0, ranks - 1);
+    for (const devices::LinkInfo& link : far) {
+      const bool known = std::ranges::any_of(near, [&](const auto& own) { return own.name == link.name; });
+      if (known || link.name.find("IPU-Link") != std::string::npos) continue;
+      result_.notices.push_back(
+          fmt::format("{} ranks of execution.tensor_parallel are more than one box holds: what they exchange "
+                      "in each layer "
+                      "crosses the {} links, which are slower. Use fewer, and more stages or replicas.",
+                      ranks, link.name));
+      return;
+    }
   }
 
   base::Status checkSideBySide(const graph::Graph& graph) const {

@@ -142,6 +142,10 @@ void RankDivider::noteWholeWeights(const Graph& graph, const GraphDivision& divi
 std::vector<std::string> RankDivider::notices() const {
   std::vector<std::string> notices;
   if (!whole_.empty()) notices.push_back(whole_);
+  if (ranks_.keyRepeats > 1)
+    notices.push_back(
+        fmt::format("Each of the {} key heads is repeated {} times, so that each of {} ranks has one.",
+                    ranks_.keyHeads, ranks_.keyRepeats, ranks_.tensor));
   for (const auto& [size, larger] : padded_)
     notices.push_back(fmt::format("The vocabulary of {} is padded to {}, so that {} ranks share it.", size,
                                   larger, ranks_.tensor));
