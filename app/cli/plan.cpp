@@ -132,9 +132,12 @@ base::Result<std::optional<FrameworkRun>> frameworkRun(const app::ConfigurationP
   FrameworkRun run;
   run.tensor = c.integer("execution.tensor_parallel");
   run.sequence = c.boolean("execution.sequence_parallel");
+  run.context = c.integer("execution.context_parallel");
+  run.exchangesHeads = c.text("execution.context_exchange") == "heads";
+  run.experts = c.integer("execution.expert_parallel");
   for (const plan::TriedStage& stage : tried.stages)
     run.places = std::max<std::int64_t>(run.places, stage.place + 1);
-  run.replicas = tried.replicas;
+  run.replicas = tried.replicas / run.experts;
   run.microBatchSize = tried.microBatchSize;
   run.microBatches = tried.microBatches;
   run.zero = c.boolean("execution.shard_weights")        ? 3

@@ -19,6 +19,11 @@ base::Result<std::string> megatronOptions(const FrameworkRun& run) {
   };
   number("tensor-model-parallel-size", run.tensor);
   if (run.sequence) text += "--sequence-parallel\n";
+  if (run.context > 1) {
+    number("context-parallel-size", run.context);
+    text += run.exchangesHeads ? "--cp-comm-type a2a\n" : "--cp-comm-type allgather\n";
+  }
+  if (run.experts > 1) number("expert-model-parallel-size", run.experts);
   number("micro-batch-size", run.microBatchSize);
   number("global-batch-size", run.samples());
   if (run.recomputedLayers > 0) {
@@ -37,6 +42,14 @@ base::Result<std::string> deepSpeedOptions(const FrameworkRun& run) {
         fmt::format("--write deepspeed: DeepSpeed's pipelines do not work with ZeRO stage {}: plan with "
                     "--zero 0 or 1, or with --stages 1.",
                     run.zero));
+  }
+  if (run.context > 1 || run.experts > 1) {
+    return base::badInput(
+        "--write deepspeed: DeepSpeed divides positions and experts in the code of the model "
+        "(DistributedAttention, "
+        "MoE with ep_size), not in its configuration: plan with --context-parallel 1 and --expert-parallel "
+        "1, or "
+        "write another framework's options.");
   }
   nlohmann::ordered_json json;
   json["train_batch_size"] = run.samples();

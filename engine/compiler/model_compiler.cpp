@@ -14,6 +14,7 @@
 #include "engine/compile/multi_conv.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
+#include "engine/compile/sharding/gathered_again.h"
 #include "engine/compiler/network_rate.h"
 #include "engine/compiler/pass_savings.h"
 #include "engine/compiler/rank_divider.h"
@@ -130,6 +131,9 @@ class ModelCompiler {
   base::Status finishGraph(const ExecutableRequest& asked, StagedGraph& staged, PassRunner& passes,
                            const CompiledExecutable& executable) const {
     PIPESCOPE_TRY(differentiate(asked, staged));
+    if (request_.ranks.sequence && asked.kind == model::ExecutableKind::training) {
+      PIPESCOPE_ASSIGN(staged.graph, gatherAgain(staged.graph, ops::standardOperators()));
+    }
     PIPESCOPE_TRY(goOn());
     PIPESCOPE_TRY(passes.runOn(staged.graph));
     if (executable.facts.recompute != "none") PIPESCOPE_TRY(addRecompute(staged, executable.order));

@@ -102,14 +102,14 @@ TEST_F(MeshRunTest, SharesTheOptimizerAmongThem) {
   const auto states = [](const std::string& execution, const std::string& training) {
     std::int64_t bytes = 0;
     const compile::Compilation all = compiledMesh(mixture(execution, training));
-    for (const devices::LoweredVariable& variable :
-         all.executables.front().lowered.front().memory.front().variables)
-      bytes += variable.category == "optimizer_state" ? variable.bytes.count : 0;
+    for (const compile::PlanTensor& tensor : all.executables.front().plan.stages.front().tensors)
+      bytes += tensor.use == compile::TensorUse::optimizerState ? tensor.type.bytes().count : 0;
     return bytes;
   };
   const std::int64_t moments = 2 * 4;
   EXPECT_EQ(states("numerics = false", ""), moments * (kMeshOfExperts + kMeshOfOthers));
-  EXPECT_EQ(states("numerics = false\nexpert_parallel = 4\nshard_optimizer = true", "replication_factor = 2"),
+  EXPECT_EQ(states("numerics = false\nexpert_parallel = 4\nshard_optimizer = true\nshard_least_elements = 1",
+                   "replication_factor = 2"),
             moments * (kMeshOfExperts / 4 / 2 + kMeshOfOthers / 8));
 }
 
@@ -126,7 +126,7 @@ TEST_F(MeshRunTest, LossesAreThoseOfTheUndividedModel) {
   const std::vector<double> one = losses("");
   ASSERT_FALSE(one.empty());
   EXPECT_EQ(losses("context_parallel = 4"), one);
-  EXPECT_EQ(losses("context_parallel = 2\ntensor_parallel = 2\nstages = 2"), one);
+  EXPECT_EQ(losses("context_parallel = 2\ntensor_parallel = 2\nstages = 2\nschedule = \"1f1b\""), one);
   const std::vector<double> two = losses("", "replication_factor = 2");
   EXPECT_NE(two, one);
   EXPECT_EQ(losses("expert_parallel = 2"), two);
@@ -166,6 +166,7 @@ TEST_F(MeshRunTest, SaysWhatAHotExpertCosts) {
     const auto set = [&](const std::string& from, const std::string& to) {
       text.replace(text.find(from), from.size(), to);
     };
+    set("samples = 16", "samples = 32");
     set("sequence = 16", "sequence = 4096");
     set("hidden = 32", "hidden = 1024");
     set("feed_forward = 64", "feed_forward = 4096");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/compile/gradients.h"
+#include "engine/compile/sharding/gathered_again.h"
 #include "engine/compile/sharding/padded_vocabulary.h"
 #include "tests/unit/sharding/sharding_models.h"
 
@@ -38,6 +39,12 @@ Proof prove(const graph::Graph& forward, const DivisionOptions& options, unsigne
     if (!one.ok() || !other.ok()) return proof;
     whole = std::move(*one);
     rank = std::move(*other);
+    if (options.sequence) {
+      auto again = gatherAgain(rank, operators);
+      EXPECT_TRUE(again.ok()) << what << ": " << again.error().message;
+      if (!again.ok()) return proof;
+      rank = std::move(*again);
+    }
   }
   RankMachine alone(whole, 1), together(rank, options.ranks);
   const auto values = valuesOf(forward, seed, vocabulary);
@@ -104,8 +111,9 @@ TEST(RankGraph, ExchangesWhatMegatronDoes) {
   const Proof sequence =
       prove(model, {.ranks = 4, .sequence = true, .leastTableRows = 1}, 1, kVocabulary, "sequence");
   EXPECT_EQ(sequence.exchanged.at("RankScatterSum"), (4 * kLayers + 2) * kTensor);
-  // The gathers before the products; their inputs are kept whole here, so none is repeated backward.
-  EXPECT_EQ(sequence.exchanged.at("RankGather"), (4 * kLayers + 2) * kTensor);
+  // The gathers before the products, again for the gradients of weights (2 a layer, and 1 of the head), and
+  // those of the gradients of scattered sums.
+  EXPECT_EQ(sequence.exchanged.at("RankGather"), (4 * kLayers + 2 + 2 * kLayers + 1) * kTensor);
 }
 
 /// Weights of products lie in pairs, by columns and by rows; embedding and head by vocabulary.

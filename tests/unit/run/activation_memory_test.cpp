@@ -1,0 +1,108 @@
+// Activations that a plain transformer layer keeps for its backward pass, against the formula of Korthikanti
+// et al. (arXiv 2205.05198, §4): s·b·h·(34 + 5·a·s/h) bytes in 16 bits with dropout, and its forms for tensor
+// and sequence parallelism.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
+
+namespace pipescope::app {
+namespace {
+
+constexpr std::int64_t kLayerTokens = 64, kLayerBatch = 2, kLayerWidth = 64, kLayerHeads = 8;
+
+/// Bytes of activations that the forward pass makes and the backward pass reads. Values that share memory
+/// count once.
+std::map<std::string, std::int64_t> keptOf(std::int64_t layers, const std::string& execution) {
+  const std::string text =
+      fmt::format(R"(
+[model]
+builder = "decoder"
+layers = {}
+hidden = {}
+heads = {}
+feed_forward = {}
+sequence = {}
+vocabulary = 64
+position = "none"
+dropout = 0.1
+attention_bias = true
+feed_forward_bias = true
+[execution]
+mode = "training"
+numerics = false
+precision = "bfloat16"
+recompute = "none"
+{}
+[training]
+micro_batch_size = {}
+[system]
+name = "hls-gaudi2"
+)",
+                  layers, kLayerWidth, kLayerHeads, 4 * kLayerWidth, kLayerTokens, execution, kLayerBatch);
+  auto parsed = parseConfiguration(text, "layer.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  if (!parsed.ok()) return {};
+  const auto compiled = compileRun(*parsed);
+  EXPECT_TRUE(compiled.ok()) << compiled.error().message;
+  std::map<std::string, std::int64_t> kept;
+  if (!compiled.ok()) return kept;
+  for (const compile::StagePlan& stage : compiled->executables.front().plan.stages) {
+    std::set<std::int64_t> made;
+    for (const compile::PassPlan& pass : stage.passes)
+      for (const compile::PlanOperator& op : pass.operators)
+        for (const auto id : pass.pass == model::Pass::forward ? op.outputs : op.inputs) {
+          if (!id.valid() || stage.tensors[id].use != compile::TensorUse::activation) continue;
+          if (stage.tensors[id].name.find("/bias/") != std::string::npos) continue;  // a view of a weight
+          if (pass.pass == model::Pass::forward) {
+            made.insert(id.value);
+          } else if (pass.pass == model::Pass::backward && made.contains(id.value)) {
+            kept[stage.tensors[id].name] = stage.tensors[id].type.bytes().count;
+          }
+        }
+  }
+  return kept;
+}
+
+/// Bytes of a layer ÷ (s·b·h).
+double ofALayer(const std::string& execution) {
+  std::int64_t bytes = 0;
+  for (const auto& [name, size] : keptOf(2, execution)) bytes += size;
+  for (const auto& [name, size] : keptOf(1, execution)) bytes -= size;
+  return static_cast<double>(bytes) / (kLayerTokens * kLayerBatch * kLayerWidth);
+}
+
+constexpr double kScores = static_cast<double>(kLayerHeads * kLayerTokens) / kLayerWidth;  // a·s/h
+
+TEST(ActivationMemory, IsThatOfTheFormula) {
+  EXPECT_DOUBLE_EQ(ofALayer(""), 32 + 4 * kScores);
+  EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4"), 8 + 24.0 / 4 + 4 * kScores / 4);
+  EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4\nsequence_parallel = true"), (32 + 4 * kScores) / 4);
+}
+
+TEST(ActivationMemory, HasTheTermsOfTheFormula) {
+  const auto kept = keptOf(1, "");
+  const auto each = [&](const std::string& name) {
+    const auto found = kept.find("decoder/layer0/" + name + "/out");
+    return found == kept.end()
+               ? 0.0
+               : static_cast<double>(found->second) / (kLayerTokens * kLayerBatch * kLayerWidth);
+  };
+  // Attention: input 2, query, key and value 6, input of the output projection 2; scores: softmax 2,
+  // dropout 2.
+  EXPECT_DOUBLE_EQ(each("attention_norm"), 2);
+  EXPECT_DOUBLE_EQ(each("attention/scale") + each("attention/key/heads") + each("attention/value/heads"), 6);
+  EXPECT_DOUBLE_EQ(each("attention/merge"), 2);
+  EXPECT_DOUBLE_EQ(each("attention/softmax"), 2 * kScores);
+  EXPECT_DOUBLE_EQ(each("attention/dropout"), 2 * kScores);
+  // Feed-forward part: input 2, before and after its activation 16; norms: inputs 4.
+  EXPECT_DOUBLE_EQ(each("feed_forward_norm"), 2);
+  EXPECT_DOUBLE_EQ(each("feed_forward/up") + each("feed_forward/activation"), 16);
+  EXPECT_DOUBLE_EQ(each("attention_add") + each("feed_forward_add"), 4);
+}
+
+}  // namespace
+}  // namespace pipescope::app
