@@ -464,7 +464,7 @@ std::function<int()> setUpPlan(CLI::App& command) {
 
 PIPESCOPE_REGISTER_COMMAND(plan) {
   registry.add({"plan",
-                "Find the best split of a model into stages, or the best division over all dimensions",
+                "Find the best split of a model into stages, or over all dimensions",
                 setUpPlan, "pipescope plan --profile vgg16.txt --stages 4 --micro-batches 8"});
 }
 

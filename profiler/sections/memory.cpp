@@ -5,7 +5,7 @@
 #include "profiler/sections/frame/figure_facts.h"
 #include "profiler/sections/frame/no_memory.h"
 #include "profiler/sections/out_of_memory.h"
-#include "profiler/sections/tile_tables.h"
+#include "profiler/sections/frame/tile_tables.h"
 
 namespace pipescope::sections {
 namespace {

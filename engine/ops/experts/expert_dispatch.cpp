@@ -60,31 +60,36 @@ Status dispatchRows(const KernelArguments& a, const DispatchPlan& plan) {
   const Routing& r = plan.routing;
   const T* x = a.input<T>(0);
   const auto* choices = a.input<std::int64_t>(1);
-  T* rows = a.output<T>(0);
-  auto *counts = a.output<std::int64_t>(1), *slots = a.output<std::int64_t>(2);
   auto *next = a.scratchAs<std::int64_t>(), *end = next + r.experts, *chosen = end + r.experts;
   std::fill_n(chosen, r.experts, std::int64_t{0});
   for (std::int64_t i = 0; i < r.tokens * r.choices; ++i) {
     if (choices[i] < 0 || choices[i] >= r.experts) return indexOutside(plan.title, choices[i], r.experts);
     ++chosen[choices[i]];
   }
-  if (auto* asked = a.output<std::int64_t>(3)) std::copy_n(chosen, r.experts, asked);
   const std::int64_t most = r.capacity == 0 ? r.tokens * r.choices : r.capacity;
   std::int64_t used = 0;
   for (std::int64_t e = 0; e < r.experts; ++e) {
-    counts[e] = std::min(chosen[e], most);
     next[e] = used;
-    used += counts[e];
+    used += std::min(chosen[e], most);
     end[e] = used;
+  }
+  // Outputs that nobody asks for are left out.
+  T* rows = a.output<T>(0);
+  auto *counts = a.output<std::int64_t>(1), *slots = a.output<std::int64_t>(2),
+       *asked = a.output<std::int64_t>(3);
+  for (std::int64_t e = 0; e < r.experts; ++e) {
+    if (counts != nullptr) counts[e] = end[e] - next[e];
+    if (asked != nullptr) asked[e] = chosen[e];
   }
   for (std::int64_t k = 0; k < r.choices; ++k) {
     for (std::int64_t t = 0; t < r.tokens; ++t) {
       const std::int64_t at = t * r.choices + k, expert = choices[at];
-      slots[at] = next[expert] < end[expert] ? next[expert]++ : -1;
-      if (slots[at] >= 0) std::copy_n(x + t * plan.width, plan.width, rows + slots[at] * plan.width);
+      const std::int64_t slot = next[expert] < end[expert] ? next[expert]++ : -1;
+      if (slots != nullptr) slots[at] = slot;
+      if (rows != nullptr && slot >= 0) std::copy_n(x + t * plan.width, plan.width, rows + slot * plan.width);
     }
   }
-  std::fill(rows + used * plan.width, rows + r.slots * plan.width, T(0));
+  if (rows != nullptr) std::fill(rows + used * plan.width, rows + r.slots * plan.width, T(0));
   return {};
 }
 

@@ -1,4 +1,4 @@
-#include "profiler/sections/tile_tables.h"
+#include "profiler/sections/frame/tile_tables.h"
 
 #include <fmt/format.h>
 
