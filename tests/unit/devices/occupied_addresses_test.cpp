@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace pipescope::devices::gaudi {
+namespace pipescope::devices::hbm_card {
 namespace {
 
 TEST(AddressSet, JoinsNeighboursAndFindsWhatMeets) {
@@ -60,4 +60,4 @@ TEST(OccupiedAddresses, FindsTheLowestAddress) {
 }
 
 }  // namespace
-}  // namespace pipescope::devices::gaudi
+}  // namespace pipescope::devices::hbm_card
