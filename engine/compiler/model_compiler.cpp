@@ -53,6 +53,15 @@ base::Status returnGradients(graph::Graph& graph, const std::vector<std::string>
   return {};
 }
 
+/// Bytes of all trained weights.
+base::Bytes weightBytes(const graph::Graph& graph) {
+  base::Bytes bytes;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    if (tensor.role == graph::TensorRole::parameter) bytes += tensor.type.bytes();
+  }
+  return bytes;
+}
+
 /// A graph on its way to a plan.
 struct StagedGraph {
   graph::Graph graph;
@@ -116,6 +125,9 @@ class ModelCompiler {
       PIPESCOPE_TRY(differentiate(asked, undivided));
       executable.graph = std::make_shared<const graph::Graph>(std::move(undivided.graph));
     }
+    const bool divided = request_.ranks.tensor > 1 && executable.graph == executable.rankGraph;
+    executable.facts.host.weights =
+        weightBytes(*executable.graph) * (divided ? std::int64_t{request_.ranks.tensor} : 1);
     result_.executables.push_back(std::move(executable));
     return {};
   }
@@ -282,6 +294,10 @@ class ModelCompiler {
     facts.recompute = !recomputes ? "none" : named ? "checkpoints" : "pipeline";
     facts.overlapIo = request_.overlapIo;
     facts.host = request_.host;
+    if (training)
+      facts.host.secondsPerStep += facts.host.secondsPerCall / static_cast<double>(asked.deviceIterations);
+    else
+      facts.host.secondsPerStep += facts.host.secondsPerCall;
     facts.microBatchSize = asked.microBatchSize;
     facts.microBatchCosts = asked.microBatchCosts;
     facts.deviceIterations = asked.deviceIterations;

@@ -1,5 +1,6 @@
 #include "app/run/request/model_defaults.h"
 
+#include "app/run/request/host_defaults.h"
 #include "app/run/request/onnx_model.h"
 #include "engine/onnx/own_loss.h"
 
@@ -53,7 +54,8 @@ base::Status fillStages(Configuration& c) {
 }  // namespace
 
 base::Result<Configuration> withModelDefaults(const Configuration& given) {
-  PIPESCOPE_ASSIGN(Configuration c, withOnnxDefaults(given));
+  PIPESCOPE_ASSIGN(const Configuration hosted, withHostDefaults(given));
+  PIPESCOPE_ASSIGN(Configuration c, withOnnxDefaults(hosted));
   PIPESCOPE_TRY(fillStages(c));
   return c;
 }

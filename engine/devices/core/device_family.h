@@ -177,11 +177,11 @@ struct DeviceInfo {
   std::int64_t units = 1;
   std::string unitName;
   std::vector<model::LaneRole> lanes;
-  /// Titles of lanes, such as "MME" for the matrix lane of a Gaudi. Other lanes are called after their role.
-  std::map<model::LaneRole, std::string> laneTitles = {};
   std::vector<MemorySpaceInfo> memory = {};
   /// The lane that carries data to and from other devices, and on which the device waits for them.
   model::LaneRole transferLane = model::LaneRole::exchange;
+  /// Titles of lanes, such as "MME" for the matrix lane of a Gaudi. Other lanes are called after their role.
+  std::map<model::LaneRole, std::string> laneTitles = {};
 };
 
 struct LinkInfo {
