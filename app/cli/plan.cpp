@@ -4,18 +4,24 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "app/cli/frame/command.h"
 #include "app/cli/frame/environment.h"
+#include "app/cli/frame/key_flags.h"
 #include "app/cli/frame/model_source.h"
 #include "app/cli/frame/progress_display.h"
+#include "app/cli/plan_dimensions_report.h"
 #include "app/cli/plan_frameworks.h"
 #include "app/cli/plan_model_report.h"
 #include "app/cli/plan_report.h"
+#include "app/plan/dimension_plan.h"
 #include "app/plan/plan_request.h"
+#include "app/plan/plan_variants.h"
 #include "app/plan/planned_fixed.h"
+#include "app/plan/stage_settings.h"
 #include "app/run/request/configuration_keys.h"
 #include "app/run/request/instance_launch.h"
 #include "engine/numerics/instance_module.h"
@@ -31,9 +37,11 @@ struct PlanOptions {
   std::string profile, output, write, start, format = "text", bandwidth, memory, schedule = "1f1b",
                                              progress = "bar";
   std::vector<std::string> vary;
+  std::int64_t samples = 0;                        ///< of a weight update
+  std::map<std::string, std::string> values = {};  ///< of keys that have a flag here, by flag
   int stages = 0, microBatches = 0, chunks = 0, devices = 0;
   std::int64_t microBatchSize = 1;
-  bool overwrite = false, present = false;
+  bool overwrite = false, present = false, sequence = false;
 };
 
 /// A number of bytes with a unit or without one: "16e9", "16 GB", "16GiB", "12.5GB/s".
@@ -103,16 +111,54 @@ FrameworkSplit frameworkSplit(const ProfilePlan& planned) {
   return split;
 }
 
-FrameworkSplit frameworkSplit(const app::ConfigurationPlan& planned) {
+/// Layers that are computed again together; 0: none is.
+std::int64_t recomputedLayers(const plan::SplitPlan& split) {
+  if (split.tried.recompute == "none") return 0;
+  if (split.tried.recompute == "checkpoints") return 1;
+  std::size_t most = 1;
+  for (const std::vector<std::string>& blocks : split.blocks) {
+    const auto layers = std::ranges::count_if(
+        blocks, [](const std::string& block) { return !block.empty() && std::isdigit(block.back()) != 0; });
+    most = std::max(most, static_cast<std::size_t>(layers));
+  }
+  return static_cast<std::int64_t>(most);
+}
+
+/// Nothing in inference: the frameworks' options are about training.
+base::Result<std::optional<FrameworkRun>> frameworkRun(const app::ConfigurationPlan& planned) {
+  PIPESCOPE_ASSIGN(const config::Configuration c, app::resolvedConfiguration(planned.best.configuration));
+  if (c.text("execution.mode") == "inference") return std::optional<FrameworkRun>();
+  const plan::TriedPlan& tried = planned.best.plan.best.tried;
+  FrameworkRun run;
+  run.tensor = c.integer("execution.tensor_parallel");
+  run.sequence = c.boolean("execution.sequence_parallel");
+  for (const plan::TriedStage& stage : tried.stages)
+    run.places = std::max<std::int64_t>(run.places, stage.place + 1);
+  run.replicas = tried.replicas;
+  run.microBatchSize = tried.microBatchSize;
+  run.microBatches = tried.microBatches;
+  run.zero = c.boolean("execution.shard_weights")        ? 3
+             : c.boolean("execution.shard_accumulators") ? 2
+             : c.boolean("execution.shard_optimizer")    ? 1
+                                                         : 0;
+  run.recomputedLayers = recomputedLayers(planned.best.plan.best);
+  run.precision = c.text("execution.precision");
+  return std::optional(run);
+}
+
+base::Result<FrameworkSplit> frameworkSplit(const app::ConfigurationPlan& planned) {
   const plan::SplitPlan& best = planned.best.plan.best;
   FrameworkSplit split{best.blocks, best.cuts, {}, best.tried.schedule};
+  PIPESCOPE_ASSIGN(split.run, frameworkRun(planned));
   for (const plan::TriedStage& stage : best.tried.stages) split.devices.push_back(stage.place);
   for (std::size_t s = 1; s < best.blocks.size(); ++s) split.starts[s - 1] = best.blocks[s].front();
   return split;
 }
 
 base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App& command) {
-  for (const char* flag : {"--builder", "--system", "--devices", "--vary", "--set", "--start", "--present"}) {
+  for (const char* flag :
+       {"--builder", "--system", "--devices", "--vary", "--set", "--start", "--present", "--tensor-parallel",
+        "--sequence-parallel", "--replication-factor", "--zero", "--recompute", "--global-batch-size"}) {
     if (command.count(flag) == 0) continue;
     return base::badInput(
         fmt::format("{} belongs to a configuration, but --profile plans from costs.", flag));
@@ -141,15 +187,6 @@ base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App
   return options.format == "json" ? toJson(planned) : toText(planned);
 }
 
-/// The configuration with the environment and the flags.
-base::Result<config::Configuration> planConfigurationOf(const PlanOptions& options) {
-  PIPESCOPE_ASSIGN(config::Configuration configuration, configurationOf(options.source, "plan"));
-  if (options.devices > 0) {
-    PIPESCOPE_TRY(configuration.set("system.devices", std::int64_t{options.devices}, config::Origin::flag));
-  }
-  return configuration;
-}
-
 /// If `pipescope poprun` started this process, its instances share the search. Otherwise null.
 base::Result<std::shared_ptr<const numerics::Instances>> planInstances(
     const config::Configuration& configuration) {
@@ -176,30 +213,108 @@ std::size_t threadsOf(const config::Configuration& configuration) {
 }
 
 /// Compiles and emulates the configuration as it is.
-base::Result<std::string> showPresent(const PlanOptions& options, const CLI::App& command) {
+base::Result<std::string> showPresent(const PlanOptions& options, const CLI::App& command,
+                                      const config::Configuration& configuration) {
   for (const char* flag : {"--devices", "--vary", "--start", "--output", "--overwrite", "--write"}) {
     if (command.count(flag) == 0) continue;
     return base::badInput(fmt::format(
         "{} is about a plan that is searched, but --present searches none: leave one of them out.",
         std::string_view(flag) == "--output" ? "-o" : flag));
   }
-  PIPESCOPE_ASSIGN(const config::Configuration configuration, planConfigurationOf(options));
   numerics::ThreadPool pool(threadsOf(configuration));
   PIPESCOPE_ASSIGN(const plan::TriedPlan present, app::presentPlan(configuration, pool));
   return options.format == "json" ? toJson(present) : toText(present, options.source.name());
 }
 
+/// The flags of keys that the user typed, by key. Places of a pipeline are fixed apart.
+std::map<std::string, std::string> typedKeys(const PlanOptions& options, const CLI::App& command) {
+  std::map<std::string, std::string> keys;
+  for (const auto& [flag, key] :
+       {std::pair{"--tensor-parallel", "execution.tensor_parallel"}, std::pair{"--zero", "execution.zero"},
+        std::pair{"--recompute", "execution.recompute"},
+        std::pair{"--replication-factor", "training.replication_factor"}}) {
+    if (command.count(flag) > 0) keys[key] = options.values.at(flag);
+  }
+  if (command.count("--sequence-parallel") > 0) keys["execution.sequence_parallel"] = "true";
+  if (command.count("--schedule") > 0) keys["execution.schedule"] = options.schedule;
+  if (command.count("--chunks") > 0) keys["execution.chunks"] = std::to_string(options.chunks);
+  if (command.count("--micro-batch-size") > 0)
+    keys["training.micro_batch_size"] = std::to_string(options.microBatchSize);
+  return keys;
+}
+
+/// Prints the plan in the way that the options ask for.
+template <class Planned>
+base::Result<std::string> shownPlan(const PlanOptions& options, const app::ConfigurationPlan& plain,
+                                    const Planned& planned) {
+  if (!options.output.empty())
+    PIPESCOPE_TRY(writePlan(options, options.source.file, app::plannedToml(plain, options.source.name())));
+  if (!options.write.empty()) {
+    PIPESCOPE_ASSIGN(const FrameworkSplit split, frameworkSplit(plain));
+    return writeForFramework(options.write, split);
+  }
+  return options.format == "json" ? toJson(planned) : toText(planned, options.source.name());
+}
+
+base::Result<std::string> planAllDimensions(const PlanOptions& options, const CLI::App& command,
+                                            const config::Configuration& configuration,
+                                            std::vector<app::PlanChoice> choices) {
+  app::DimensionRequest request;
+  request.choices = std::move(choices);
+  request.framework = options.write;
+  if (options.samples > 0) request.samples = options.samples;
+  const plan::CutLevel level = cutLevelOf(options.write);
+  request.level = level == plan::CutLevel::anywhere ? plan::CutLevel::blocks : level;
+  config::Configuration given = configuration;
+  for (const auto& [key, value] : typedKeys(options, command)) {
+    if (key == "training.replication_factor") {
+      request.fixed[key] = value;
+    } else {
+      PIPESCOPE_TRY(given.setText(key, value, config::Origin::flag));
+    }
+  }
+  if (options.stages > 0) request.fixed["execution.stages"] = std::to_string(options.stages);
+  if (options.devices > 0)
+    PIPESCOPE_TRY(given.set("system.devices", std::int64_t{options.devices}, config::Origin::flag));
+  catchInterrupts();
+  const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
+  numerics::ThreadPool pool(threadsOf(given));
+  const base::Result<app::DimensionPlan> planned = app::planDimensions(given, request, pool, *progress);
+  finishProgress(*progress);
+  if (!planned.ok()) return planned.error();
+  return shownPlan(options, app::asConfigurationPlan(planned->proposals.front()), *planned);
+}
+
+/// The flags that fix a dimension set keys where the plan does not search all dimensions.
+base::Status setTypedKeys(const PlanOptions& options, const CLI::App& command,
+                          config::Configuration& configuration) {
+  if (options.samples > 0) {
+    return base::badInput(
+        "--global-batch-size belongs to a plan over all dimensions, but the configuration says how many "
+        "stages or devices there are: set training.gradient_accumulation instead.");
+  }
+  if (options.stages > 0 && !configuration.tables("stages").empty()) {
+    return base::badInput(
+        fmt::format("--stages {0} contradicts the [[stages]] of the configuration: --vary stages={0} plans "
+                    "so many instead.",
+                    options.stages));
+  }
+  if (options.stages > 0)
+    PIPESCOPE_TRY(configuration.set("execution.stages", std::int64_t{options.stages}, config::Origin::flag));
+  for (const auto& [key, value] : typedKeys(options, command))
+    PIPESCOPE_TRY(configuration.setText(key, value, config::Origin::flag));
+  return {};
+}
+
 base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& command) {
-  for (const char* flag : {"--micro-batches", "--schedule", "--chunks", "--bandwidth", "--memory",
-                           "--micro-batch-size", "--stages"}) {
+  for (const char* flag : {"--micro-batches", "--bandwidth", "--memory"}) {
     if (command.count(flag) == 0) continue;
     return base::badInput(
         fmt::format("{} belongs to --profile. For a configuration, --set KEY=VALUE sets a key and --vary KEY "
                     "lets the plan choose it.",
                     flag));
   }
-  if (options.present) return showPresent(options, command);
-  PIPESCOPE_ASSIGN(const config::Configuration configuration, planConfigurationOf(options));
+  PIPESCOPE_ASSIGN(config::Configuration configuration, configurationOf(options.source, "plan"));
   std::vector<app::PlanChoice> choices;
   for (const std::string& text : options.vary) {
     PIPESCOPE_ASSIGN(app::PlanChoice choice, app::planChoice(text));
@@ -210,6 +325,15 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
                                     {{options.source.file}, options.overwrite, kOverwriteAdvice}));
   }
   PIPESCOPE_ASSIGN(const std::shared_ptr<const numerics::Instances> instances, planInstances(configuration));
+  const bool ofStages =
+      std::ranges::find(choices, app::kStageProportion, &app::PlanChoice::key) != choices.end();
+  if (!options.present && options.start.empty() && !instances && !ofStages &&
+      app::asksForDimensions(configuration))
+    return planAllDimensions(options, command, configuration, std::move(choices));
+  PIPESCOPE_TRY(setTypedKeys(options, command, configuration));
+  if (options.present) return showPresent(options, command, configuration);
+  if (options.devices > 0)
+    PIPESCOPE_TRY(configuration.set("system.devices", std::int64_t{options.devices}, config::Origin::flag));
   const bool speaks = instances == nullptr || instances->index() == 0;
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(speaks ? options.progress : "off");
@@ -221,15 +345,32 @@ base::Result<std::string> planFile(const PlanOptions& options, const CLI::App& c
   if (!planned.ok()) return planned.error();
   if (instances != nullptr) numerics::leaveInstances();
   if (!speaks) return std::string();
-  if (!options.output.empty())
-    PIPESCOPE_TRY(writePlan(options, options.source.file, app::plannedToml(*planned, options.source.name())));
-  if (!options.write.empty()) return writeForFramework(options.write, frameworkSplit(*planned));
-  return options.format == "json" ? toJson(*planned) : toText(*planned, options.source.name());
+  return shownPlan(options, *planned, *planned);
+}
+
+/// The flags that fix a dimension. The others of them belong to plans from costs, too.
+void addDimensionOptions(CLI::App& command, PlanOptions& options) {
+  for (const auto& [flag, key] :
+       {std::pair{"--tensor-parallel", "execution.tensor_parallel"}, std::pair{"--zero", "execution.zero"},
+        std::pair{"--recompute", "execution.recompute"},
+        std::pair{"--replication-factor", "training.replication_factor"}}) {
+    const config::Key& described = *app::configurationKeys().find(key);
+    command.add_option(flag, options.values[flag], flagHelp(described))->type_name(flagType(described));
+  }
+  command.add_flag("--sequence-parallel", options.sequence,
+                   flagHelp(*app::configurationKeys().find("execution.sequence_parallel")));
+  command
+      .add_option("--global-batch-size", options.samples,
+                  "Samples of a weight update, over all replicas, for a plan over all dimensions. Without, "
+                  "those of the configuration, or two for each chip")
+      ->check(CLI::Range(1, 1'000'000'000));
 }
 
 void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
   command.add_option("config", options.source.file,
-                     "Configuration (TOML) or model (ONNX) that is to be divided; not needed with --builder");
+                     "Configuration (TOML) or model (ONNX) that is to be divided; not needed with --builder. "
+                     "If it says nothing of stages, devices and replicas, the plan chooses all dimensions: "
+                     "tensor ranks, stages, replicas, ZeRO, recompute, micro-batch and schedule");
   command
       .add_option("--devices", options.devices,
                   "Devices to use. The plan then also chooses the number of stages; replicas take the rest")
@@ -258,15 +399,19 @@ void addProfileOptions(CLI::App& command, PlanOptions& options) {
   command.add_option("--profile", options.profile,
                      "Plan from measured costs: a layer profile of PipeDream's, or CSV with the columns id, "
                      "forward_ms, backward_ms, activation_bytes, parameter_bytes and, for a graph, inputs");
-  command.add_option("--stages", options.stages, "Stages to plan")->check(CLI::Range(1, 1024));
+  command
+      .add_option("--stages", options.stages,
+                  "Stages to plan; of a plan over all dimensions: places of its pipeline")
+      ->check(CLI::Range(1, 1024));
   command
       .add_option("--micro-batches", options.microBatches,
                   "Micro-batches of a weight update. The plan then has the shortest update as emulated, with "
                   "fill and drain; without, the smallest longest stage")
       ->check(CLI::Range(1, 100000));
   command
-      .add_option("--schedule", options.schedule,
-                  "With --micro-batches, the schedule: " + schedules::scheduleNames())
+      .add_option(
+          "--schedule", options.schedule,
+          "The schedule, with --profile only together with --micro-batches: " + schedules::scheduleNames())
       ->capture_default_str();
   command
       .add_option("--chunks", options.chunks,
@@ -279,9 +424,7 @@ void addProfileOptions(CLI::App& command, PlanOptions& options) {
   command.add_option("--memory", options.memory,
                      "Bytes of a device (16GB) for weights, their gradients, and the activations of all "
                      "micro-batches that are under way. Without, there is no limit");
-  command
-      .add_option("--micro-batch-size", options.microBatchSize,
-                  "Samples that a micro-batch of the profile has")
+  command.add_option("--micro-batch-size", options.microBatchSize, "Samples of a micro-batch")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
 }
@@ -289,6 +432,7 @@ void addProfileOptions(CLI::App& command, PlanOptions& options) {
 std::function<int()> setUpPlan(CLI::App& command) {
   auto options = std::make_shared<PlanOptions>();
   addConfigurationOptions(command, *options);
+  addDimensionOptions(command, *options);
   addProfileOptions(command, *options);
   command.add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
@@ -316,8 +460,9 @@ std::function<int()> setUpPlan(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(plan) {
-  registry.add({"plan", "Find the best split of a model into stages", setUpPlan,
-                "pipescope plan --profile vgg16.txt --stages 4 --micro-batches 8"});
+  registry.add({"plan",
+                "Find the best split of a model into stages, or the best division over all dimensions",
+                setUpPlan, "pipescope plan --profile vgg16.txt --stages 4 --micro-batches 8"});
 }
 
 }  // namespace pipescope::cli

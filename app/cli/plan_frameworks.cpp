@@ -105,26 +105,46 @@ base::Error placementFault(const std::string& framework, const char* rule) {
                   framework, rule));
 }
 
+/// Megatron's layout of stages. Three and more equal ones are written as (t*2|)*3.
+std::string layoutOf(const std::vector<std::string>& stages) {
+  std::string layout;
+  for (std::size_t s = 0; s < stages.size();) {
+    std::size_t end = s + 1;
+    while (end < stages.size() && stages[end] == stages[s]) ++end;
+    // The last stage has no bar behind it.
+    const std::size_t equal = end == stages.size() ? end - s - 1 : end - s;
+    if (equal > 2) {
+      layout += fmt::format("({}|)*{}", stages[s], equal);
+      s += equal;
+    } else {
+      layout += stages[s] + (s + 1 < stages.size() ? "|" : "");
+      ++s;
+    }
+  }
+  return layout;
+}
+
 /// Source: Megatron-LM, megatron/core/transformer/pipeline_parallel_layer_layout.py and its guide "Custom
 /// Pipeline Model Parallel Layout". E is the embedding, t a decoder layer, L the loss; a bar separates stages
 /// and t*3 means ttt. E must come first and L last, and stage s is on device s mod the pipeline's size.
 base::Result<std::string> forMegatron(const FrameworkSplit& split) {
   PIPESCOPE_ASSIGN(const auto parts, transformerParts("megatron", split));
   if (!isLooped(split)) return placementFault("megatron", "puts stage s on device s mod p");
-  std::string layout;
+  std::vector<std::string> stages;
   for (std::size_t s = 0; s < parts.size(); ++s) {
-    if (s > 0) layout += '|';
-    const auto count = [&](TransformerPart::Kind kind) {
-      return std::ranges::count(parts[s], kind, &TransformerPart::kind);
-    };
-    const auto blocks = count(TransformerPart::Kind::block);
-    if (s == 0) layout += 'E';
-    if (blocks > 2) layout += fmt::format("t*{}", blocks);
-    if (blocks <= 2) layout += std::string(static_cast<std::size_t>(blocks), 't');
-    if (s + 1 == parts.size()) layout += 'L';
+    const auto blocks = std::ranges::count(parts[s], TransformerPart::Kind::block, &TransformerPart::kind);
+    std::string& stage = stages.emplace_back(s == 0 ? "E" : "");
+    if (blocks > 2) stage += fmt::format("t*{}", blocks);
+    if (blocks <= 2) stage += std::string(static_cast<std::size_t>(blocks), 't');
+    if (s + 1 == parts.size()) stage += 'L';
   }
-  return fmt::format("--pipeline-model-parallel-size {}\n--pipeline-model-parallel-layout \"{}\"\n",
-                     deviceCountOf(split), layout);
+  std::string options;
+  if (split.run) {
+    PIPESCOPE_ASSIGN(options, megatronOptions(*split.run));
+  }
+  const int devices = deviceCountOf(split);
+  return fmt::format("{}--pipeline-model-parallel-size {}\n--pipeline-model-parallel-layout \"{}\"\n",
+                     options, devices, layoutOf(stages));
 }
 
 /// Source: deepspeed/runtime/pipe/module.py, PipelineModule._partition_layers: `parts` holds the first layer
@@ -133,20 +153,25 @@ base::Result<std::string> forMegatron(const FrameworkSplit& split) {
 base::Result<std::string> forDeepSpeed(const FrameworkSplit& split) {
   if (!isLooped(split) || static_cast<std::size_t>(deviceCountOf(split)) != split.devices.size())
     return placementFault("deepspeed", "puts each stage on a device of its own, in their order");
+  std::string options;
+  if (split.run) {
+    PIPESCOPE_ASSIGN(options, deepSpeedOptions(*split.run));
+    if (split.devices.size() == 1) return options;
+  }
   std::vector<std::size_t> parts{0};
   std::vector<std::string> names;
   for (const std::vector<std::string>& stage : split.layers) {
     parts.push_back(parts.back() + stage.size());
     names.insert(names.end(), stage.begin(), stage.end());
   }
-  return fmt::format(
-      "# Use this in the place of PipelineModule. The layers are, in order: {}.\n"
-      "class PlannedPipeline(PipelineModule):\n"
-      "    def _partition_layers(self, method=\"uniform\"):\n"
-      "        self.parts = [{}]\n"
-      "        stage = self._topo.get_coord(self.global_rank).pipe\n"
-      "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
-      fmt::join(names, ", "), fmt::join(parts, ", "));
+  return options + fmt::format(
+                       "# Use this in the place of PipelineModule. The layers are, in order: {}.\n"
+                       "class PlannedPipeline(PipelineModule):\n"
+                       "    def _partition_layers(self, method=\"uniform\"):\n"
+                       "        self.parts = [{}]\n"
+                       "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+                       "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
+                       fmt::join(names, ", "), fmt::join(parts, ", "));
 }
 
 /// The schedule of torch.distributed.pipelining that does the same. Empty: there is none.

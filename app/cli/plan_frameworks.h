@@ -1,8 +1,10 @@
 #pragma once
 // Says a split in the words of frameworks, so that it can be used there.
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "app/cli/plan_framework_options.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::cli {
@@ -13,6 +15,7 @@ struct FrameworkSplit {
   std::vector<std::string> starts;               ///< first names of the stages after the first one
   std::vector<int> devices;                      ///< one for each stage
   std::string schedule = {};                     ///< the name of the schedule
+  std::optional<FrameworkRun> run = {};          ///< none: only the stages are known
 };
 
 /// "megatron", "deepspeed", "torchtitan", "poptorch".

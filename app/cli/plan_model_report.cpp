@@ -55,11 +55,25 @@ std::string tokensText(const TriedPlan& tried) {
   return text.replace(text.size() - 2, 2, "tokens/s");
 }
 
+}  // namespace
+
 std::string rateText(const TriedPlan& tried) {
   std::string text = samplesText(tried.samplesPerSecond);
   if (tried.tokensPerSample > 0) text += ", " + tokensText(tried);
   return text + (tried.value.missing > 0 ? ", but it does not fit" : "");
 }
+
+std::string bandText(const std::optional<double>& errorBand) {
+  if (!errorBand) return "The device model of this system has not been checked against measurements.";
+  return fmt::format(
+      "Error band of the device model: emulated times are within a factor of {:.2f} of measured ones in nine "
+      "of "
+      "ten cases. Two plans of one model share most of these errors, so that the gain is surer than the "
+      "rates.",
+      std::exp(*errorBand));
+}
+
+namespace {
 
 /// Relative gain in samples per second, against the present plan; nullopt if there is no such plan.
 std::optional<double> gainOf(const ConfigurationPlan& planned) {
@@ -122,16 +136,6 @@ std::string equalBlocksSentence(const plan::ModelPlan& model) {
   return fmt::format("{}; the plan is {:.1f} % faster.", split, gain);
 }
 
-std::string bandSentence(const ConfigurationPlan& planned) {
-  if (!planned.errorBand) return "The device model of this system has not been checked against measurements.";
-  return fmt::format(
-      "Error band of the device model: emulated times are within a factor of {:.2f} of measured ones in nine "
-      "of "
-      "ten cases. Two plans of one model share most of these errors, so that the gain is surer than the "
-      "rates.",
-      std::exp(*planned.errorBand));
-}
-
 /// Names the limit that keeps the plan from being faster.
 std::string limitSentence(const ConfigurationPlan& planned) {
   const TriedPlan& best = planned.best.plan.best.tried;
@@ -178,7 +182,7 @@ std::vector<std::string> modelRemarks(const ConfigurationPlan& planned) {
   }
   if (const std::string equal = equalBlocksSentence(planned.best.plan); !equal.empty())
     remarks.push_back(equal);
-  remarks.insert(remarks.end(), {limitSentence(planned), bandSentence(planned)});
+  remarks.insert(remarks.end(), {limitSentence(planned), bandText(planned.errorBand)});
   if (planned.runnerUp) {
     const std::string settings = settingsText(planned.runnerUpSettings);
     remarks.push_back(fmt::format("Runner-up: {}{}.", rateText(*planned.runnerUp),
@@ -193,7 +197,9 @@ std::string blocksText(const TriedStage& stage) {
   return words;
 }
 
-sections::SectionTable planTable(const char* key, const char* title, const TriedPlan& tried) {
+}  // namespace
+
+sections::SectionTable stageTable(const char* key, const char* title, const TriedPlan& tried) {
   sections::SectionTable table{key, title, "per micro-batch", {}, {}};
   table.columns = {
       {"stage", "Stage", Format::index, ""},          {"device", "Device", Format::index, ""},
@@ -215,9 +221,13 @@ sections::SectionTable planTable(const char* key, const char* title, const Tried
                           seconds(stage.exchange), seconds(stage.occupied), stage.parameters});
     if (missing) table.rows.back().emplace_back(stage.missing);
   }
+  constexpr std::size_t kMostInText = 24;
+  table.mostInText = kMostInText;
   sections::hideUnused(table, {"recompute", "backward", "host", "exchange"});
   return table;
 }
+
+namespace {
 
 /// The memory of each stage's device. Stages on one device share it.
 void addMemoryColumns(const TriedPlan& tried, sections::SectionTable& table) {
@@ -279,8 +289,8 @@ std::string toText(const ConfigurationPlan& planned, const std::string& file) {
       fmt::format("{} plan{} compiled and emulated{}", planned.compiled, planned.compiled == 1 ? "" : "s",
                   model.exact && planned.variants.size() == 1 ? ", which are all" : ""));
   if (planned.variants.size() > 1) section.tables.push_back(variantTable(planned));
-  section.tables.push_back(planTable("plan", "Stages of the plan", model.best.tried));
-  if (planned.present) section.tables.push_back(planTable("present", "Stages at present", *planned.present));
+  section.tables.push_back(stageTable("plan", "Stages of the plan", model.best.tried));
+  if (planned.present) section.tables.push_back(stageTable("present", "Stages at present", *planned.present));
   section.remarks = modelRemarks(planned);
   return sections::toText(section);
 }
@@ -365,7 +375,7 @@ std::string toText(const TriedPlan& present, const std::string& file) {
   sections::Section section{"plan", fmt::format("{} as it is", file), {}, {}, {}};
   section.facts.push_back({"", "Present", rateText(present), Format::plain, ""});
   section.facts.push_back({"", "Schedule", scheduleText(present), Format::plain, ""});
-  section.tables.push_back(planTable("present", "Stages", present));
+  section.tables.push_back(stageTable("present", "Stages", present));
   addMemoryColumns(present, section.tables.back());
   section.remarks = present.overflow;
   return sections::toText(section);
@@ -399,6 +409,7 @@ std::string toJson(const ConfigurationPlan& planned) {
   json["present"] = planned.present ? triedJson(*planned.present) : Json();
   json["runner_up"] = planned.runnerUp ? triedJson(*planned.runnerUp) : Json();
   json["runner_up_settings"] = planned.runnerUp ? settingsJson(planned.runnerUpSettings) : Json();
+  json["dimensions"] = nullptr;
   json["remarks"] = modelRemarks(planned);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,8 +1,10 @@
 #pragma once
 // Shows a plan as `pipescope plan CONFIG` prints it.
+#include <optional>
 #include <string>
 
 #include "app/plan/plan_request.h"
+#include "profiler/sections/frame/section.h"
 
 namespace pipescope::cli {
 
@@ -13,5 +15,12 @@ std::string toJson(const app::ConfigurationPlan& planned);
 /// The same for a configuration that was compiled as it is.
 std::string toText(const plan::TriedPlan& present, const std::string& file);
 std::string toJson(const plan::TriedPlan& present);
+
+/// "6.21 samples/s, 25,445 tokens/s", and that a plan does not fit.
+std::string rateText(const plan::TriedPlan& tried);
+/// The stages of a plan. Text shows the first ones of many.
+sections::SectionTable stageTable(const char* key, const char* title, const plan::TriedPlan& tried);
+/// Says how far times of the device model can be trusted.
+std::string bandText(const std::optional<double>& errorBand);
 
 }  // namespace pipescope::cli

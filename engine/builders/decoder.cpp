@@ -10,6 +10,7 @@
 #include <span>
 
 #include "engine/builders/attention.h"
+#include "engine/builders/experts.h"
 
 namespace pipescope::builders {
 namespace {
@@ -43,6 +44,7 @@ class Decoder {
       const std::string name = fmt::format("decoder/layer{}", layer);
       w_.block(name);
       const ModelWriter::Scope scope(w_, name);
+      routes_ = s_.integer("experts") > 0 && layer >= s_.integer("dense_layers");
       x = decoderLayer(x);
     }
     head(x);
@@ -62,6 +64,12 @@ class Decoder {
                           shape_.headSize));
     } else if (decode_ && cached_ < 1) {
       w_.fail("model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
+    } else if (s_.integer("experts") > 0 && s_.boolean("feed_forward_bias")) {
+      w_.fail("experts have no biases: leave model.feed_forward_bias out, or model.experts");
+    } else if (s_.integer("experts") == 0 && s_.integer("shared_experts") > 0) {
+      w_.fail(
+          "model.shared_experts stand beside experts that are chosen, but model.experts is 0: give their "
+          "number");
     } else if (hostCache_ && !s_.boolean("cache_reuse")) {
       w_.fail(
           "model.cache_reuse is false, but model.cache_at is host, so the device keeps no cache: leave one "
@@ -220,8 +228,32 @@ class Decoder {
   }
 
   TensorId feedForward(TensorId x) {
-    const ModelWriter::Scope scope(w_, "feed_forward");
-    const std::int64_t inner = s_.integer("feed_forward");
+    if (!routes_) return dense("feed_forward", x, s_.integer("feed_forward"));
+    const ModelWriter::Scope scope(w_, "mixture");
+    const std::int64_t own = s_.integer("expert_feed_forward");
+    const MixtureOfExperts spec{.experts = s_.integer("experts"),
+                                .perToken = s_.integer("experts_per_token"),
+                                .width = hidden_,
+                                .inner = own == 0 ? s_.integer("feed_forward") : own,
+                                .gated = s_.boolean("gated"),
+                                .activation = s_.text("activation"),
+                                .sigmoid = s_.text("router_scores") == "sigmoid",
+                                .normalised = s_.boolean("router_normalised"),
+                                .scale = s_.real("router_scale"),
+                                .capacity = s_.real("expert_capacity"),
+                                .auxiliaryLoss = s_.real("router_loss"),
+                                .initializer = normal_};
+    const MixtureResult routed = addMixture(w_, spec, x);
+    if (routed.loss.valid())
+      balance_ = balance_.valid() ? w_.node("Add", "balance", {balance_, routed.loss}) : routed.loss;
+    const std::int64_t shared = s_.integer("shared_experts");
+    if (shared == 0) return routed.y;
+    return w_.node("Add", "add_shared", {routed.y, dense("shared", x, shared * spec.inner)});
+  }
+
+  /// A feed-forward part that all tokens take.
+  TensorId dense(const char* name, TensorId x, std::int64_t inner) {
+    const ModelWriter::Scope scope(w_, name);
     const char* bias = "feed_forward_bias";
     TensorId y = s_.boolean("gated") ? project("gate", x, inner, bias) : project("up", x, inner, bias);
     y = w_.activation("activation", y, s_.text("activation"));
@@ -262,7 +294,7 @@ class Decoder {
       x = project("tokens", x, vocabulary, "head_bias");
     }
     // A call returns only the loss in training, because scores for every token would take gigabytes.
-    if (w_.training()) return w_.crossEntropy(x, {rows()});
+    if (w_.training()) return w_.crossEntropy(x, {rows()}, balance_);
     w_.output(x);
   }
 
@@ -272,7 +304,9 @@ class Decoder {
   bool decode_, hostCache_;
   std::int64_t hidden_, cached_, rotary_ = 0;
   AttentionShape shape_;
+  bool routes_ = false;  // the present layer has experts
   TensorId tokens_, mask_, cosines_, sines_;
+  TensorId balance_;  // sum of the losses that balance experts
   std::vector<TensorId> kept_;
 };
 
@@ -299,6 +333,33 @@ PIPESCOPE_REGISTER_BUILDER(decoder) {
          "Heads of keys and values; 0: as many as heads; 1: multi-query attention."},
         {"head_size", std::int64_t{0}, 0, 1e6, {}, "Width of a head; 0: hidden / heads."},
         {"feed_forward", std::int64_t{3072}, 1, 1e7, {}, "Width within the feed-forward part."},
+        {"experts", std::int64_t{0}, 0, 1e5, {}, "Experts of a layer's feed-forward part; 0: it has none."},
+        {"experts_per_token", std::int64_t{2}, 1, 1e5, {}, "Experts that each token chooses."},
+        {"shared_experts", std::int64_t{0}, 0, 1e5, {}, "Experts that all tokens take besides."},
+        {"expert_feed_forward", std::int64_t{0}, 0, 1e7, {}, "Width within an expert; 0: feed_forward."},
+        {"dense_layers", std::int64_t{0}, 0, 10000, {}, "First layers, which have no experts."},
+        {"expert_capacity",
+         0.0,
+         0,
+         1e5,
+         {},
+         "Most tokens of an expert, divided by the mean over all experts. Later tokens are dropped. 0: none "
+         "is dropped."},
+        {"router_scores",
+         std::string("softmax"),
+         0,
+         0,
+         {"softmax", "sigmoid"},
+         "How the router scores experts."},
+        {"router_normalised", true, 0, 0, {}, "The weights of a token's experts add up to router_scale."},
+        {"router_scale", 1.0, 0, 1e6, {}, "Factor of the weights of experts."},
+        {"router_loss",
+         0.01,
+         0,
+         1e6,
+         {},
+         "Coefficient of the loss that balances experts: experts · Σ share of tokens · mean probability, "
+         "summed over layers."},
         {"sequence", std::int64_t{128}, 1, 1e6, {}, "Tokens of a sample."},
         {"vocabulary", std::int64_t{50257}, 1, 1e7, {}, "Different tokens."},
         {"norm", std::string("layer"), 0, 0, {"layer", "rms"}, "Kind of normalization."},

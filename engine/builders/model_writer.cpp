@@ -123,10 +123,11 @@ TensorId ModelWriter::dropout(const std::string& name, TensorId x, double ratio)
   return node("Dropout", name, {x, scalar(name + "/ratio", ratio), on});
 }
 
-void ModelWriter::crossEntropy(TensorId scores, const Shape& labels) {
+void ModelWriter::crossEntropy(TensorId scores, const Shape& labels, TensorId more) {
   const TensorId given = input("labels", {graph::ElementType::int32, labels});
-  const TensorId loss =
+  TensorId loss =
       node("SoftmaxCrossEntropyLoss", "loss", {scores, given}, {{"reduction", std::string("mean")}});
+  if (more.valid()) loss = node("Add", "loss/total", {loss, more});
   if (loss.valid()) graph_.loss = loss;
 }
 

@@ -83,8 +83,9 @@ class ModelWriter {
   /// Returns x itself outside training or if the ratio is 0.
   TensorId dropout(const std::string& name, TensorId x, double ratio);
 
-  /// Adds the input "labels" and the mean cross entropy. `scores` are rows × classes × ….
-  void crossEntropy(TensorId scores, const Shape& labels);
+  /// Adds the input "labels" and the mean cross entropy. `scores` are rows × classes × …. A scalar `more` is
+  /// added to the loss.
+  void crossEntropy(TensorId scores, const Shape& labels, TensorId more = {});
   void output(TensorId id) { graph_.outputs.push_back(id); }
   void moves(const graph::StateUpdate& update) { graph_.stateUpdates.push_back(update); }
   /// Extents of a tensor, or {1} after a failure.

@@ -65,12 +65,18 @@ class AttentionFinder {
     return one ? &graph_.node(found->second.front()) : nullptr;
   }
 
+  /// True if ranks have queries of their own positions, and gather the keys of all.
+  bool gathersKeys(const Node& product) const {
+    const NodeId maker = graph_.tensor(product.inputs[1]).producer;
+    return maker.valid() && graph_.node(maker).op == "RankGather";
+  }
+
   std::optional<FoundAttention> from(const Node& product) const {
     const TensorId scores = product.outputs[0];
     const graph::Shape& shape = graph_.tensor(scores).type.shape;
     if (shape.size() < 2) return std::nullopt;
     const std::int64_t queries = shape[shape.size() - 2], keys = shape.back();
-    if (keys < fusion_.leastKeys || queries < keys) return std::nullopt;
+    if (keys < fusion_.leastKeys || (queries < keys && !gathersKeys(product))) return std::nullopt;
     FoundAttention attention{.nodes = {product.id}};
     TensorId at = scores;
     while (const Node* reader = onlyReader(at)) {

@@ -18,9 +18,10 @@ struct AttentionFusion {
 
 /// Returns the graph with one FusedAttention in place of the two products of each attention and of all that
 /// is done to the scores between them: elementwise operators (scale, mask, cast, dropout) and one softmax
-/// over keys. Fused is attention over a whole sequence: at least as many queries as keys. A single token's
-/// attention over a cache stays as it is, as in vLLM and Optimum Habana. So does attention whose scores
-/// somebody else reads, or of which a mask is trained. None: there is nothing to fuse.
+/// over keys. Fused is attention over a whole sequence: at least as many queries as keys, or those of a rank
+/// that gathers the keys of all positions. A single token's attention over a cache stays as it is, as in vLLM
+/// and Optimum Habana. So does attention whose scores somebody else reads, or of which a mask is trained.
+/// None: there is nothing to fuse.
 base::Result<std::optional<graph::Graph>> fuseAttention(const graph::Graph& forward,
                                                         const AttentionFusion& fusion,
                                                         const ops::OperatorRegistry& registry);

@@ -1,9 +1,10 @@
 #pragma once
 // The chips that run a model, with the axes along which it is divided.
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "profiler/model/enums.h"
+#include "engine/ops/core/work.h"
 
 namespace pipescope::compile {
 
@@ -12,7 +13,8 @@ namespace pipescope::compile {
 struct Mesh {
   int replicas = 1;
   int places = 1;  ///< positions in the pipeline
-  int width = 1;   ///< ranks of a place
+  int width = 1;   ///< ranks of a place: of the axes tensor (innermost), context and expert (outermost)
+  int contexts = 1, experts = 1;  ///< ranks along these axes
   /// True if the places of a replica hold the model twice, the second time in reverse order (DualPipe). Place
   /// p then also sums gradients with place places − 1 − p.
   bool mirrored = false;
@@ -26,13 +28,18 @@ struct Mesh {
   int chips() const { return replicas * places * width; }
   int chipsPerReplica() const { return places * width; }
   int chip(int replica, int place, int rank = 0) const { return (replica * places + place) * width + rank; }
+  /// "tp 8 × ep 4": the axes of a place with several ranks.
+  std::string describeRanks() const;
   int replicaOf(int chip) const { return chip / chipsPerReplica(); }
   int placeOf(int chip) const { return chip / width % places; }
   int rankOf(int chip) const { return chip % width; }
-  /// The chips that take part in a collective of `chip` along an axis, ascending. Along the axis `data`,
-  /// `count` neighbouring replicas take part; with 0 all do, mirrored places included. Along the axes within
-  /// a place, `count` neighbouring ranks take part; with 0 all do.
-  std::vector<int> group(int chip, model::MeshAxis axis, std::int64_t count) const;
+  /// Chips that hold the same part of a weight, besides those of mirrored places. `divided`: the weight is
+  /// divided among experts.
+  int holders(bool divided) const { return replicas * contexts * (divided ? 1 : experts); }
+  /// The chips that take part in a collective of `chip`, ascending. Along the axis `data`, `group`
+  /// neighbouring replicas take part; with 0 all do, mirrored places included, and the ranks that
+  /// `holders` names. Along the axes within a place, `group` neighbours take part; with 0 all do.
+  std::vector<int> group(int chip, const ops::Collective& collective) const;
 };
 
 }  // namespace pipescope::compile

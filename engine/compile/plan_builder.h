@@ -63,6 +63,7 @@ struct PlanOptions {
   OptimizerCost optimizer;                        ///< optimizer of training
   std::optional<graph::ElementType> accumulator;  ///< type of gradients; none: their own type
   Mesh mesh;
+  std::set<std::string> expertWeights;  ///< weights that are divided among the experts of the mesh
   TensorLocations locations;
   /// Number of last stages whose backward pass follows their forward pass at once, so that activations stay
   /// on the chip.

@@ -211,8 +211,8 @@ void StageBuilder::addStash(TensorId id) {
   const std::int64_t entries =
       std::max<std::int64_t>(1, options_.stashEntries[static_cast<std::size_t>(stage_)]);
   if (options_.stashInPlace) return keepInPlace(id, entries);
-  const Home ring =
-      makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash, options_.locations.activations);
+  const Home ring = makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash,
+                             options_.locations.activations, Holders::replicas);
   plan_.tensors[ring.id].copies = entries;
   const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
   if (ring.remote) {
@@ -329,7 +329,7 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
     auto ring = rings_.find(id);
     if (ring == rings_.end()) {
       const Home home = makeHome(tensor.name + "/weight_stash", tensor.type, TensorUse::stash,
-                                 options_.locations.activations);
+                                 options_.locations.activations, Holders::replicas);
       plan_.tensors.back().copies = entries;
       if (home.remote) {
         addRemoteCopy(Pass::backward, tensor.name + "/weight_stash", false, tensorFor(id), home.id);

@@ -20,6 +20,7 @@ struct StageBoundary {
 
 class StageBuilder {
   using Pass = model::Pass;
+  using Holders = ops::Collective::Holders;
 
  public:
   StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
@@ -66,8 +67,11 @@ class StageBuilder {
     bool summed = false;  ///< already summed over replicas, into shares
   };
   Home makeHome(const std::string& name, const graph::TensorType& type, TensorUse use,
-                const TensorLocation& location);
-  graph::TensorType shareOf(const graph::TensorType& type) const;
+                const TensorLocation& location, Holders holders);
+  graph::TensorType shareOf(const graph::TensorType& type, Holders holders) const;
+  /// Chips that hold the same part of a parameter.
+  Holders holders(const graph::Tensor& parameter) const;
+  std::int64_t holdersOf(Holders holders) const;
   /// Loads the weights that nodes of the given passes read, and gathers them from all replicas.
   void fetchWeights(Pass kind, const std::set<Pass>& readers);
   bool gathersByBlock() const;
@@ -79,7 +83,7 @@ class StageBuilder {
   void addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from, PlanTensorId to);
   void addCollective(Pass kind, const std::string& name, ops::Collective::Kind what,
                      const std::vector<PlanTensorId>& from, const std::vector<PlanTensorId>& to,
-                     graph::ElementType element, std::int64_t elements);
+                     graph::ElementType element, std::int64_t elements, Holders holders);
   base::Status addBackward();
   /// The backward nodes that serve only parameter gradients. No neighbour waits for them.
   std::set<graph::NodeId> weightGradientNodes() const;
@@ -125,6 +129,7 @@ class StageBuilder {
   /// Gradients of one type that wait for their common reduce-scatter, and what uses their shares.
   struct PendingScatter {
     graph::ElementType element{};
+    Holders holders = Holders::all;
     std::vector<PlanTensorId> gradients, shares;
     std::vector<PlanOperator> then;
     std::int64_t elements = 0;
@@ -134,7 +139,7 @@ class StageBuilder {
   std::set<std::pair<Pass, std::string>> gathered_;  ///< blocks whose weights are there
   std::map<graph::TensorId, Home> weightHomes_;  ///< homes of weights that may lie off the chip or in shares
   /// Weights of which a replica has updated only its share.
-  std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
+  std::map<std::pair<graph::ElementType, Holders>, std::vector<PlanTensorId>> updatedShares_;
   std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values
   std::map<PlanTensorId, PlanOperator> restores_;  ///< copies out of rings that nothing has needed yet
 };

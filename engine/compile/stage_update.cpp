@@ -16,17 +16,26 @@ using model::Pass;
 using Kind = ops::Collective::Kind;
 
 /// A share has ⌈n/R⌉ elements; the last one is padded.
-TensorType StageBuilder::shareOf(const TensorType& type) const {
-  const std::int64_t replicas = options_.mesh.replicas;
-  return {type.element, {(type.elements() + replicas - 1) / replicas}};
+TensorType StageBuilder::shareOf(const TensorType& type, Holders holders) const {
+  const std::int64_t count = holdersOf(holders);
+  return {type.element, {(type.elements() + count - 1) / count}};
+}
+
+StageBuilder::Holders StageBuilder::holders(const Tensor& parameter) const {
+  return options_.expertWeights.contains(parameter.name) ? Holders::contexts : Holders::all;
+}
+
+std::int64_t StageBuilder::holdersOf(Holders holders) const {
+  return holders == Holders::replicas ? options_.mesh.replicas
+                                      : options_.mesh.holders(holders == Holders::contexts);
 }
 
 StageBuilder::Home StageBuilder::makeHome(const std::string& name, const TensorType& type, TensorUse use,
-                                          const TensorLocation& location) {
+                                          const TensorLocation& location, Holders holders) {
   Home home;
   home.remote = location.offChip && type.elements() >= location.leastOffChip;
-  home.sharded = location.sharded && options_.mesh.replicas > 1 && type.elements() >= location.leastSharded;
-  home.type = home.sharded ? shareOf(type) : type;
+  home.sharded = location.sharded && holdersOf(holders) > 1 && type.elements() >= location.leastSharded;
+  home.type = home.sharded ? shareOf(type, holders) : type;
   home.id = add(name, home.type, use);
   plan_.tensors.back().remote = home.remote;
   return home;
@@ -51,15 +60,15 @@ void StageBuilder::addRemoteCopy(Pass kind, const std::string& name, bool toDevi
 
 void StageBuilder::addCollective(Pass kind, const std::string& name, Kind what,
                                  const std::vector<PlanTensorId>& from, const std::vector<PlanTensorId>& to,
-                                 graph::ElementType element, std::int64_t elements) {
-  const char* names[] = {"AllReduce", "ReduceScatter", "AllGather", "Broadcast"};
-  const ops::Work work{ops::Collective{what, elements, element}, 1, ""};
-  pass(kind).operators.push_back({name, names[static_cast<std::size_t>(what)], {work}, from, to});
+                                 graph::ElementType element, std::int64_t elements, Holders holders) {
+  const ops::Work work{
+      ops::Collective{.kind = what, .elements = elements, .type = element, .holders = holders}, 1, ""};
+  pass(kind).operators.push_back({name, ops::toString(what), {work}, from, to});
 }
 
 bool StageBuilder::gathersByBlock() const {
   const TensorLocation& location = options_.locations.weights;
-  return options_.gatherByBlock && location.sharded && !location.offChip && options_.mesh.replicas > 1;
+  return options_.gatherByBlock && location.sharded && !location.offChip && holdersOf(Holders::all) > 1;
 }
 
 void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
@@ -99,11 +108,11 @@ void StageBuilder::fetch(Pass kind, const std::set<TensorId>& read, const std::s
     std::vector<PlanTensorId> shares, whole;
     std::int64_t elements = 0;
   };
-  std::map<graph::ElementType, Gathered> gathers;
+  std::map<std::pair<graph::ElementType, Holders>, Gathered> gathers;
   for (const TensorId id : read) {
     const Tensor& tensor = graph_.tensor(id);
     if (!weightHomes_.contains(id)) {
-      const Home made = makeHome(tensor.name, tensor.type, TensorUse::weight, location);
+      const Home made = makeHome(tensor.name, tensor.type, TensorUse::weight, location, holders(tensor));
       weightHomes_[id] = made;
       known_[id] = made.remote || made.sharded
                        ? add(tensor.name + "/loaded", tensor.type, TensorUse::gatheredWeight)
@@ -116,14 +125,13 @@ void StageBuilder::fetch(Pass kind, const std::set<TensorId>& read, const std::s
       addRemoteCopy(kind, tensor.name + "/load", true, home.id, share);
     }
     if (!home.sharded) continue;
-    Gathered& gathered = gathers[tensor.type.element];
+    Gathered& gathered = gathers[{tensor.type.element, holders(tensor)}];
     gathered.shares.push_back(share);
     gathered.whole.push_back(known_[id]);
     gathered.elements += tensor.type.elements();
   }
-  for (const auto& [element, g] : gathers) {
-    addCollective(kind, name, Kind::allGather, g.shares, g.whole, element, g.elements);
-  }
+  for (const auto& [key, g] : gathers)
+    addCollective(kind, name, Kind::allGather, g.shares, g.whole, key.first, g.elements, key.second);
 }
 
 void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
@@ -134,23 +142,25 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
     const TensorType& type = graph_.tensor(gradient).type;
     const TensorLocation& location = options_.locations.accumulators;
     const bool keepsShare = location.sharded && !options_.gradientBuckets.empty() &&
-                            options_.mesh.replicas > 1 && type.elements() >= location.leastSharded;
+                            holdersOf(holders(parameter)) > 1 && type.elements() >= location.leastSharded;
     if (!keepsShare) {
       gradients_.push_back({{made, false, false, type}, parameter.id, false});
       return;
     }
-    const PlanTensorId share = add(parameter.name + "/gradient_share", shareOf(type), TensorUse::gradient);
+    const TensorType own = shareOf(type, holders(parameter));
+    const PlanTensorId share = add(parameter.name + "/gradient_share", own, TensorUse::gradient);
     scatterGradient(made, share, parameter, {}, kind);
-    gradients_.push_back({{share, false, true, shareOf(type)}, parameter.id, true});
+    gradients_.push_back({{share, false, true, own}, parameter.id, true});
     return;
   }
   const TensorType sums{options_.accumulator.value_or(parameter.type.element), parameter.type.shape};
   const std::string name = parameter.name + "/accumulator";
-  const Home home = makeHome(name, sums, TensorUse::accumulator, options_.locations.accumulators);
+  const Home home =
+      makeHome(name, sums, TensorUse::accumulator, options_.locations.accumulators, holders(parameter));
   PlanTensorId source = made, target = home.id;
   if (home.sharded) {
-    source =
-        add(parameter.name + "/gradient_share", shareOf(graph_.tensor(gradient).type), TensorUse::gradient);
+    source = add(parameter.name + "/gradient_share",
+                 shareOf(graph_.tensor(gradient).type, holders(parameter)), TensorUse::gradient);
   }
   if (home.remote) {
     target = add(name + "/loaded", home.type, TensorUse::gradient);
@@ -172,12 +182,13 @@ void StageBuilder::scatterGradient(PlanTensorId gradient, PlanTensorId share, co
   const graph::ElementType element = parameter.type.element;
   if (options_.gradientBuckets.empty() || options_.locations.accumulators.offChip) {
     addCollective(kind, parameter.name + "/reduce_scatter", summing(), {gradient}, {share}, element,
-                  parameter.type.elements());
+                  parameter.type.elements(), holders(parameter));
     if (then) pass(kind).operators.push_back(std::move(*then));
     return;
   }
-  if (pending_.element != element) scatterPending(kind);
+  if (pending_.element != element || pending_.holders != holders(parameter)) scatterPending(kind);
   pending_.element = element;
+  pending_.holders = holders(parameter);
   pending_.gradients.push_back(gradient);
   pending_.shares.push_back(share);
   pending_.elements += parameter.type.elements();
@@ -189,7 +200,8 @@ void StageBuilder::scatterGradient(PlanTensorId gradient, PlanTensorId share, co
 void StageBuilder::scatterPending(Pass kind) {
   if (pending_.gradients.empty()) return;
   addCollective(kind, "stage" + std::to_string(stage_) + "/scatter_gradients" + std::to_string(scatters_++),
-                summing(), pending_.gradients, pending_.shares, pending_.element, pending_.elements);
+                summing(), pending_.gradients, pending_.shares, pending_.element, pending_.elements,
+                pending_.holders);
   for (PlanOperator& op : pending_.then) pass(kind).operators.push_back(std::move(op));
   pending_ = {};
 }
@@ -201,26 +213,29 @@ Kind StageBuilder::summing() const {
 /// True if a replica updates only its share and then sends it to the others.
 bool StageBuilder::updatesShare(const Gradient& gradient) const {
   const TensorLocation& state = options_.locations.optimizerState;
-  const std::int64_t elements = graph_.tensor(gradient.parameter).type.elements();
+  const Tensor& parameter = graph_.tensor(gradient.parameter);
+  const std::int64_t elements = parameter.type.elements();
   const auto weight = weightHomes_.find(gradient.parameter);
-  return options_.mesh.replicas > 1 &&
+  return holdersOf(holders(parameter)) > 1 &&
          ((state.sharded && elements >= state.leastSharded) || gradient.summed ||
           (weight != weightHomes_.end() && weight->second.sharded));
 }
 
 void StageBuilder::addAllReduce() {
-  if (options_.mesh.replicas <= 1 && !options_.mesh.mirrored) return;
+  if (holdersOf(Holders::all) <= 1 && !options_.mesh.mirrored) return;
   const std::vector<base::Bytes>& limits = options_.gradientBuckets;
   struct Bucket {
     Kind kind;
     graph::ElementType element;
+    Holders holders;
     std::vector<PlanTensorId> tensors;
     std::int64_t elements = 0;
   };
   std::vector<Bucket> made;
-  std::map<std::pair<Kind, graph::ElementType>, std::size_t> open;
+  std::map<std::tuple<Kind, graph::ElementType, Holders>, std::size_t> open;
   for (Gradient& gradient : gradients_) {
-    if (gradient.summed) continue;
+    const Holders own = holders(graph_.tensor(gradient.parameter));
+    if (gradient.summed || (holdersOf(own) <= 1 && !options_.mesh.mirrored)) continue;
     if (gradient.home.remote) {
       const std::string name = graph_.tensor(gradient.parameter).name + "/accumulator";
       const PlanTensorId loaded = add(name + "/summed", gradient.home.type, TensorUse::gradient);
@@ -230,9 +245,9 @@ void StageBuilder::addAllReduce() {
     }
     const Kind kind = updatesShare(gradient) ? summing() : Kind::allReduce;
     const graph::ElementType element = gradient.home.type.element;
-    const auto [found, added] = open.try_emplace({kind, element}, made.size());
+    const auto [found, added] = open.try_emplace({kind, element, own}, made.size());
     const std::size_t index = found->second;
-    if (added) made.push_back({kind, element, {}, 0});
+    if (added) made.push_back({kind, element, own, {}, 0});
     made[index].tensors.push_back(gradient.home.id);
     made[index].elements += gradient.home.type.elements();
     const base::Bytes bytes(made[index].elements * graph::sizeOf(element));
@@ -245,7 +260,7 @@ void StageBuilder::addAllReduce() {
                              (bucket.kind == Kind::allReduce ? "/all_reduce" : "/reduce_scatter") +
                              (made.size() > 1 ? std::to_string(i) : "");
     addCollective(Pass::collective, name, bucket.kind, bucket.tensors, bucket.tensors, bucket.element,
-                  bucket.elements);
+                  bucket.elements, bucket.holders);
   }
 }
 
@@ -255,11 +270,12 @@ void StageBuilder::addUpdate() {
             [](const Gradient& a, const Gradient& b) { return a.parameter < b.parameter; });
   addNorms();
   for (const Gradient& gradient : byParameter) addUpdateOf(gradient);
-  for (const auto& [element, weights] : updatedShares_) {
+  for (const auto& [key, weights] : updatedShares_) {
+    const auto& [element, holders] = key;
     std::int64_t elements = 0;
     for (const PlanTensorId id : weights) elements += plan_.tensors[id].type.elements();
     addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights,
-                  weights, element, elements);
+                  weights, element, elements, holders);
   }
 }
 
@@ -270,7 +286,8 @@ void StageBuilder::addNorms() {
   for (const Gradient& gradient : gradients_) {
     if (!updatesShare(gradient)) continue;
     const Tensor& parameter = graph_.tensor(gradient.parameter);
-    for (const ops::Work& work : options_.optimizer.of(parameter.name).work(shareOf(parameter.type))) {
+    for (const ops::Work& work :
+         options_.optimizer.of(parameter.name).work(shareOf(parameter.type, holders(parameter)))) {
       const auto* sum = std::get_if<ops::Reduce>(&work.item);
       norms += sum != nullptr && sum->outputs == 1 ? 1 : 0;
     }
@@ -278,7 +295,8 @@ void StageBuilder::addNorms() {
   if (norms == 0) return;
   const std::string name = "stage" + std::to_string(stage_) + "/norms";
   const PlanTensorId sums = add(name, {graph::ElementType::float32, {norms}}, TensorUse::gradient);
-  addCollective(Pass::update, name, Kind::allReduce, {sums}, {sums}, graph::ElementType::float32, norms);
+  addCollective(Pass::update, name, Kind::allReduce, {sums}, {sums}, graph::ElementType::float32, norms,
+                Holders::all);
 }
 
 void StageBuilder::addUpdateOf(const Gradient& gradient) {
@@ -288,7 +306,8 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   op.name = tensor.name + "/update";
   op.kind = options_.optimizer.kind;
   const OptimizerCost& cost = options_.optimizer.of(tensor.name);
-  op.work = cost.work(share ? shareOf(tensor.type) : tensor.type);
+  const Holders own = holders(tensor);
+  op.work = cost.work(share ? shareOf(tensor.type, own) : tensor.type);
   std::vector<std::pair<PlanTensorId, PlanTensorId>> stores;  // tensor on the chip, and the one that is kept
   const auto onChip = [&](const std::string& name, PlanTensorId kept, bool changes) {
     const PlanTensor row = plan_.tensors[kept];
@@ -309,8 +328,8 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   location.sharded = false;  // decided for the whole parameter
   for (const OptimizerCost::State& state : cost.states(tensor.type)) {
     const std::string name = tensor.name + "/" + state.name;
-    const Home kept =
-        makeHome(name, share ? shareOf(state.type) : state.type, TensorUse::optimizerState, location);
+    const Home kept = makeHome(name, share ? shareOf(state.type, own) : state.type, TensorUse::optimizerState,
+                               location, own);
     op.inputs.push_back(onChip(name, kept.id, true));
     if (kept.remote) op.outputs.push_back(op.inputs.back());
   }
@@ -320,9 +339,9 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
     // end.
     if (!options_.mergeCollectives || (home != weightHomes_.end() && home->second.remote)) {
       addCollective(Pass::update, tensor.name + "/all_gather", Kind::allGather, {weight}, {weight},
-                    tensor.type.element, tensor.type.elements());
+                    tensor.type.element, tensor.type.elements(), own);
     } else {
-      updatedShares_[tensor.type.element].push_back(weight);
+      updatedShares_[{tensor.type.element, own}].push_back(weight);
     }
   }
   for (const auto& [from, to] : stores) {

@@ -12,8 +12,7 @@ int Compilation::devicesWithStages() const {
     for (const StagePlan& stage : executable.plan.stages) {
       const Mesh& mesh = executable.plan.mesh;
       for (int rank = 0; rank < mesh.width; ++rank)
-        for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), model::MeshAxis::data, 0))
-          devices.insert(chip);
+        for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), {})) devices.insert(chip);
     }
   }
   return static_cast<int>(devices.size());
@@ -23,7 +22,7 @@ std::vector<std::string> Compilation::overflow() const {
   std::vector<std::string> sentences;
   for (const CompiledExecutable& executable : executables) {
     const std::string host =
-        executable.facts.host.memoryOverflow(executable.facts.replicas, executable.plan.mesh.width,
+        executable.facts.host.memoryOverflow(executable.plan.mesh.replicas, executable.plan.mesh.width,
                                              emulate::streamedBytes(executable.plan, executable.facts));
     if (!host.empty()) sentences.push_back(host);
     for (const devices::LoweredDevice& device : executable.lowered) {

@@ -14,10 +14,9 @@
 #include "engine/compile/multi_conv.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
-#include "engine/compile/sharding/padded_vocabulary.h"
-#include "engine/compile/sharding/rank_graph.h"
 #include "engine/compiler/network_rate.h"
 #include "engine/compiler/pass_savings.h"
+#include "engine/compiler/rank_divider.h"
 #include "engine/compiler/replica_count.h"
 #include "engine/compiler/tensor_placement.h"
 #include "engine/compiler/unused_options.h"
@@ -53,13 +52,13 @@ base::Status returnGradients(graph::Graph& graph, const std::vector<std::string>
   return {};
 }
 
-/// Bytes of all trained weights.
-base::Bytes weightBytes(const graph::Graph& graph) {
-  base::Bytes bytes;
+/// Bytes of all trained weights in a type.
+base::Bytes weightBytes(const graph::Graph& graph, graph::ElementType type) {
+  std::int64_t elements = 0;
   for (const graph::Tensor& tensor : graph.tensors()) {
-    if (tensor.role == graph::TensorRole::parameter) bytes += tensor.type.bytes();
+    if (tensor.role == graph::TensorRole::parameter) elements += tensor.type.elements();
   }
-  return bytes;
+  return base::Bytes(elements * graph::sizeOf(type));
 }
 
 /// A graph on its way to a plan.
@@ -71,14 +70,15 @@ struct StagedGraph {
 class ModelCompiler {
  public:
   ModelCompiler(const ModelRequest& request, base::Executor& executor, LoweredStages* known)
-      : request_(request), executor_(executor), known_(known) {}
+      : request_(request), executor_(executor), known_(known), ranks_(request.ranks) {}
 
   base::Result<Compilation> compile() {
     for (const ExecutableRequest& executable : request_.executables) PIPESCOPE_TRY(add(executable));
     PIPESCOPE_TRY(checkScales(request_.scales, result_.devicesUsed));
     notePhases();
     noteIdleDevices();
-    noteDivision();
+    noteRanksInBoxes();
+    for (std::string& notice : ranks_.notices()) result_.notices.push_back(std::move(notice));
     for (std::string& notice : unusedOptions(request_, result_)) result_.notices.push_back(std::move(notice));
     return std::move(result_);
   }
@@ -92,10 +92,14 @@ class ModelCompiler {
     CompiledExecutable executable;
     PIPESCOPE_ASSIGN(schedules::Shape shape, shapeOf(staged.stages, training));
     executable.facts = facts(asked, training && recomputes(shape.stages));
+    executable.facts.divisions = ranks_.takeDivisions();
+    executable.facts.expertImbalance = ranks_.expertLoads().imbalance;
+    executable.facts.hottestRank = static_cast<std::int64_t>(ranks_.expertLoads().hottest);
     shape.microBatches = static_cast<int>(executable.facts.microBatches);
     PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(executable.facts.schedule, shape));
     PIPESCOPE_ASSIGN(const Mesh replicas, mesh(asked, shape, executable.order));
-    executable.facts.replicas = replicas.replicas;
+    // Ranks that divide experts take samples of their own.
+    executable.facts.replicas = replicas.replicas * replicas.experts;
     PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
     PIPESCOPE_TRY(checkSideBySide(staged.graph));
     PIPESCOPE_ASSIGN(std::optional<StagedGraph> fused, fusedGraph(staged));
@@ -120,14 +124,12 @@ class ModelCompiler {
     executable.passes = ofPlan.takeReports();
     executable.rankGraph = std::make_shared<const graph::Graph>(std::move(staged.graph));
     executable.graph = executable.rankGraph;
-    if (request_.ranks.tensor > 1 && !request_.devicesOnly) {
+    if (request_.ranks.width() > 1 && !request_.devicesOnly) {
       PIPESCOPE_ASSIGN(StagedGraph undivided, stageGraph(asked, training, false));
       PIPESCOPE_TRY(differentiate(asked, undivided));
       executable.graph = std::make_shared<const graph::Graph>(std::move(undivided.graph));
     }
-    const bool divided = request_.ranks.tensor > 1 && executable.graph == executable.rankGraph;
-    executable.facts.host.weights =
-        weightBytes(*executable.graph) * (divided ? std::int64_t{request_.ranks.tensor} : 1);
+    executable.facts.host.weights = weightBytes(*asked.forward, request_.precision);
     result_.executables.push_back(std::move(executable));
     return {};
   }
@@ -168,22 +170,15 @@ class ModelCompiler {
   base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training, bool ofRank) {
     const ops::OperatorRegistry& operators = ops::standardOperators();
     StagedGraph staged;
+    const graph::Graph& forward = ofRank && asked.forwardOfRanks ? *asked.forwardOfRanks : *asked.forward;
     PIPESCOPE_ASSIGN(staged.graph,
-                     withPrecision(*asked.forward, request_.precision, operators, request_.float32Operators));
+                     withPrecision(forward, request_.precision, operators, request_.float32Operators));
     if (training) {
       PIPESCOPE_ASSIGN(staged.graph,
                        distributeBatchNorm(std::move(staged.graph), request_.update.normReplicas, operators));
     }
-    if (ofRank && request_.ranks.tensor > 1) {
-      const DivisionOptions options{.ranks = request_.ranks.tensor, .sequence = request_.ranks.sequence};
-      PIPESCOPE_ASSIGN(PaddedVocabulary padded,
-                       padVocabulary(staged.graph, options.ranks, options.leastTableRows, operators));
-      for (const auto& [size, larger] : padded.sizes) padded_[size] = larger;
-      staged.graph = std::move(padded.graph);
-      PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(staged.graph, options));
-      PIPESCOPE_TRY(checkDivided(division));
-      noteWholeWeights(staged.graph, division);
-      PIPESCOPE_ASSIGN(staged.graph, graphOfRank(staged.graph, division, operators));
+    if (ofRank) {
+      PIPESCOPE_ASSIGN(staged.graph, ranks_.divide(std::move(staged.graph)));
     }
     PIPESCOPE_ASSIGN(staged.stages, layOutStages(request_.layout, staged.graph));
     PIPESCOPE_TRY(checkMultiConvs(staged.graph, staged.stages));
@@ -212,17 +207,6 @@ class ModelCompiler {
       PIPESCOPE_ASSIGN(staged.graph, withFloat8(staged.graph, *request_.float8, ready, operators));
     }
     return {};
-  }
-
-  /// A model of which the ranks divide nothing would only be computed several times.
-  base::Status checkDivided(const GraphDivision& division) const {
-    const auto divided = [](DividedAxis axis) { return axis != kWhole; };
-    if (std::ranges::any_of(division.tensors, divided)) return {};
-    return base::badInput(fmt::format(
-        "{} ranks cannot share this model: no weight of a product divides by {} so that what follows can "
-        "work on a part of its result. Heads, widths and the vocabulary must be multiples of "
-        "execution.tensor_parallel.",
-        request_.ranks.tensor, request_.ranks.tensor));
   }
 
   PassRunner makePasses(const std::vector<StageSpec>& stages) const {
@@ -314,7 +298,9 @@ class ModelCompiler {
                           const schedules::Order& order) const {
     Mesh mesh;
     mesh.places = schedules::placeCount(shape);
-    mesh.width = request_.ranks.tensor;
+    mesh.width = request_.ranks.width();
+    mesh.contexts = request_.ranks.context;
+    mesh.experts = request_.ranks.expert;
     PIPESCOPE_ASSIGN(mesh.replicas, countReplicas(request_, asked, mesh.chipsPerReplica()));
     mesh.atOnce = !order.serialUpdate;
     mesh.mirrored = order.pipes > 1;
@@ -338,6 +324,24 @@ class ModelCompiler {
     return checkDevices(mesh, used);
   }
 
+  /// Warns of tensor ranks whose exchanges leave the box, where links are slower.
+  void noteRanksInBoxes() {
+    const int ranks = request_.ranks.tensor;
+    if (ranks < 2 || static_cast<int>(result_.system->devices().size()) < ranks) return;
+    const std::vector<devices::LinkInfo> near = result_.system->route(0, 1),
+                                         far = result_.system->route(0, ranks - 1);
+    for (const devices::LinkInfo& link : far) {
+      const bool known = std::ranges::any_of(near, [&](const auto& own) { return own.name == link.name; });
+      if (known || link.name.find("IPU-Link") != std::string::npos) continue;
+      result_.notices.push_back(
+          fmt::format("{} ranks of execution.tensor_parallel are more than one box holds: what they exchange "
+                      "in each layer "
+                      "crosses the {} links, which are slower. Use fewer, and more stages or replicas.",
+                      ranks, link.name));
+      return;
+    }
+  }
+
   base::Status checkSideBySide(const graph::Graph& graph) const {
     if (result_.system->runsSideBySide() || !hasMultiConvs(graph)) return {};
     return base::badInput(
@@ -355,11 +359,12 @@ class ModelCompiler {
           "fewer replicas.",
           mesh.replicas, mesh.chipsPerReplica(), used, result_.system->name(), available));
     }
-    return base::badInput(
-        fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
-                    "or put more blocks into a stage{}.",
-                    used, result_.system->name(), available,
-                    mesh.width > 1 ? ", or use fewer ranks (execution.tensor_parallel)" : ""));
+    return base::badInput(fmt::format(
+        "The stages use {} devices, but system {} has {}: choose a larger one with --system, "
+        "or put more blocks into a stage{}.",
+        used, result_.system->name(), available,
+        mesh.width > 1 ? ", or use fewer ranks (execution.tensor_parallel, context_parallel, expert_parallel)"
+                       : ""));
   }
 
   base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {
@@ -390,16 +395,18 @@ class ModelCompiler {
     options.pipes = order.pipes;
     options.placeOfStage = shape.placeOfStage;
     options.mesh = replicas;
+    options.expertWeights = ranks_.expertWeights();
     options.gradientBuckets = result_.system->gradientBuckets();
     options.gatherByBlock = result_.system->gathersByBlock();
     options.reduceScatter = request_.update.reduceScatter;
     options.overlapCollectives = request_.update.overlapCollectives;
     options.mergeCollectives = request_.update.mergeCollectives;
     options.lastStagesKeep = lastStagesKeep(shape.stages);
-    PIPESCOPE_ASSIGN(options.locations, placeTensors(request_, *result_.system, training, replicas.replicas));
+    PIPESCOPE_ASSIGN(options.locations,
+                     placeTensors(request_, *result_.system, training, replicas.holders(false)));
     if (!training) return options;
     options.accumulator = request_.update.numbers.accumulator;
-    options.optimizer = updateCost(request_.update, options.microBatches * replicas.replicas);
+    options.optimizer = updateCost(request_.update, options.microBatches * executable.facts.replicas);
     return options;
   }
 
@@ -447,41 +454,10 @@ class ModelCompiler {
     }
   }
 
-  /// Says which large weights every rank holds as a whole.
-  void noteWholeWeights(const graph::Graph& graph, const GraphDivision& division) {
-    std::string first;
-    std::int64_t whole = 0, wholeCount = 0, all = 0;
-    for (const graph::Tensor& tensor : graph.tensors()) {
-      if (tensor.role != graph::TensorRole::parameter || tensor.type.shape.size() < 2) continue;
-      all += tensor.type.elements();
-      if (division.of(tensor.id) != kWhole) continue;
-      if (first.empty()) first = tensor.name;
-      whole += tensor.type.elements();
-      ++wholeCount;
-    }
-    constexpr double kWorthSaying = 0.02;
-    if (static_cast<double>(whole) < kWorthSaying * static_cast<double>(all)) return;
-    whole_ = fmt::format(
-        "{} weights, {:.0f} % of the model's, are whole on each of {} ranks, because their sizes do not "
-        "divide, or what "
-        "follows cannot work on a part of their results: {}{}.",
-        wholeCount, 100 * static_cast<double>(whole) / static_cast<double>(all), request_.ranks.tensor, first,
-        wholeCount > 1 ? " and others" : "");
-  }
-
-  void noteDivision() {
-    if (!whole_.empty()) result_.notices.push_back(whole_);
-    for (const auto& [size, larger] : padded_)
-      result_.notices.push_back(
-          fmt::format("The vocabulary of {} is padded to {}, so that {} ranks share it.", size, larger,
-                      request_.ranks.tensor));
-  }
-
   const ModelRequest& request_;
   base::Executor& executor_;
   LoweredStages* known_;
-  std::map<std::int64_t, std::int64_t> padded_;  ///< sizes of vocabularies
-  std::string whole_;                            ///< a sentence on weights that no rank shares
+  RankDivider ranks_;
   Compilation result_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "engine/compile/float8_casts.h"
 #include "engine/compile/plan_builder.h"
+#include "engine/compile/sharding/expert_load.h"
 #include "engine/compiler/stage_layout.h"
 #include "engine/devices/core/system_options.h"
 #include "engine/emulate/emulated_executable.h"
@@ -33,6 +34,9 @@ struct ExecutableRequest {
   model::ExecutableKind kind = model::ExecutableKind::training;
   /// The forward graph in the types of the model, with its loss where it is trained.
   std::shared_ptr<const graph::Graph> forward;
+  /// The model whose parts the ranks of a place compute, where it differs: with key heads that are repeated,
+  /// so that each rank has one. Null: `forward`.
+  std::shared_ptr<const graph::Graph> forwardOfRanks = nullptr;
   std::int64_t microBatchSize = 1;
   std::int64_t microBatches = 1;  ///< micro-batches of training that are accumulated before one weight update
   std::int64_t deviceIterations = 1;
@@ -65,8 +69,16 @@ struct RecomputeRequest {
 
 /// The ranks of a place, which share the work of its stages.
 struct RankRequest {
-  int tensor = 1;         ///< ranks that divide the tensors of each layer
-  bool sequence = false;  ///< they also divide the rows between the products
+  int tensor = 1;               ///< ranks that divide the tensors of each layer
+  bool sequence = false;        ///< they also divide the rows between the products
+  int context = 1;              ///< ranks that divide the positions of each sample
+  bool exchangesHeads = false;  ///< attention exchanges positions for heads, and gathers no keys and values
+  int expert = 1;               ///< ranks that divide the experts, each with samples of its own
+  ExpertLoad expertLoad;
+  /// Key heads of the model, and how often each is repeated for the ranks; 1: not at all.
+  std::int64_t keyHeads = 0, keyRepeats = 1;
+
+  int width() const { return tensor * context * expert; }
 };
 
 struct ModelRequest {

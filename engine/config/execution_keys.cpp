@@ -141,6 +141,31 @@ void addExecution(std::vector<Key>& all) {
                         "With tensor_parallel: divide also the rows between the products (norms, dropout, "
                         "residual sums), so that sums become a scatter and a gather of the same bytes.",
                         {"sequence-parallel"}));
+  all.push_back(integer(
+      "execution.context_parallel", "ranks", 1, 1, 1024,
+      "Chips that share the positions of each sample, for long sequences. Each of them has as many "
+      "neighbouring "
+      "positions. Each place of the pipeline and each replica has so many times the chips. The length of a "
+      "sample must divide by it.",
+      {"context-parallel"}));
+  all.push_back(
+      text("execution.context_exchange", "gather",
+           "With context_parallel: what attention exchanges. gather: each chip gathers the keys and "
+           "values of all positions. heads: the chips exchange their positions for heads before "
+           "attention and back after it, where the heads of keys divide by context_parallel.",
+           {"context-exchange"}, {"gather", "heads"}));
+  all.push_back(integer(
+      "execution.expert_parallel", "ranks", 1, 1, 1024,
+      "Chips that share the experts of each layer. Each of them takes micro-batches of its own, so that they "
+      "count as replicas for everything but the experts, whose tokens they exchange. Each place of the "
+      "pipeline and each replica has so many times the chips. The number of experts must divide by it.",
+      {"expert-parallel"}));
+  all.push_back(
+      text("execution.expert_load", "uniform",
+           "With expert_parallel: how many tokens choose each expert, as the most loaded chip decides "
+           "the time: uniform, \"zipf 1.2\" (expert i has 1 / i^1.2 of the first one's), or a number "
+           "for each expert (\"4, 1, 1, 1\").",
+           {"expert-load"}));
   all.push_back({"execution.cuts", KeyType::texts, "", Value(Texts()),
                  "Names of the operators with which the stages after the first begin, in the order of the "
                  "model, instead of [[stages]]. `pipescope plan` writes them where a stage ends within a "
@@ -200,6 +225,11 @@ void addExecution(std::vector<Key>& all) {
            "Each replica keeps only its share of the sums of gradients. The gradients of each micro-batch "
            "are scattered over the replicas.",
            {"shard-accumulators"});
+  all.push_back(
+      integer("execution.zero", "", 0, 0, 3,
+              "Stage of ZeRO, another way to say what replicas share out: 1 is shard_optimizer, 2 also "
+              "shard_accumulators, 3 also shard_weights. 0: as these keys say.",
+              {"zero"}));
   all.push_back(integer("execution.shard_least_elements", "elements", 8192, 1, 1e12,
                         "Tensors with fewer elements are not sharded."));
   all.push_back(integer(

@@ -72,6 +72,9 @@ struct ExecutableFacts {
   /// Factors of micro-batches: compute of each ÷ the compiled one (microBatchCosts); further ones repeat
   /// them. Empty: all 1.
   std::vector<double> microBatchCosts;
+  double expertImbalance = 0;              ///< of ranks that divide experts; 0: there are none
+  std::int64_t hottestRank = 0;            ///< the most loaded of them
+  std::vector<model::Division> divisions;  ///< tensors that ranks of a place divide; of no executable yet
   /// Rows of the input of one iteration.
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
 };

@@ -102,14 +102,27 @@ class ExecutableRecorder {
     row.microBatchSize = result_.facts.microBatchSize;
     row.microBatches = result_.facts.microBatches;
     row.deviceIterations = result_.facts.deviceIterations;
-    row.replicas = result_.facts.replicas;
+    row.replicas = plan_.mesh.replicas;
     result_.id = recorder_.add(row);
     const int pipes = result_.order().pipes;
     if (pipes > 1)
       recorder_.add(model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", pipes)});
-    if (plan_.mesh.width > 1)
+    if (plan_.mesh.width > 1) {
       recorder_.add(
           model::Property{fmt::format("width.{}", result_.id.value), fmt::format("{}", plan_.mesh.width)});
+      recorder_.add(model::Property{fmt::format("axes.{}", result_.id.value), plan_.mesh.describeRanks()});
+    }
+    if (result_.facts.expertImbalance > 0) {
+      const std::string own = fmt::format("{}", result_.id.value);
+      recorder_.add(
+          model::Property{"expert_imbalance." + own, fmt::format("{}", result_.facts.expertImbalance)});
+      recorder_.add(
+          model::Property{"hottest_expert_rank." + own, fmt::format("{}", result_.facts.hottestRank)});
+    }
+    for (model::Division division : result_.facts.divisions) {
+      division.executable = result_.id;
+      recorder_.add(division);
+    }
     memory_.begin(result_.id);
   }
 
@@ -225,6 +238,7 @@ class ExecutableRecorder {
                                                         op.flops,
                                                         op.bytes,
                                                         op.block}));
+      if (op.collective) recordCollective(operators.back(), *op.collective);
       if (op.leastSeconds > 0) operatorPeaks_.push_back({operators.back(), op.flops / op.leastSeconds});
     }
     for (const devices::LoweredSegment& segment : pass.segments) {
@@ -247,6 +261,14 @@ class ExecutableRecorder {
       }
       recordLevels(device, pass, segment, row, id, programs);
     }
+  }
+
+  void recordCollective(model::OperatorId op, const ops::Collective& collective) {
+    const auto ranks = static_cast<std::int64_t>(plan_.mesh.group(part_.firstDevice, collective).size());
+    if (ranks < 2) return;
+    const Bytes bytes(collective.elements * graph::sizeOf(collective.type));
+    recorder_.add(model::Collective{op, collective.axis, ops::toString(collective.kind), ranks, bytes,
+                                    Bytes(ops::sentBytes(collective.kind, bytes.count, ranks))});
   }
 
   /// Micro-batches that take as long share a level. The executable of training alone has costs.

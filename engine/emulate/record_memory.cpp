@@ -95,8 +95,8 @@ Bytes streamedBytes(const compile::ExecutablePlan& plan, const ExecutableFacts& 
 
 void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const ExecutableFacts& facts) {
   if (!ids_.host.valid()) return;
-  const std::int64_t processes = facts.replicas * plan.mesh.width,
-                     here = facts.host.processesOfHost(facts.replicas, plan.mesh.width);
+  const std::int64_t processes = std::int64_t{plan.mesh.replicas} * plan.mesh.width,
+                     here = facts.host.processesOfHost(plan.mesh.replicas, plan.mesh.width);
   const bool judged = facts.host.memory.count > 0;
   // The part of a host whose memory is stated; otherwise that of all hosts.
   const auto part = [&](Bytes bytes) {
@@ -119,7 +119,7 @@ void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const Execu
   if (judged) {
     add("weights of the processes", "weight", "", facts.host.weights * here, -1);
     hold("weight", facts.host.weights * here);
-    const std::string overflow = facts.host.memoryOverflow(facts.replicas, plan.mesh.width, streams);
+    const std::string overflow = facts.host.memoryOverflow(plan.mesh.replicas, plan.mesh.width, streams);
     if (!overflow.empty()) recordOverflow({}, overflow);
   }
   hold("variable", part(streams));

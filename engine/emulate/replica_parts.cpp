@@ -131,7 +131,7 @@ devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replic
   for (int rank = 0; rank < mesh.width; ++rank) {
     compute = std::min(compute, scaleOf(facts, own.device + rank).compute);
     link = std::min(link, scaleOf(facts, own.device + rank).link);
-    for (const int device : mesh.group(first.device + rank, model::MeshAxis::data, 0))
+    for (const int device : mesh.group(first.device + rank, {.holders = ops::Collective::Holders::all}))
       link = std::min(link, scaleOf(facts, device).link);
   }
   for (devices::LoweredPass& pass : own.passes) {

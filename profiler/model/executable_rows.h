@@ -226,4 +226,42 @@ struct Edge {
   }
 };
 
+/// An operator that chips do together. Its time is that of its steps.
+struct Collective {
+  OperatorId op;
+  MeshAxis axis = MeshAxis::data;
+  std::string kind;
+  std::int64_t ranks = 1;
+  Bytes bytes, sent;
+  PIPESCOPE_ROW("collective", blocks, "An operator that chips of several ranks or replicas do together") {
+    visit("operator", row.op, "", "");
+    visit("axis", row.axis, "", "MeshAxis along which the chips lie");
+    visit("kind", row.kind, "", "AllReduce, AllGather, ReduceScatter, Broadcast, AllToAll or RingSend");
+    visit("ranks", row.ranks, "", "chips that take part");
+    visit("bytes", row.bytes, "B", "of the tensor: what a chip has before it, AllGather: after it");
+    visit("sent", row.sent, "B", "that a chip sends, each time, if the tensor goes round a ring");
+  }
+};
+
+/// Tensor of which each rank of a place has a part, or a weight that all ranks have whole.
+struct Division {
+  ExecutableId executable;
+  MeshAxis axis = MeshAxis::tensor;
+  std::int64_t ranks = 1;
+  std::int32_t dimension = -1;
+  bool weight = false;
+  std::string tensor, shape;
+  Bytes bytes;
+  PIPESCOPE_ROW("division", blocks, "A tensor that the ranks of a place divide") {
+    visit("executable", row.executable, "", "");
+    visit("axis", row.axis, "", "MeshAxis of the ranks");
+    visit("ranks", row.ranks, "", "number of parts; 1: all ranks have it whole");
+    visit("dimension", row.dimension, "", "axis of the tensor that is divided; −1: none");
+    visit("weight", row.weight, "", "a weight, not an activation");
+    visit("tensor", row.tensor, "", "name path");
+    visit("shape", row.shape, "", "before this division, e.g. 4096x4096 bfloat16");
+    visit("bytes", row.bytes, "B", "before this division");
+  }
+};
+
 }  // namespace pipescope::model

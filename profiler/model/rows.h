@@ -16,6 +16,6 @@ using AllRows =
                Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep, LifeInterval,
                UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note,
                LevelNode, CompilerPass, StepUnits, VariableUnits, Edge, VertexUse, HostThread, HostName,
-               HostSpan, HostSeries, HostSample>;
+               HostSpan, HostSeries, HostSample, Collective, Division>;
 
 }  // namespace pipescope::model

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "profiler/analysis/pipeline/collective_uses.h"
 #include "profiler/analysis/pipeline/pass_medians.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/figure_facts.h"
@@ -187,6 +188,25 @@ SectionTable boundaryTable(const StagesReport& r, const Words& words) {
   return table;
 }
 
+/// The table of what stages send along each axis of the mesh.
+SectionTable communicationTable(const std::vector<analysis::AxisCommunication>& axes, const Words& words) {
+  SectionTable table{
+      "communication", "Communication by axis", words.per("iteration, on one chip of the stage"), {}, {}};
+  table.columns = {
+      {"stage", "Stage", Format::index, ""},
+      {"axis", "Axis", Format::plain, "Axis of the mesh along which the chips lie."},
+      {"ranks", "Chips", Format::count, "The most chips that take part."},
+      {"count", "Collectives", Format::amount, ""},
+      {"sent_bytes", "Sent", Format::bytes, "That the chip sends, if tensors go round a ring."},
+      {"cycles", words.cycles(), Format::ticks, "Length of all collectives."},
+      {"exposed_cycles", "Exposed", Format::ticks, "Part during which no other engine of the chip works."},
+      {"hidden_cycles", "Hidden", Format::ticks, "Part during which another engine works."}};
+  for (const analysis::AxisCommunication& a : axes)
+    table.rows.push_back({static_cast<std::int64_t>(a.stage), model::toString(a.axis), a.ranks, a.count,
+                          a.sent, a.ticks, a.exposed, a.ticks - a.exposed});
+  return table;
+}
+
 base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, stagesOf(context));
   const StagesReport& report = *made;
@@ -205,6 +225,9 @@ base::Result<Section> makeStages(const Context& context) {
       stageTable(report, medians, context.catalog.measured(), words, ran), memoryTable(report, words),
       stageOperationTable(report, report.missing.empty() ? report.limitingStage : report.slowestStage, words),
       boundaryTable(report, words)};
+  PIPESCOPE_ASSIGN(const auto collectives,
+                   analysis::collectiveUses(context.source, context.catalog, context.executable));
+  section.tables.push_back(communicationTable(analysis::communicationByAxis(collectives), words));
   addForecast(context, section.facts);
   PIPESCOPE_ASSIGN(const auto best, bestMoveOf(context));
   for (Fact& fact : bestMoveFacts(*best)) section.facts.push_back(std::move(fact));

@@ -134,6 +134,23 @@ class Registration(unittest.TestCase):
         with self.assertRaisesRegex(pl.MisconfigurationException, "gradient_clip_val=0.5.* poptorch.optim with max_grad_norm"):
             trainer.fit(Module(), loader())
 
+    def test_different_accumulations_of_epochs_are_refused(self):
+        """Lightning gives them as a dictionary or as a callback, and the model is compiled once."""
+        for given, callbacks in (({0: 1, 1: 2}, ()), (1, [type("Scheduler", (), {"scheduling": {4: 2}})()])):
+            trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, accumulate_grad_batches=given)
+            trainer.callbacks = callbacks
+            with self.assertRaisesRegex(pl.MisconfigurationException, "do not support different numbers .* Give one number"):
+                trainer.fit(Module(), loader())
+        trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, accumulate_grad_batches={0: 2})
+        module, other = Module(), Module()
+        trainer.fit(module, loader())
+        fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, accumulate_grad_batches=2).fit(other, loader())
+        self.assertTrue(torch.equal(module.layer.weight, other.layer.weight))
+
+    def test_samples_that_a_training_leaves_out_are_counted(self):
+        with self.assertWarnsRegex(UserWarning, "leaves out the last 1 of 33 samples of an epoch, because a call takes 2"):
+            fake_lightning.Trainer("ipu", "ipu_strategy", devices=1).fit(Module(), loader(33))
+
     def test_it_happens_on_import_where_lightning_is_installed(self):
         self.assertEqual(registration.register(), [] if registration.installed_package() is None else self.names)
         with tempfile.TemporaryDirectory() as folder:

@@ -99,6 +99,26 @@ class Anchors(unittest.TestCase):
         loss = model(torch.randn(4, 3), torch.randn(4, 2))
         self.assertEqual((loss.shape, model.getAnchoredTensor("all").shape), (torch.Size([]), torch.Size([8])))
 
+    def test_inputs_weights_the_loss_and_settings_have_names(self):
+        options = poptorch.Options().outputMode(MODES.All).setExecutionStrategy(poptorch.ShardedExecution())
+        names = ("input", "input.1", "first.weight", "loss", "scaledLearningRate0___specific___first.weight", "lossScaling_FLOAT")
+        for name in names:
+            options.anchorTensor(f"the {name}", name)
+        torch.manual_seed(1)
+        before = Model().first.weight.detach().clone()
+        model, _, weights = trained(options, iterations=2, accumulation=1)
+        generator = torch.manual_seed(1)
+        Model()  # draws the weights before the rows
+        rows, wanted = torch.randn(4, 3, generator=generator), torch.randn(4, 2, generator=generator)
+        self.assertLessEqual(set(names), set(model.getTensorNames()))
+        found = {name: model.getAnchoredTensor(f"the {name}") for name in names}
+        self.assertClose(found["input"], rows)
+        self.assertClose(found["input.1"], wanted)
+        self.assertClose(found["first.weight"], torch.cat([before, weights["first.weight"][0]]))
+        self.assertEqual(found["loss"].shape, (2,))
+        self.assertAlmostEqual(found[names[4]].item(), 0.1)
+        self.assertEqual(found["lossScaling_FLOAT"].item(), 1.0)
+
     def test_the_loss_scale_is_that_of_the_last_update(self):
         class Half(torch.nn.Module):
             def __init__(self):

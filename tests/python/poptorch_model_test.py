@@ -322,7 +322,8 @@ class Refusing(unittest.TestCase):
              lambda p: theirs.RMSprop(p, lr=0.1, momentum=0.5, centered=True), 3),
         ]
         for mine, reference, places in pairs:
-            module, _, x, labels = scores()
+            module, taken, x, labels = scores()
+            taken.destroy()
             other = Scores()
             optimizer = reference(other.parameters())
             model = poptorch.trainingModel(module, None, mine(module.parameters()))
@@ -349,7 +350,8 @@ class Refusing(unittest.TestCase):
             (lambda p: poptorch.optim.RMSprop(p, lr=0.1, alpha=0.9, eps=1e-3, momentum=0.5, use_tf_variant=True),
              rmsprop_step),
         ):
-            module, _, x, labels = scores()
+            module, taken, x, labels = scores()
+            taken.destroy()
             other = Scores()
             states = [{} for _ in other.parameters()]
             model = poptorch.trainingModel(module, None, make(module.parameters()))
@@ -363,7 +365,8 @@ class Refusing(unittest.TestCase):
                         weight.copy_(step(weight, weight.grad, state))
 
     def test_gradients_are_clipped_as_by_pytorch(self):
-        module, _, x, labels = scores()
+        module, taken, x, labels = scores()
+        taken.destroy()
         other = Scores()
         optimizer = poptorch.optim.SGD(module.parameters(), lr=0.5, max_grad_norm=0.1)
         poptorch.trainingModel(module, None, optimizer)(x, labels)
@@ -387,6 +390,31 @@ class Refusing(unittest.TestCase):
         poptorch.trainingModel(module, None, optimizer)(torch.tensor([[0.3, -0.4]]))
         self.assertTrue(torch.allclose(module.weight, torch.tensor([2.9634237, 4.0340906]), atol=1e-6))
 
+    def test_a_module_belongs_to_one_training_model(self):
+        module, x = torch.nn.Linear(2, 1), torch.ones(1, 2)
+
+        class Loss(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = module
+
+            def forward(self, x):
+                return self.layer(x).sum()
+
+        loss = Loss()
+        self.assertFalse(hasattr(loss, "destroy"))
+        first = poptorch.trainingModel(loss)
+        first(x)
+        with self.assertRaisesRegex(poptorch.Error, r"already been wrapped.* Call model.destroy\(\)"):
+            poptorch.trainingModel(loss)
+        loss.destroy()
+        second = poptorch.trainingModel(first)  # the module of a model
+        self.assertIs(second.model, loss)
+        second(x)
+        poptorch.inferenceModel(loss)(x)
+        del second, first
+        poptorch.trainingModel(loss)  # nobody has the other ones any more
+
     def test_what_cannot_be_compiled_is_refused_with_its_line(self):
         for function, kind in (
             (lambda x: x[x > 0], "NonZero"),
@@ -399,7 +427,7 @@ class Refusing(unittest.TestCase):
 
             line = function.__code__.co_firstlineno
             with self.assertRaisesRegex(
-                ValueError, rf"Shaped cannot be compiled at .*model_test\.py:{line} \(<lambda>\): inference: {kind} "
+                ValueError, rf"Shaped cannot be compiled at .*model_test\.py:{line} \(<lambda>\): inference: {kind} .*: keep the shape, as "
             ):
                 poptorch.inferenceModel(Shaped())(torch.tensor([1.0, -2.0, 3.0]))
 
@@ -408,12 +436,18 @@ class Refusing(unittest.TestCase):
             def forward(self, x):
                 return torch.fft.fft(x).real
 
+        class Classes(torch.nn.Module):
+            def forward(self, x):
+                return torch.nn.functional.one_hot(x)
+
         class Numbers(torch.nn.Module):
             def forward(self, x):
                 return [x, {3}]
 
         with self.assertRaisesRegex(poptorch.Error, r"Fourier cannot be traced at .*model_test\.py:\d+ .*fft_fft"):
             poptorch.inferenceModel(Fourier())(torch.zeros(2, 4))
+        with self.assertRaisesRegex(poptorch.Error, r"one_hot at .*model_test\.py:\d+ .*: pass num_classes"):
+            poptorch.inferenceModel(Classes())(torch.tensor([1, 2]))
         with self.assertRaisesRegex(poptorch.Error, "tensors, tuples, lists and dictionaries of them, not set"):
             poptorch.inferenceModel(Numbers())(torch.zeros(2, 4))
 

@@ -254,6 +254,7 @@ class AgainstPyTorch(unittest.TestCase):
             self.assertEqual(len(values), 2)
             self.assertAlmostEqual(max(values), 1 / 0.75, places=5)
             self.assertAlmostEqual((kept > 0).float().mean().item(), 0.75, delta=0.06)  # 5 standard deviations
+        model.destroy()
         again = poptorch.trainingModel(module, poptorch.Options().randomSeed(4), optimizer(module, lr=0.0))
         self.assertTrue(torch.equal(again(x)[0], first))
         self.assertTrue(torch.equal(poptorch.inferenceModel(module)(x)[0], x))

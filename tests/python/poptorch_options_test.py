@@ -109,7 +109,7 @@ class Changing(unittest.TestCase):
             (ValueError, 'as "IPU0"', lambda: options.setAvailableMemoryProportion({"0": 0.5})),
             (ValueError, "at most 1", lambda: options.setAvailableMemoryProportion({"IPU0": 1.5})),
             (ValueError, "even number between 32 and 192", lambda: options.TensorLocations.numIOTiles(33)),
-            (ValueError, "consecutive groups", lambda: options.inputReplicaGrouping(2, poptorch.CommGroupType.All)),
+            (ValueError, "consecutive or orthogonal groups", lambda: options.inputReplicaGrouping(2, poptorch.CommGroupType.All)),
             (ValueError, "torch.half or torch.float", lambda: options.Precision.setPartialsType(torch.int32)),
             (ValueError, "does not exist", lambda: options.Distributed.configureProcessId(2, 2)),
             (TypeError, "no execution strategy", lambda: options.setExecutionStrategy("pipelined")),

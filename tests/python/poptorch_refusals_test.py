@@ -80,11 +80,6 @@ class Refusals(unittest.TestCase):
             (ValueError, "needs its phases", SerialPhasedExecution),
         ])
 
-    def test_groups_of_replicas_with_values_of_their_own(self):
-        model = poptorch.trainingModel(torch.nn.Linear(1, 1), poptorch.Options().replicationFactor(2))
-        with self.assertRaisesRegex(poptorch.Error, "replicas of a model share its parameters.* Blocks on several IPUs"):
-            model.weight.replicaGrouping(poptorch.CommGroupType.Orthogonal, 1, poptorch.VariableRetrievalMode.OnePerGroup)
-
     def test_inputs_have_no_gradients(self):
         with self.assertLogs("poptorch", "WARNING") as logged:
             poptorch.inferenceModel(torch.nn.Linear(1, 1))(torch.ones(2, 1, requires_grad=True))
@@ -126,8 +121,6 @@ class Refusals(unittest.TestCase):
         for sentence, change in (
             (r"syncPattern\(SinglePipeline\) is not implemented for several replicas",
              lambda options: options.syncPattern(poptorch.SyncPattern.SinglePipeline)),
-            (r"broadcastBuffers\(False\) is not implemented for several replicas",
-             lambda options: options.broadcastBuffers(False)),
         ):
             self.assertEqual(call(1, change).shape, (2, 1))  # one replica has none to differ from
             self.refused([(NotImplementedError, sentence, lambda change=change: call(2, change))])

@@ -109,6 +109,16 @@ class Saving(unittest.TestCase):
         self.assertEqual(sorted(state["ipu_state"]), sorted(f"Accl{number}___module.{layer}.{kind}" for number in (1, 2)
                                                             for layer in (0, 1) for kind in ("weight", "bias")))
         self.assertAlmostEqual(state["ipu_param"]["learningRate___specific___module.0.bias"].item(), 0.05)
+        slow = {**state, "param_groups": [{**group, "lr": 0.0} for group in state["param_groups"]]}
+        optimizer.load_state_dict({**slow, "ipu_param": {name: value * 0.0 if name.startswith("learningRate___specific___") else value
+                                                         for name, value in state["ipu_param"].items()}})
+        before = [weight.clone() for weight in module.parameters()]
+        other(x)  # at the loaded learning rate of 0
+        self.assertTrue(all(torch.equal(*pair) for pair in zip(before, module.parameters())))
+        uneven = {**state["ipu_param"], "learningRate___specific___module.0.bias": torch.tensor(1.0)}
+        optimizer.load_state_dict({**state, "ipu_param": uneven})
+        with self.assertRaisesRegex(poptorch.Error, "one parameter group different settings: give these weights groups"):
+            other(x)
         sgd = poptorch.optim.SGD(module.parameters(), lr=0.1)
         sgd.load_state_dict({**sgd.state_dict(), "ipu_state": state["ipu_state"]})
         with self.assertRaisesRegex(poptorch.Error, "state of the optimizer belongs to another model"):

@@ -59,6 +59,36 @@ class FrontDoor(unittest.TestCase):
                                   env={**os.environ, "PYTHONPATH": paths})
         self.assertEqual(done.stdout, "True pipescope.poptorch\n")
 
+    def test_parts_of_the_frameworks_that_programs_import_by_the_way(self):
+        """Programs try their handling of errors with PopTorch's own errors, and import PopART without using it."""
+        script = """
+import popart, poptorch
+from poptorch.poptorch_core import TestErrorType
+assert len(TestErrorType.__members__) == 7
+for kind in TestErrorType.__members__.values():
+    try:
+        poptorch.poptorch_core._throwTestError(kind)
+    except poptorch.RecoverableError as error:
+        print("again", error.recovery_action)
+    except poptorch.UnrecoverableError as error:
+        print("offline")
+    except poptorch.Error as error:
+        print(error.type, error.type in error.message, error.location == "")
+try:
+    popart.Session
+except AttributeError as error:
+    print(error)
+"""
+        path = os.path.join(self.folder, "script.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(script)
+        made = subprocess.run([sys.executable, "-m", "pipescope.run", path], capture_output=True, text=True, check=False)
+        lines = made.stdout.splitlines()
+        self.assertEqual(len(lines), 8, made.stderr)
+        self.assertEqual(lines[0], "popart_exception True True")
+        self.assertEqual((lines[3], lines[5]), ("offline", "again FULL_RESET"))
+        self.assertRegex(lines[7], "popart.Session is not implemented.* Use poptorch")
+
     def test_run_python_refuses(self):
         for words, sentence in (([], "needs a script"), (["none.py"], "There is no file none.py"),
                                 (["--wrong", "x.py"], "has no option --wrong")):

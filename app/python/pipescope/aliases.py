@@ -9,6 +9,7 @@ import sys
 NAMES = {
     "libpvti": "pipescope.pvti",
     "lightning": "pipescope.lightning",
+    "popart": "pipescope.popart",
     "popdist": "pipescope.popdist",
     "poptorch": "pipescope.poptorch",
     "pva": "pipescope.pva",
@@ -18,6 +19,7 @@ NAMES = {
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "names")
 # The content of these modules of the frameworks is in a module with another name here.
 _PARTS = {
+    "poptorch.poptorch_core": "pipescope.poptorch.errors",
     "poptorch.autocasting": "pipescope.poptorch.precision_options",
     "pytorch_lightning.accelerators.hpu": "pipescope.lightning.accelerators",
     "pytorch_lightning.accelerators.ipu": "pipescope.lightning.accelerators",

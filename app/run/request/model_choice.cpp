@@ -25,7 +25,20 @@ std::int64_t microBatchOf(const Configuration& c, bool training) {
   return c.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
 }
 
-base::Result<graph::Graph> buildByName(const Configuration& c, bool training) {
+/// The value of a number of the chosen builder; nullopt if it has no such setting.
+std::optional<std::int64_t> builderNumber(const Configuration& c, const std::string& name) {
+  const auto& all = builders::builderRegistry().definitions();
+  const auto model = all.find(c.text("model.builder"));
+  if (model == all.end()) return std::nullopt;
+  for (const builders::BuilderKey& key : model->second.keys) {
+    if (key.name != name || !std::holds_alternative<std::int64_t>(key.fallback)) continue;
+    const std::string path = "model." + name;
+    return c.given(path) ? c.integer(path) : std::get<std::int64_t>(key.fallback);
+  }
+  return std::nullopt;
+}
+
+builders::BuilderRequest builderRequest(const Configuration& c, bool training) {
   builders::BuilderRequest request;
   request.builder = c.text("model.builder");
   request.microBatch = microBatchOf(c, training);
@@ -34,7 +47,11 @@ base::Result<graph::Graph> buildByName(const Configuration& c, bool training) {
     if (key.chooser == "model.builder" && c.given(key.path))
       request.settings[std::string(config::lastPart(key.path))] = settingOf(c.value(key.path));
   }
-  return builders::buildModel(request, ops::standardOperators());
+  return request;
+}
+
+base::Result<graph::Graph> buildByName(const Configuration& c, bool training) {
+  return builders::buildModel(builderRequest(c, training), ops::standardOperators());
 }
 
 base::Result<graph::Graph> buildFromLayers(const Configuration& c, bool training) {
@@ -122,6 +139,20 @@ base::Status checkModelChoice(const Configuration& c) {
         "\"host\", where caches are inputs and what a call adds to them are outputs.");
   }
   return {};
+}
+
+std::optional<RepeatedKeys> repeatedKeys(const Configuration& c) {
+  const std::int64_t ranks = c.integer("execution.tensor_parallel");
+  const auto heads = builderNumber(c, "heads"), keys = builderNumber(c, "key_heads");
+  if (ranks < 2 || !heads || !keys || *keys == 0 || *keys >= ranks) return std::nullopt;
+  if (ranks % *keys != 0 || *heads % ranks != 0) return std::nullopt;
+  return RepeatedKeys{*keys, ranks / *keys};
+}
+
+base::Result<graph::Graph> buildGraphOfRanks(const Configuration& c, bool training) {
+  builders::BuilderRequest request = builderRequest(c, training);
+  request.settings["key_heads"] = c.integer("execution.tensor_parallel");
+  return builders::buildModel(request, ops::standardOperators());
 }
 
 base::Result<graph::Graph> buildGraph(const Configuration& c, bool training) {

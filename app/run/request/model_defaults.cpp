@@ -1,5 +1,7 @@
 #include "app/run/request/model_defaults.h"
 
+#include <fmt/format.h>
+
 #include "app/run/request/host_defaults.h"
 #include "app/run/request/onnx_model.h"
 #include "engine/onnx/own_loss.h"
@@ -51,12 +53,33 @@ base::Status fillStages(Configuration& c) {
   return {};
 }
 
+/// Says in the keys of shares what execution.zero means.
+base::Status expandZero(Configuration& c) {
+  const std::int64_t stage = c.integer("execution.zero");
+  if (stage == 0) return {};
+  const std::pair<const char*, const char*> kinds[] = {{"execution.shard_optimizer", "optimizer's state"},
+                                                       {"execution.shard_accumulators", "sums of gradients"},
+                                                       {"execution.shard_weights", "weights"}};
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const auto& [key, what] = kinds[i];
+    const bool shares = i < stage;
+    if (c.given(key) && c.boolean(key) != shares) {
+      return base::badInput(
+          fmt::format("execution.zero is {}, which {} the {}, but {} is {}: leave one of them out.", stage,
+                      shares ? "shares out" : "does not share out", what, key, c.boolean(key)));
+    }
+    if (shares && !c.given(key)) PIPESCOPE_TRY(c.set(key, true, config::Origin::derived));
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Result<Configuration> withModelDefaults(const Configuration& given) {
   PIPESCOPE_ASSIGN(const Configuration hosted, withHostDefaults(given));
   PIPESCOPE_ASSIGN(Configuration c, withOnnxDefaults(hosted));
   PIPESCOPE_TRY(fillStages(c));
+  PIPESCOPE_TRY(expandZero(c));
   return c;
 }
 

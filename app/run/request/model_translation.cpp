@@ -95,6 +95,10 @@ base::Result<compile::ExecutableRequest> executableRequest(const Configuration& 
   executable.kind = kind;
   PIPESCOPE_ASSIGN(graph::Graph forward, buildGraph(c, training));
   executable.forward = std::make_shared<const graph::Graph>(std::move(forward));
+  if (repeatedKeys(c)) {
+    PIPESCOPE_ASSIGN(graph::Graph ofRanks, buildGraphOfRanks(c, training));
+    executable.forwardOfRanks = std::make_shared<const graph::Graph>(std::move(ofRanks));
+  }
   executable.microBatchSize = c.integer(table + "micro_batch_size");
   executable.deviceIterations = c.integer(table + "device_iterations");
   executable.replicas = replicaRequest(c, training);
@@ -203,6 +207,14 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   request.stochasticRounding = c.boolean("execution.stochastic_rounding");
   request.ranks.tensor = static_cast<int>(c.integer("execution.tensor_parallel"));
   request.ranks.sequence = c.boolean("execution.sequence_parallel");
+  if (const std::optional<RepeatedKeys> keys = repeatedKeys(c)) {
+    request.ranks.keyHeads = keys->heads;
+    request.ranks.keyRepeats = keys->repeats;
+  }
+  request.ranks.context = static_cast<int>(c.integer("execution.context_parallel"));
+  request.ranks.exchangesHeads = c.text("execution.context_exchange") == "heads";
+  request.ranks.expert = static_cast<int>(c.integer("execution.expert_parallel"));
+  PIPESCOPE_ASSIGN(request.ranks.expertLoad, compile::parseExpertLoad(c.text("execution.expert_load")));
   request.recompute = recomputeRequest(c);
   request.locations = tensorLocations(c);
   for (const compile::PassDefinition& pass : compile::passRegistry().all()) {

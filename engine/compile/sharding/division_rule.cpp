@@ -5,9 +5,19 @@
 
 namespace pipescope::compile {
 
+std::int64_t blocksOf(const DivisionOptions& options, const graph::Shape& shape, DividedAxis axis) {
+  if (options.positions == 0 || axis < 0) return 1;
+  const std::int64_t extent = shape[static_cast<std::size_t>(axis)];
+  return extent % options.positions == 0 ? extent / options.positions : 1;
+}
+
+std::int64_t DivisionCall::blocks(const graph::Shape& shape, DividedAxis axis) const {
+  return blocksOf(options, shape, axis);
+}
+
 bool DivisionCall::divides(const graph::Shape& shape, DividedAxis axis) const {
   return axis >= 0 && axis < static_cast<DividedAxis>(shape.size()) &&
-         shape[static_cast<std::size_t>(axis)] % ranks == 0;
+         (amongExperts() || shape[static_cast<std::size_t>(axis)] / blocks(shape, axis) % ranks() == 0);
 }
 
 std::optional<std::vector<std::int64_t>> DivisionCall::numbers(std::size_t input) const {
@@ -34,7 +44,7 @@ std::optional<std::vector<std::int64_t>> DivisionCall::numbers(std::size_t input
 
 bool NodeDivision::shares() const {
   const auto divided = [](DividedAxis axis) { return axis != kWhole; };
-  return sums || special != Special::none || std::ranges::any_of(inputs, divided) ||
+  return sums || forShares || special != Special::none || std::ranges::any_of(inputs, divided) ||
          std::ranges::any_of(outputs, divided);
 }
 

@@ -35,10 +35,15 @@ class Divider {
   }
 
   base::Result<GraphDivision> run() {
+    const bool amongExperts = options_.axis == model::MeshAxis::expert;
+    const bool alongContext = options_.axis == model::MeshAxis::context;
+    if (amongExperts) PIPESCOPE_TRY(checkExperts());
+    if (alongContext) PIPESCOPE_TRY(dividePositions());
     for (const Node& node : graph_.nodes()) {
-      divideWeights(node);
+      if (!alongContext) amongExperts ? divideExperts(node) : divideWeights(node);
       PIPESCOPE_TRY(divide(node));
     }
+    if (alongContext && graph_.loss) PIPESCOPE_TRY(checkOwnPositions());
     return std::move(result_);
   }
 
@@ -52,7 +57,7 @@ class Divider {
   }
 
   DivisionCall callOf(const Node& node, const Tried& tried) const {
-    DivisionCall call{graph_, node, {}, options_.ranks};
+    DivisionCall call{graph_, node, {}, options_};
     for (const TensorId input : node.inputs)
       call.inputs.push_back(input.valid() ? partOf(input, tried) : kWhole);
     return call;
@@ -77,10 +82,106 @@ class Divider {
     return !tensor.producer.valid() && (isWeight(id) || graph_.constant(id) == nullptr);
   }
 
+  /// Divides the inputs along their positions: samples × positions × …, or rows of all samples.
+  base::Status dividePositions() {
+    if (options_.positions % options_.ranks != 0)
+      return base::badInput(
+          fmt::format("A sample has {} positions, which do not divide by the {} ranks of "
+                      "execution.context_parallel: choose "
+                      "a divisor, or another length.",
+                      options_.positions, options_.ranks));
+    for (const TensorId input : graph_.inputs) {
+      const graph::Shape& shape = graph_.tensor(input).type.shape;
+      if (shape.size() > 1 && shape[1] == options_.positions) {
+        setPart(input, 1);
+      } else if (!shape.empty() && shape[0] % options_.positions == 0) {
+        setPart(input, 0);
+      }
+    }
+    return {};
+  }
+
+  static bool hasGradient(const Tensor& tensor) {
+    using graph::ElementType;
+    const ElementType element = tensor.type.element;
+    return element == ElementType::float32 || element == ElementType::float64 ||
+           element == ElementType::float16 || element == ElementType::bfloat16;
+  }
+
+  /// Gradients of weights are summed over ranks, so each rank must add only what its own positions give. An
+  /// operator that all ranks compute alike on gathered positions, or with a weight, would count several
+  /// times.
+  base::Status checkOwnPositions() const {
+    enum class From : std::uint8_t { nothing, weights, positions };
+    std::vector<From> from(graph_.tensors().size(), From::nothing);
+    for (const Node& node : graph_.nodes()) {
+      const NodeDivision& own = result_.of(node);
+      bool weights = false, positions = false, gathers = false;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorId input = node.inputs[i];
+        if (!input.valid()) continue;
+        weights = weights || isWeight(input) || from[at(input)] == From::weights;
+        positions = positions || from[at(input)] == From::positions;
+        gathers = gathers || (from[at(input)] == From::positions && result_.of(input) != kWhole &&
+                              own.inputs[i] == kWhole);
+      }
+      const bool alike = !own.shares();
+      if (alike && (gathers || (weights && positions)))
+        return base::badInput(fmt::format(
+            "{} {} works on all positions at once, so ranks cannot train it with positions of their own: "
+            "leave "
+            "execution.context_parallel out, or use a model whose every operator works by position.",
+            node.op, node.name));
+      if (!weights && !positions) continue;
+      for (const TensorId output : node.outputs)
+        if (output.valid() && hasGradient(graph_.tensor(output)))
+          from[at(output)] = alike && !positions ? From::weights : From::positions;
+    }
+    return {};
+  }
+
+  base::Status checkExperts() const {
+    bool any = false;
+    for (const Node& node : graph_.nodes()) {
+      if (node.op != "ExpertDispatch") continue;
+      any = true;
+      const std::int64_t experts = graph::intAttribute(node, "experts", 0);
+      if (experts % options_.ranks != 0)
+        return base::badInput(fmt::format(
+            "{} has {} experts, which do not divide by the {} ranks of execution.expert_parallel: choose a "
+            "divisor of {}.",
+            node.name, experts, options_.ranks, experts));
+      PIPESCOPE_TRY(options_.expertLoad.shares(experts));
+    }
+    if (any) return {};
+    return base::badInput(
+        "execution.expert_parallel divides experts among chips, but the model has none: leave it out, or "
+        "choose "
+        "a model with experts (model.experts of the builder decoder).");
+  }
+
+  /// True if ranks divide all products of what experts get. Decides about their weights.
+  bool dividesProductsOf(const Node& dispatch) {
+    if (dispatch.op != "ExpertDispatch" || options_.axis != model::MeshAxis::tensor) return false;
+    const std::vector<NodeId>& readers = readers_[at(dispatch.outputs[0])];
+    for (const NodeId reader : readers) {
+      const Node& product = graph_.node(reader);
+      if (product.op != "ExpertProduct" || product.inputs[0] != dispatch.outputs[0]) return false;
+      divideWeights(product);
+      if (result_.tensors[at(product.inputs[1])] == kWhole) return false;
+    }
+    return !readers.empty();
+  }
+
+  void divideExperts(const Node& node) {
+    if (node.op == "ExpertProduct") setPart(node.inputs[1], 0);
+  }
+
   /// The axes of a product whose weight is its second factor.
   std::optional<ProductAxes> axesOfWeight(const DivisionCall& call) const {
     const Node& node = call.node;
     if (node.inputs.size() < 2 || !isWeight(node.inputs[1])) return std::nullopt;
+    if (node.op == "ExpertProduct") return ProductAxes{1, 2, 1};
     if (node.op != "MatMul" && node.op != "Gemm") return std::nullopt;
     return productAxes(call);
   }
@@ -152,11 +253,17 @@ class Divider {
         if (graph_.tensor(node.inputs[i]).type.elements() > kMostGathered)
           return base::badInput(fmt::format(
               "{} {} cannot work on a part of {}, which {} ranks share, and it is too large to be held whole "
-              "by each of them: leave tensor parallelism out, or divide the model so that it is whole there.",
-              node.op, node.name, graph_.tensor(node.inputs[i]).name, options_.ranks));
+              "by each of them: leave execution.{}_parallel out, or divide the model so that it is whole "
+              "there.",
+              node.op, node.name, graph_.tensor(node.inputs[i]).name, options_.ranks,
+              model::toString(options_.axis)));
       }
       if (std::ranges::any_of(call.inputs, [](DividedAxis axis) { return axis != kWhole; }))
         result_.gathering.push_back(node.id);
+    }
+    if (dividesProductsOf(node)) {
+      division->forShares = true;
+      result_.forShares.insert(node.outputs[0]);
     }
     // A weight or a cache is stored as the first node that reads it needs it.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -164,7 +271,7 @@ class Divider {
       const std::size_t input = at(node.inputs[i]);
       if (division->inputs[i] == kWhole) readWhole_[input] = true;
       if (division->inputs[i] != kWhole && call.inputs[i] == kWhole && isStored(node.inputs[i]) &&
-          !readWhole_[input])
+          !readWhole_[input] && options_.axis != model::MeshAxis::context)
         setPart(node.inputs[i], division->inputs[i]);
     }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {

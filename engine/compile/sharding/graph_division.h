@@ -2,6 +2,7 @@
 // Decides how the ranks of a place share a model: which weights are divided, and what follows for every node.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,22 +13,14 @@
 
 namespace pipescope::compile {
 
-struct DivisionOptions {
-  std::int64_t ranks = 1;
-  model::MeshAxis axis = model::MeshAxis::tensor;
-  /// Results of sums are divided along their rows, and so is what is computed between the products (sequence
-  /// parallelism, arXiv 2205.05198).
-  bool sequence = false;
-  /// Smaller tables of embeddings are whole on every rank.
-  std::int64_t leastTableRows = 512;
-};
-
 struct GraphDivision {
   DivisionOptions options;
   std::vector<DividedAxis> tensors;  ///< division of each tensor of the undivided graph, by id
   std::vector<NodeDivision> nodes;   ///< divisions of the nodes, by id
   /// Nodes whose inputs are put together first, because no rule can work on parts of them.
   std::vector<graph::NodeId> gathering;
+  /// Whole tensors of which each rank has a part of the gradient; see NodeDivision::forShares.
+  std::set<graph::TensorId> forShares;
   DividedAxis of(graph::TensorId id) const { return tensors[static_cast<std::size_t>(id.value)]; }
   const NodeDivision& of(const graph::Node& node) const {
     return nodes[static_cast<std::size_t>(node.id.value)];

@@ -22,16 +22,19 @@ DividedAxis counted(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + static_cast<DividedAxis>(rank) : axis;
 }
 
-/// The axis of the new shape that begins at the same element as an axis of the old one.
-std::optional<DividedAxis> sameBeginning(const DivisionCall& call, const graph::Shape& before,
-                                         DividedAxis axis, const graph::Shape& after) {
+/// The axis of the new shape along which the same elements make the parts as along an axis of the old one.
+std::optional<DividedAxis> sameParts(const DivisionCall& call, const graph::Shape& before, DividedAxis axis,
+                                     const graph::Shape& after) {
+  const std::int64_t blocks = call.blocks(before, axis);
+  const bool positions = call.alongContext() && before[at(axis)] == blocks * call.options.positions;
   const std::int64_t outer =
-      std::accumulate(before.begin(), before.begin() + axis, std::int64_t{1}, std::multiplies<>());
+      std::accumulate(before.begin(), before.begin() + axis, blocks, std::multiplies<>());
   std::int64_t own = 1;
   for (std::size_t i = 0; i < after.size(); ++i) {
-    if (own == outer && after[i] > 1)
-      return call.divides(after, static_cast<DividedAxis>(i)) ? std::optional(static_cast<DividedAxis>(i))
-                                                              : std::nullopt;
+    const auto found = static_cast<DividedAxis>(i);
+    const bool fits = positions ? outer % own == 0 && after[i] == outer / own * call.options.positions
+                                : own == outer && after[i] > 1;
+    if (fits && call.divides(after, found)) return found;
     own *= after[i];
   }
   return std::nullopt;
@@ -41,13 +44,13 @@ std::optional<DividedAxis> sameBeginning(const DivisionCall& call, const graph::
 std::optional<NodeDivision> divideReshape(const DivisionCall& call) {
   NodeDivision division = whole(call);
   if (call.inputs[0] == kWhole) return division;
-  const auto axis = sameBeginning(call, call.shape(0), call.inputs[0], call.outputShape());
+  const auto axis = sameParts(call, call.shape(0), call.inputs[0], call.outputShape());
   if (!axis) return std::nullopt;
   division.inputs[0] = call.inputs[0];
   division.outputs = {*axis};
   if (call.node.op == "Reshape") {
     std::vector<std::int64_t> shape = call.outputShape();
-    shape[at(*axis)] /= call.ranks;
+    shape[at(*axis)] /= call.ranks();
     if (!call.numbers(1)) return std::nullopt;
     division.numbers[1] = std::move(shape);
   }
@@ -117,7 +120,7 @@ std::optional<NodeDivision> divideGather(const DivisionCall& call) {
   }
   division.inputs[0] = call.inputs[0];
   if (call.inputs[0] == axis) {
-    if (axis != 0) return std::nullopt;
+    if (axis != 0 || call.alongContext()) return std::nullopt;
     division.special = NodeDivision::Special::embedding;
     return division;
   }
@@ -134,7 +137,7 @@ std::optional<NodeDivision> divideExpand(const DivisionCall& call) {
       call.inputs[0] + static_cast<DividedAxis>(after.size()) - static_cast<DividedAxis>(before.size());
   if (!call.numbers(1) || after[at(axis)] != before[at(call.inputs[0])]) return std::nullopt;
   std::vector<std::int64_t> shape = after;
-  shape[at(axis)] /= call.ranks;
+  shape[at(axis)] /= call.ranks();
   division.numbers[1] = std::move(shape);
   division.inputs[0] = call.inputs[0];
   division.outputs = {axis};

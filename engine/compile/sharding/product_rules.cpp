@@ -18,6 +18,40 @@ DividedAxis biasAxis(const DivisionCall& call, DividedAxis axis) {
   return own < 0 || bias[static_cast<std::size_t>(own)] == 1 ? kWhole : own;
 }
 
+/// Ranks that have positions of their own keep the rows of these. A product with a weight takes any rows. In
+/// an attention, each rank has the queries of its positions, and needs the keys and values of all; or the
+/// ranks exchange positions for heads, which lie beside each other.
+std::optional<NodeDivision> divideByPositions(const DivisionCall& call, const ProductAxes& axes) {
+  NodeDivision division;
+  division.inputs.assign(call.node.inputs.size(), kWhole);
+  division.outputs = {kWhole};
+  const graph::Shape &left = call.shape(0), &right = call.shape(1);
+  const auto rank = static_cast<DividedAxis>(call.outputShape().size());
+  const auto extent = [](const graph::Shape& shape, DividedAxis axis) {
+    return shape[static_cast<std::size_t>(axis)];
+  };
+  const std::int64_t positions = call.options.positions;
+  if (call.options.exchangesHeads && left.size() == right.size() && rank > 2 && call.inputs[1] != kWhole) {
+    const DividedAxis heads = rank - 3;
+    const bool plain = extent(left, heads) % positions != 0 && extent(right, heads) % positions != 0;
+    if (plain && call.divides(left, heads) && call.divides(right, heads)) {
+      division.inputs[0] = division.inputs[1] = heads;
+      division.outputs = {heads};
+      return division;
+    }
+  }
+  // Rows of the left factor, whatever axis its parts lie along now.
+  DividedAxis rows = call.inputs[0];
+  const DividedAxis usual = isGemm(call.node) ? 1 - axes.sumLeft : static_cast<DividedAxis>(left.size()) - 2;
+  if (rows == kWhole || rows == axes.sumLeft || extent(left, rows) % positions != 0) rows = usual;
+  const DividedAxis output = isGemm(call.node) ? 0 : rows + rank - static_cast<DividedAxis>(left.size());
+  if (extent(left, rows) % positions != 0 || !call.divides(left, rows)) return std::nullopt;
+  division.inputs[0] = rows;
+  division.outputs = {output};
+  if (call.has(2)) division.inputs[2] = biasAxis(call, output);
+  return division;
+}
+
 std::optional<NodeDivision> divideProduct(const DivisionCall& call) {
   const std::optional<ProductAxes> axes = productAxes(call);
   NodeDivision division;
@@ -29,6 +63,7 @@ std::optional<NodeDivision> divideProduct(const DivisionCall& call) {
     return bias ? std::nullopt : std::optional(division);
   }
   if (!axes) return std::nullopt;
+  if (call.alongContext()) return divideByPositions(call, *axes);
   const auto rank = static_cast<DividedAxis>(call.outputShape().size());
   const bool bias = call.has(2);
   // Summed over what is divided: each rank has a summand.

@@ -60,6 +60,9 @@ class RankGraph : public GraphRewriter {
     const NodeDivision& own = division_.of(node);
     if (own.special == NodeDivision::Special::embedding) return embed(node, own);
     if (own.special == NodeDivision::Special::crossEntropy) return crossEntropy(node, own);
+    if (own.special == NodeDivision::Special::routing) return routeOwnTokens(node, own);
+    if (own.special == NodeDivision::Special::expertDispatch) return sendToExperts(node, own);
+    if (own.special == NodeDivision::Special::expertCombine) return returnFromExperts(node);
     const bool shares = own.shares();
     Node copy = node;
     for (const auto& [name, value] : own.attributes) copy.attributes[name] = value;
@@ -77,11 +80,11 @@ class RankGraph : public GraphRewriter {
     if (!own.sums) return {};
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       if (!node.outputs[o].valid()) continue;
-      PIPESCOPE_ASSIGN(TensorId sum, summed(node, of(node.outputs[o]), own.outputs[o]));
+      PIPESCOPE_ASSIGN(TensorId sum, summed(node, node.outputs[o], of(node.outputs[o]), own.outputs[o]));
       if (own.means) {
         const TensorId share =
             number(node, "share", 1.0 / static_cast<double>(ranks()), result_.tensor(sum).type.element);
-        PIPESCOPE_ASSIGN(sum, add(node, "mean", "Mul", {sum, share}, {}));
+        PIPESCOPE_ASSIGN(sum, add(node, nameOf("mean"), "Mul", {sum, share}, {}));
       }
       if (own.addedAfterSum >= 0) {
         const TensorId added = node.inputs[static_cast<std::size_t>(own.addedAfterSum)];
@@ -107,12 +110,17 @@ class RankGraph : public GraphRewriter {
 
  private:
   std::int64_t ranks() const { return division_.options.ranks; }
+  /// A suffix that no division along another axis uses.
+  std::string nameOf(const std::string& what) const { return (prefix_.empty() ? "rank_" : prefix_) + what; }
   graph::Attributes attributes() const {
     return {{ops::kRanks, ranks()}, {ops::kMeshAxis, model::toString(division_.options.axis)}};
   }
-  graph::Attributes attributes(DividedAxis axis) const {
+  /// Attributes of an exchange along an axis of a whole tensor.
+  graph::Attributes attributes(const graph::Shape& whole, DividedAxis axis) const {
     graph::Attributes all = attributes();
     all["axis"] = axis;
+    if (const std::int64_t blocks = blocksOf(division_.options, whole, axis); blocks > 1)
+      all["blocks"] = blocks;
     return all;
   }
 
@@ -121,8 +129,12 @@ class RankGraph : public GraphRewriter {
   Result<TensorId> part(const Node& node, TensorId old, DividedAxis wanted, bool shares) {
     if (!old.valid()) return old;
     const DividedAxis now = division_.of(old);
-    const bool differentiable = withGradient_[static_cast<std::size_t>(old.value)];
-    if (now == wanted && (wanted != kWhole || !shares || !differentiable)) return of(old);
+    // Ranks with samples of their own have whole gradients of these, which are summed when weights change.
+    const bool differentiable =
+        withGradient_[static_cast<std::size_t>(old.value)] && !division_.options.takesOwnTokens();
+    if (now == wanted &&
+        (wanted != kWhole || !shares || !differentiable || division_.forShares.contains(old)))
+      return of(old);
     const auto [made, isNew] = parts_.try_emplace({old, wanted, shares});
     if (!isNew) return made->second;
     TensorId result = of(old);
@@ -130,7 +142,7 @@ class RankGraph : public GraphRewriter {
     const auto convert = [&](const char* op, graph::Attributes with) -> Status {
       Node added;
       added.op = op;
-      added.name = name + "/" + op + (parts_.size() > 1 ? std::to_string(parts_.size()) : "");
+      added.name = name + "/" + prefix_ + op + (parts_.size() > 1 ? std::to_string(parts_.size()) : "");
       added.block = node.block;
       added.pass = node.pass;
       added.inputs = {result};
@@ -142,23 +154,35 @@ class RankGraph : public GraphRewriter {
       result = outputs[0];
       return {};
     };
+    const graph::Shape& whole = source_.tensor(old).type.shape;
     if (now == wanted) {
       PIPESCOPE_TRY(convert("RankCopy", attributes()));
+    } else if (now != kWhole && wanted != kWhole) {
+      graph::Attributes with = attributes(whole, now);
+      const graph::Attributes to = attributes(whole, wanted);
+      with["to_axis"] = wanted;
+      if (to.contains("blocks")) with["to_blocks"] = to.at("blocks");
+      PIPESCOPE_TRY(convert("RankExchange", std::move(with)));
+    } else if (now != kWhole) {
+      graph::Attributes with = attributes(whole, now);
+      if (shares || division_.options.takesOwnTokens()) with["sums"] = std::int64_t{1};
+      PIPESCOPE_TRY(convert("RankGather", std::move(with)));
     } else {
-      if (now != kWhole) {
-        graph::Attributes with = attributes(now);
-        if (shares && wanted == kWhole) with["sums"] = std::int64_t{1};
-        PIPESCOPE_TRY(convert("RankGather", std::move(with)));
-      }
-      if (wanted != kWhole) PIPESCOPE_TRY(convert("RankSlice", attributes(wanted)));
+      graph::Attributes with = attributes(whole, wanted);
+      // A constant is cut when the program is loaded.
+      if (!source_.tensor(old).producer.valid() && !withGradient_[static_cast<std::size_t>(old.value)])
+        with["stored"] = std::int64_t{1};
+      if (division_.options.takesOwnTokens()) with["alone"] = std::int64_t{1};
+      PIPESCOPE_TRY(convert("RankSlice", std::move(with)));
     }
     parts_[{old, wanted, shares}] = result;
     return result;
   }
 
-  Result<TensorId> summed(const Node& node, TensorId summand, DividedAxis axis) {
-    if (axis == kWhole) return add(node, "rank_sum", "RankSum", {summand}, attributes());
-    return add(node, "rank_sum", "RankScatterSum", {summand}, attributes(axis));
+  Result<TensorId> summed(const Node& node, TensorId old, TensorId summand, DividedAxis axis) {
+    if (axis == kWhole) return add(node, nameOf("sum"), "RankSum", {summand}, attributes());
+    return add(node, nameOf("sum"), "RankScatterSum", {summand},
+               attributes(source_.tensor(old).type.shape, axis));
   }
 
   TensorId wholeNumbers(const Node& node, const std::vector<std::int64_t>& values) {
@@ -231,9 +255,62 @@ class RankGraph : public GraphRewriter {
     PIPESCOPE_ASSIGN(
         const TensorId summand,
         add(node, "own_rows", "Where", {mask, picked, number(node, "nothing", 0, type.element)}, {}));
-    PIPESCOPE_ASSIGN(const TensorId sum, summed(node, summand, own.outputs[0]));
+    PIPESCOPE_ASSIGN(const TensorId sum, summed(node, node.outputs[0], summand, own.outputs[0]));
     became(node.outputs[0], sum);
     return {};
+  }
+
+  /// The loss that balances experts looks at the choices of all tokens.
+  Status routeOwnTokens(const Node& node, const NodeDivision& own) {
+    std::vector<TensorId> inputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      PIPESCOPE_ASSIGN(const TensorId input, part(node, node.inputs[i], own.inputs[i], true));
+      inputs.push_back(input);
+    }
+    PIPESCOPE_TRY(appendCopy(Node(node), std::move(inputs)));
+    if (node.outputs.size() < 4 || !node.outputs[3].valid()) return {};
+    PIPESCOPE_ASSIGN(const TensorId chosen,
+                     add(node, "chosen", "RankSum", {of(node.outputs[3])}, attributes()));
+    became(node.outputs[3], chosen);
+    return {};
+  }
+
+  /// The rank's rows go to the ranks that hold their experts.
+  Status sendToExperts(const Node& node, const NodeDivision& own) {
+    PIPESCOPE_TRY(appendCopy(Node(node), {of(node.inputs[0]), of(node.inputs[1])}));
+    const TensorId rows = of(node.outputs[0]), counts = of(node.outputs[1]);
+    sent_[node.outputs[2]] = {counts, result_.tensor(rows).type.shape[0]};
+    graph::Attributes with = attributes();
+    with["rows"] = own.rows;
+    Node scatter;
+    scatter.op = "RankScatterExperts";
+    scatter.name = node.name + "/to_experts";
+    scatter.block = node.block;
+    scatter.pass = node.pass;
+    scatter.inputs = {rows, counts};
+    scatter.attributes = std::move(with);
+    const std::vector<std::string> names{scatter.name + "/rows", scatter.name + "/counts"};
+    PIPESCOPE_ASSIGN(
+        const std::vector<TensorId> arrived,
+        ops::appendNode(result_, std::move(scatter), names, graph::TensorRole::activation, registry_));
+    became(node.outputs[0], arrived[0]);
+    became(node.outputs[1], arrived[1]);
+    return {};
+  }
+
+  Status returnFromExperts(const Node& node) {
+    const auto sent = sent_.find(node.inputs[1]);
+    if (sent == sent_.end())
+      return base::badInput(
+          node.name +
+          " combines rows that no ExpertDispatch of this model sent: leave expert parallelism out.");
+    graph::Attributes with = attributes();
+    with["rows"] = sent->second.slots;
+    PIPESCOPE_ASSIGN(const TensorId rows, add(node, "from_experts", "RankGatherExperts",
+                                              {of(node.inputs[0]), sent->second.counts}, std::move(with)));
+    std::vector<TensorId> inputs{rows};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(of(node.inputs[i]));
+    return appendCopy(Node(node), std::move(inputs));
   }
 
   /// −log softmax of the label's score, with the scores of all classes divided: the ranks exchange the
@@ -272,8 +349,17 @@ class RankGraph : public GraphRewriter {
   }
 
   const GraphDivision& division_;
+  /// Before the names of what is added; empty along the axis `tensor`.
+  const std::string prefix_ =
+      division_.options.axis == model::MeshAxis::tensor ? "" : model::toString(division_.options.axis) + "_";
   const std::vector<bool> withGradient_;
   std::map<std::tuple<TensorId, DividedAxis, bool>, TensorId> parts_;
+  /// What a rank sent to experts, by the slots of its rows.
+  struct Sent {
+    TensorId counts;
+    std::int64_t slots = 0;
+  };
+  std::map<TensorId, Sent> sent_;
   int constants_ = 0;
 };
 

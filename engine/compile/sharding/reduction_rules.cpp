@@ -49,7 +49,7 @@ std::optional<NodeDivision> divideReduce(const DivisionCall& call) {
   return division;
 }
 
-/// Softmax along another axis than the divided one.
+/// Softmax or TopK along another axis than the divided one.
 std::optional<NodeDivision> divideSoftmax(const DivisionCall& call) {
   NodeDivision division = undivided(call);
   const DividedAxis axis = call.inputs[0];
@@ -57,7 +57,7 @@ std::optional<NodeDivision> divideSoftmax(const DivisionCall& call) {
   if (countedFromFront(graph::intAttribute(call.node, "axis", -1), call.shape(0).size()) == axis)
     return std::nullopt;
   division.inputs[0] = axis;
-  division.outputs = {axis};
+  division.outputs.assign(call.node.outputs.size(), axis);
   return division;
 }
 
@@ -76,11 +76,18 @@ std::optional<NodeDivision> divideLayerNorm(const DivisionCall& call) {
 /// The classes are divided: three numbers a row are exchanged instead of the scores.
 std::optional<NodeDivision> divideCrossEntropy(const DivisionCall& call) {
   NodeDivision division = undivided(call);
+  const bool meanOfAll = !call.has(2) && call.node.outputs.size() == 1 &&
+                         !call.node.attributes.contains("ignore_index") &&
+                         graph::stringAttribute(call.node, "reduction", "mean") == "mean";
+  if (call.alongContext() && call.inputs[0] == 0 && meanOfAll && call.divides(call.shape(1), 0)) {
+    // Each rank has the mean over its own positions, which are as many as those of any other.
+    division.inputs[0] = division.inputs[1] = 0;
+    division.sums = division.means = true;
+    return division;
+  }
   if (call.inputs[0] == kWhole) return division;
   const auto labels = static_cast<DividedAxis>(call.shape(1).size());
-  const bool plain = call.inputs[0] == 1 && labels == 1 && !call.has(2) && call.node.outputs.size() == 1 &&
-                     !call.node.attributes.contains("ignore_index") &&
-                     graph::stringAttribute(call.node, "reduction", "mean") == "mean";
+  const bool plain = call.inputs[0] == 1 && labels == 1 && meanOfAll && !call.alongContext();
   if (!plain) return std::nullopt;
   division.inputs[0] = 1;
   division.special = NodeDivision::Special::crossEntropy;
@@ -93,7 +100,7 @@ PIPESCOPE_REGISTER_DIVISION(reduction_rules) {
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
                          "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"})
     registry.add(op, divideReduce);
-  for (const char* op : {"Softmax", "LogSoftmax"}) registry.add(op, divideSoftmax);
+  for (const char* op : {"Softmax", "LogSoftmax", "TopK"}) registry.add(op, divideSoftmax);
   registry.add("LayerNormalization", divideLayerNorm);
   registry.add("SoftmaxCrossEntropyLoss", divideCrossEntropy);
 }

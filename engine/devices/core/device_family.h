@@ -66,7 +66,8 @@ struct LoweredOperator {
   /// The time of its FLOP if each product ran at the device's peak for the types that it multiplies and sums
   /// in; 0: the family does not know.
   double leastSeconds = 0;
-  bool product = false;  ///< it contains products, so it has steps of its own
+  bool product = false;                            ///< it contains products, so it has steps of its own
+  std::optional<ops::Collective> collective = {};  ///< of several the first, with the elements of all
 };
 
 /// Operators first … first + count − 1 of a pass share the code of a function, which the device keeps once.

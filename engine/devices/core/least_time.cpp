@@ -47,6 +47,15 @@ void addLeastTime(LoweredOperator& lowered, const std::vector<ops::Work>& work, 
     if (peak <= 0) peak = peakOf(graph::ElementType::float32, graph::ElementType::float32, 0);
     if (peak > 0) lowered.leastSeconds += flopsOf(each) / peak;
     lowered.product = lowered.product || product != nullptr;
+    if (const auto* collective = std::get_if<ops::Collective>(&each.item)) {
+      const std::int64_t elements = collective->elements * each.repeat;
+      if (lowered.collective) {
+        lowered.collective->elements += elements;
+      } else {
+        lowered.collective = *collective;
+        lowered.collective->elements = elements;
+      }
+    }
   }
 }
 

@@ -12,8 +12,8 @@ namespace pipescope::devices {
 /// device has none. `terms` is 0 for operations that are no products.
 using PeakOf = std::function<double(graph::ElementType type, graph::ElementType sums, std::int64_t terms)>;
 
-/// Sets LoweredOperator::leastSeconds and `product`. Operations that are no products count as if the device
-/// did them at the peak of its products in their type.
+/// Sets LoweredOperator::leastSeconds, `product` and `collective`. Operations that are no products count as
+/// if the device did them at the peak of its products in their type.
 void addLeastTime(LoweredOperator& lowered, const std::vector<ops::Work>& work, const PeakOf& peakOf);
 
 }  // namespace pipescope::devices

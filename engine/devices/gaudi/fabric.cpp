@@ -81,6 +81,7 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   std::map<int, int> inBox;
   for (const int card : cards) ++inBox[card / perBox_];
   if (cards.size() < 2 || bytes <= 0) return 0;
+  if (kind == Kind::ringSend) return ringSendSeconds(bytes, cards);
   // Reduce-scatter and all-gather move equally much, and an all-reduce is both. A broadcast is a scatter and
   // an all-gather.
   const double phases = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
@@ -97,9 +98,19 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   const double p = most;
   // p − 1 links work at once, so fewer cards leave links idle.
   const double inside = most > 1 ? phases * (p - 1) / p * bytes / (efficiency * peer_ * (p - 1)) : 0;
-  const double outside = boxes > 1 ? phases * (boxes - 1) / boxes * (bytes / least) / (efficiency * out_) : 0;
+  // In an all-to-all, each card has rows of its own for every card of the other boxes.
+  const double leaves = kind == Kind::allToAll ? bytes : bytes / least;
+  const double outside = boxes > 1 ? phases * (boxes - 1) / boxes * leaves / (efficiency * out_) : 0;
   const auto slices = static_cast<double>(slicesOf(bytes / static_cast<double>(cards.size())));
   return starts + std::max(inside, outside) + std::min(inside, outside) / slices;
+}
+
+double Fabric::ringSendSeconds(double bytes, const std::vector<int>& cards) const {
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < cards.size(); ++i)
+    flows.push_back(
+        {cards[i], cards[(i + 1) % cards.size()], base::Bytes(static_cast<std::int64_t>(std::ceil(bytes)))});
+  return std::ranges::max(seconds(flows));
 }
 
 std::int64_t Fabric::slicesOf(double bytesOfCard) const {

@@ -39,11 +39,14 @@ class Fabric {
   /// 2·(b−1)/b·(S/p)/(η·scale-out) with p cards in each box. A slice of the tensor passes through both parts,
   /// one after the other, while other slices are in the other part. So the faster part is hidden behind the
   /// slower one, but for one slice. Where all ports go to switches, both parts use the same ports. Each
-  /// further box costs a start. (C: HabanaAI/HCL, collective_states.cpp
+  /// further box costs a start. In an all-to-all a card sends an equal part of its tensor to each other card,
+  /// and in a ring send all of it to the next one. (C: HabanaAI/HCL, collective_states.cpp
   /// for slices, hcl_collective_routines.cpp for the loop over boxes.)
   double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
 
  private:
+  /// Seconds in which each card sends its bytes to the next one.
+  double ringSendSeconds(double bytes, const std::vector<int>& cards) const;
   /// Number of slices into which a collective is cut, of which a card has `bytesOfCard` in the end.
   std::int64_t slicesOf(double bytesOfCard) const;
   Card card_;

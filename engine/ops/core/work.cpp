@@ -10,6 +10,20 @@ std::int64_t Contraction::multiplyAdds() const {
   return positions * taps;
 }
 
+const char* toString(Collective::Kind kind) {
+  static constexpr const char* names[] = {"AllReduce", "ReduceScatter", "AllGather",
+                                          "Broadcast", "AllToAll",      "RingSend"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::int64_t sentBytes(Collective::Kind kind, std::int64_t bytes, std::int64_t chips) {
+  using Kind = Collective::Kind;
+  if (chips < 2) return 0;
+  if (kind == Kind::ringSend) return bytes;
+  const std::int64_t rounds = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
+  return rounds * (chips - 1) * bytes / chips;
+}
+
 std::string kindOf(const Work& work) {
   static constexpr const char* names[] = {"contraction", "map",        "reduce",    "pool",
                                           "gather",      "scatter",    "rearrange", "sort",

@@ -8,6 +8,7 @@
 
 #include "engine/graph/tensor_type.h"
 #include "engine/ops/core/functions.h"
+#include "profiler/model/enums.h"
 
 namespace pipescope::ops {
 
@@ -89,12 +90,19 @@ struct Random {
 };
 
 struct Collective {
-  enum class Kind { allReduce, reduceScatter, allGather, broadcast } kind = Kind::allReduce;
+  /// allToAll: each chip sends an equal part of its tensor to every other one. ringSend: each chip sends its
+  /// tensor to the next one of a ring.
+  enum class Kind { allReduce, reduceScatter, allGather, broadcast, allToAll, ringSend };
+  Kind kind = Kind::allReduce;
   std::int64_t elements = 0;  ///< elements of the whole tensor: those that each replica has before the
                               ///< collective (allGather: after it)
   ElementType type = ElementType::float32;
   std::int64_t group = 0;  ///< number of neighbours along the axis that take part; 0: all
   model::MeshAxis axis = model::MeshAxis::data;
+  /// Chips that take part along the axis `data`, besides the replicas: none; the ranks of a place that hold
+  /// the same weights although they take other tokens (axis `context`); or those of the axis `expert`, too,
+  /// as for all weights that are not divided among experts.
+  enum class Holders { replicas, contexts, all } holders = Holders::replicas;
   /// The model itself asks for it, as a batch norm over replicas does, so it belongs to the work of its pass.
   bool ofModel = false;
 };
@@ -117,6 +125,11 @@ struct Work {
   std::int64_t concurrent = 0;
 };
 
+/// "AllReduce", "ReduceScatter" …
+const char* toString(Collective::Kind kind);
+/// Bytes that a chip sends in a collective of `bytes` (Collective::elements) if its parts go round a ring:
+/// 2·(n−1)/n of them in an all-reduce or broadcast, (n−1)/n in the others, all in a ring send.
+std::int64_t sentBytes(Collective::Kind kind, std::int64_t bytes, std::int64_t chips);
 /// "contraction", "map" …
 std::string kindOf(const Work& work);
 /// Floating-point operations with repeats; a multiply-add counts as 2.

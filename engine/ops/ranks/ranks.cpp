@@ -47,7 +47,12 @@ Result<std::size_t> axisOf(const OperatorCall& call) {
 
 std::vector<Work> rankCollective(const OperatorCall& call, Collective::Kind kind, std::int64_t elements) {
   if (ranksOf(call.node) == 1) return {};
-  return {{Collective{kind, elements, call.input(0).element, ranksOf(call.node), meshAxisOf(call.node), true},
+  return {{Collective{.kind = kind,
+                      .elements = elements,
+                      .type = call.input(0).element,
+                      .group = ranksOf(call.node),
+                      .axis = meshAxisOf(call.node),
+                      .ofModel = true},
            1, ""}};
 }
 

@@ -23,8 +23,10 @@ Result<std::vector<TensorType>> inferReplicaSum(const OperatorCall& call) {
 std::vector<Work> replicaSumWork(const OperatorCall& call) {
   const std::int64_t group = graph::intAttribute(call.node, "replicas", 1);
   if (group == 1) return {};
-  return {{Collective{Collective::Kind::allReduce, call.input(0).elements(), call.input(0).element, group,
-                      model::MeshAxis::data, true},
+  return {{Collective{.elements = call.input(0).elements(),
+                      .type = call.input(0).element,
+                      .group = group,
+                      .ofModel = true},
            1, ""}};
 }
 

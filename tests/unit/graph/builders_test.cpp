@@ -308,6 +308,8 @@ TEST(KnownModels, HaveThePublishedNumbersOfParameters) {
                                                          {"llama-3.1-8b", 8'030'261'248},
                                                          {"llama-3.1-70b", 70'553'706'496},
                                                          {"llama-3.1-405b", 405'853'388'800},
+                                                         {"mixtral-8x7b", 46'702'792'704},
+                                                         {"mixtral-8x22b", 140'620'634'112},
                                                          {"gpt-3-175b", 174'604'259'328}}) {
     auto graph = buildModel({name, {}, 1, true}, ops::standardOperators());
     ASSERT_TRUE(graph.ok()) << name << ": " << graph.error().message;

@@ -4,86 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <random>
-
-#include "engine/builders/builder.h"
 #include "engine/compile/gradients.h"
-#include "engine/compile/graph_rewriter.h"
 #include "engine/compile/sharding/padded_vocabulary.h"
-#include "tests/unit/sharding/rank_machine.h"
+#include "tests/unit/sharding/sharding_models.h"
 
 namespace pipescope::compile {
 namespace {
 
-using sharding_test::Bytes;
-using sharding_test::bytesOf;
-using sharding_test::numbersOf;
-using sharding_test::RankMachine;
-
-using Settings = std::map<std::string, builders::Setting>;
-
-/// The graph with float64 in the place of float32.
-class Widened : public GraphRewriter {
- public:
-  using GraphRewriter::GraphRewriter;
-
- protected:
-  base::Result<graph::TensorId> copyRoot(const graph::Tensor& tensor) override {
-    if (tensor.type.element != graph::ElementType::float32) return GraphRewriter::copyRoot(tensor);
-    const graph::TensorType type{graph::ElementType::float64, tensor.type.shape};
-    if (tensor.role == graph::TensorRole::parameter) return result_.addParameter(tensor.name, type, {});
-    const graph::Constant* constant = source_.constant(tensor.id);
-    if (constant == nullptr) return result_.addTensor(tensor.name, type, tensor.role);
-    std::vector<float> narrow(constant->bytes().size() / sizeof(float));
-    std::memcpy(narrow.data(), constant->bytes().data(), constant->bytes().size());
-    return result_.addConstant(tensor.name, type, bytesOf(std::vector<double>(narrow.begin(), narrow.end())));
-  }
-};
-
-graph::Graph modelOf(const std::string& builder, const Settings& settings, std::int64_t batch,
-                     bool training = true) {
-  auto graph = builders::buildModel({builder, settings, batch, training}, ops::standardOperators());
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  if (!graph.ok()) return {};
-  auto wide = Widened(*graph, ops::standardOperators()).run();
-  EXPECT_TRUE(wide.ok()) << wide.error().message;
-  return wide.ok() ? std::move(*wide) : graph::Graph();
-}
-
-/// A value for every input, weight and cache, the same for the same seed.
-std::map<std::string, Bytes> valuesOf(const graph::Graph& graph, unsigned seed, std::int64_t most) {
-  std::map<std::string, Bytes> values;
-  std::mt19937 random(seed);
-  for (const graph::Tensor& tensor : graph.tensors()) {
-    if (tensor.producer.valid() || graph.constant(tensor.id) != nullptr) continue;
-    const auto count = static_cast<std::size_t>(tensor.type.elements());
-    if (tensor.type.element == graph::ElementType::int32) {
-      std::vector<std::int32_t> numbers(count);
-      for (auto& number : numbers) number = static_cast<std::int32_t>(random() % static_cast<unsigned>(most));
-      values[tensor.name] = bytesOf(numbers);
-    } else {
-      std::vector<double> numbers(count);
-      for (auto& number : numbers) number = static_cast<double>(random() % 2001) / 1000.0 - 1.0;
-      values[tensor.name] = bytesOf(numbers);
-    }
-  }
-  return values;
-}
-
-const graph::Tensor* tensorNamed(const graph::Graph& graph, const std::string& name) {
-  for (const graph::Tensor& tensor : graph.tensors())
-    if (tensor.name == name) return &tensor;
-  return nullptr;
-}
-
-void expectNear(const std::vector<double>& one, const std::vector<double>& other, const std::string& what) {
-  ASSERT_EQ(one.size(), other.size()) << what;
-  double largest = 0;
-  for (const double value : one) largest = std::max(largest, std::abs(value));
-  for (std::size_t i = 0; i < one.size(); ++i)
-    ASSERT_NEAR(one[i], other[i], 1e-10 * std::max(largest, 1e-3)) << what << ", element " << i;
-}
+using namespace sharding_test;
 
 struct Proof {
   std::int64_t divided = 0;  ///< weights of which each rank has a part
@@ -311,14 +239,12 @@ class DrawnModels : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(DrawnModels, AreComputedByRanksAsByOne) {
   for (unsigned draw = GetParam() * 20; draw < (GetParam() + 1) * 20; ++draw) {
-    std::mt19937 random(draw);
-    const auto pick = [&](std::initializer_list<std::int64_t> values) {
-      return *(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size()));
-    };
-    const auto coin = [&] { return random() % 2 == 0; };
+    Draw drawn(draw);
+    const auto pick = [&](std::initializer_list<std::int64_t> values) { return drawn.pick(values); };
+    const auto coin = [&] { return drawn.coin(); };
     const std::int64_t ranks = pick({2, 4, 8}), heads = ranks * pick({1, 2}), size = pick({2, 4});
     const std::int64_t vocabulary = ranks * pick({3, 5});
-    const bool decoder = coin(), training = random() % 4 != 0;
+    const bool decoder = coin(), training = pick({0, 1, 2, 3}) != 0;
     Settings settings{{"layers", pick({1, 2})},
                       {"hidden", heads * size},
                       {"heads", heads},
@@ -335,6 +261,10 @@ TEST_P(DrawnModels, AreComputedByRanksAsByOne) {
       settings["tie_embeddings"] = coin();
       settings["attention_bias"] = coin();
       settings["feed_forward_bias"] = coin();
+      if (!std::get<bool>(settings["feed_forward_bias"]) && coin()) {
+        settings["experts"] = pick({2, 4});
+        settings["experts_per_token"] = pick({1, 2});
+      }
     }
     const graph::Graph model = modelOf(decoder ? "decoder" : "bert", settings, pick({1, 2, 8}), training);
     if (HasFailure()) return;

@@ -49,8 +49,8 @@ def _is_custom(loader):
     return loader.batch_size is None or type(loader.batch_sampler) is not torch.utils.data.BatchSampler
 
 
-def _check_rows(made, stage):
-    """Refuse a loader that is shorter than one call, and say how many samples an evaluation leaves out."""
+def _check_rows(made, stage, asked=True):
+    """Refuse a loader that is shorter than one call, and say how many samples are left out, unless a training asked for it."""
     try:
         count, samples = len(made), len(made.dataset)
     except TypeError:
@@ -63,9 +63,9 @@ def _check_rows(made, stage):
             f"{options.replication_factor} · the batch size): lower one of these."
         )
     rest = samples - count * (made.combinedBatchSize or 0)
-    if rest > 0 and stage in ("validation", "test") and made.combinedBatchSize:
-        warnings.warn(f"The {stage} leaves out the last {rest} of {samples} samples, because a call takes "
-                      f"{made.combinedBatchSize}.", stacklevel=2)
+    if rest > 0 and (stage in ("validation", "test") or stage == "training" and not asked) and made.combinedBatchSize:
+        warnings.warn(f"The {stage} leaves out the last {rest} of {samples} samples{' of an epoch' if stage == 'training' else ''}, because "
+                      f"a call takes {made.combinedBatchSize}.", stacklevel=2)
 
 
 def device_loader(loader, trainer, options, stage="training"):
@@ -103,7 +103,7 @@ def device_loader(loader, trainer, options, stage="training"):
         settings["sampler"], shuffle = loader.sampler, None
     made = poptorch.DataLoader(options, loader.dataset, batch_size=loader.batch_size,
                                shuffle=None if iterable else shuffle, drop_last=stage != "predict", **settings)
-    _check_rows(made, stage)
+    _check_rows(made, stage, loader.drop_last)
     return made
 
 

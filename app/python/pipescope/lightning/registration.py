@@ -17,7 +17,7 @@ from . import accelerators
 from .data import device_loader
 from .errors import MisconfigurationException
 from .steps import DeviceRunner
-from .strategies import _NAMES
+from .strategies import _NAMES, accumulation
 
 #: The names of Lightning's package, the newer one first.
 PACKAGES = ("lightning.pytorch", "pytorch_lightning")
@@ -48,7 +48,7 @@ class _View:
 
     @property
     def accumulate_grad_batches(self):
-        return self._trainer.accumulate_grad_batches
+        return accumulation(self._trainer.accumulate_grad_batches)
 
     @contextlib.contextmanager
     def _tracing(self, stage):
@@ -131,6 +131,10 @@ def _emulated_strategy(base, own, kind, exception):
             if getattr(trainer, "gradient_clip_val", None):
                 raise exception(f"gradient_clip_val={trainer.gradient_clip_val}: clipping gradients is not supported on "
                                 f"{kind.name.upper()}s. On IPUs an optimizer of poptorch.optim with max_grad_norm does it.")
+            with translated(exception):
+                for schedule in (getattr(each, "scheduling", None) for each in getattr(trainer, "callbacks", ())):
+                    accumulation(schedule if isinstance(schedule, dict) else 1)  # GradientAccumulationScheduler
+                accumulation(getattr(trainer, "accumulate_grad_batches", 1))
             devices = len(self.parallel_devices) if self.parallel_devices else 1
             self._view = _View(trainer, self.own, kind, devices)
             self._runner = DeviceRunner(self._view, trainer.lightning_module)

@@ -22,6 +22,21 @@ def _own_share(devices):
     return devices // count
 
 
+def accumulation(given):
+    """The batches of one weight update. Lightning also takes {epoch: batches}, which must say the same of all epochs here."""
+    schedule = given if isinstance(given, dict) else {0: given}
+    for epoch, batches in schedule.items():
+        if any(isinstance(each, bool) or not isinstance(each, int) for each in (epoch, batches)) or epoch < 0 or batches < 1:
+            raise MisconfigurationException(
+                f"accumulate_grad_batches is {given!r}, but must be a whole number of at least 1, or {{epoch: number}}.")
+    values = set(schedule.values()) | ({1} if 0 not in schedule else set())
+    if len(values) != 1:
+        raise MisconfigurationException(
+            f"accumulate_grad_batches is {given!r}: emulated devices, as IPUs, do not support different numbers at different "
+            "epochs, because the model is compiled once. Give one number.")
+    return values.pop()
+
+
 class Strategy:
     """The base of all strategies."""
 

@@ -19,7 +19,7 @@ from .loggers import loggers_of
 from .module import LightningDataModule, LightningModule, loader_of
 from .plugins import precision_of
 from .steps import DeviceRunner, HostRunner
-from .strategies import strategy_of
+from .strategies import accumulation, strategy_of
 
 _ACCELERATORS = {"cpu": CPUAccelerator, "ipu": IPUAccelerator, "hpu": HPUAccelerator}
 _SEED = "PL_GLOBAL_SEED"
@@ -72,21 +72,6 @@ def _check_nothing(given):
             raise MisconfigurationException(f"Trainer({name}={value!r}) is not implemented: leave it out, or pass {known}.")
 
 
-def _accumulation(given):
-    """The batches of one weight update. Lightning also takes {epoch: batches}, which must say the same of all epochs here."""
-    schedule = given if isinstance(given, dict) else {0: given}
-    for epoch, batches in schedule.items():
-        if any(isinstance(each, bool) or not isinstance(each, int) for each in (epoch, batches)) or epoch < 0 or batches < 1:
-            raise MisconfigurationException(
-                f"accumulate_grad_batches is {given!r}, but must be a whole number of at least 1, or {{epoch: number}}.")
-    values = set(schedule.values()) | ({1} if 0 not in schedule else set())
-    if len(values) != 1:
-        raise MisconfigurationException(
-            f"accumulate_grad_batches is {given!r}: emulated devices, as IPUs, do not support different numbers at different "
-            "epochs, because the model is compiled once. Give one number.")
-    return values.pop()
-
-
 def _module_of_data(loaders, datamodule):
     """Return loaders and data module. A data module may stand in the place of the loaders."""
     return (None, loaders) if isinstance(loaders, LightningDataModule) else (loaders, datamodule)
@@ -115,7 +100,7 @@ class Trainer:
                 f"gradient_clip_val={gradient_clip_val}: clipping gradients is not supported on "
                 f"{self.accelerator_name.upper()}s. On IPUs an optimizer of poptorch.optim with max_grad_norm does it."
             )
-        accumulate_grad_batches = _accumulation(accumulate_grad_batches)
+        accumulate_grad_batches = accumulation(accumulate_grad_batches)
         if check_val_every_n_epoch < 1 or log_every_n_steps < 1:
             raise ValueError("check_val_every_n_epoch and log_every_n_steps must be at least 1.")
         self.gradient_clip_val, self.accumulate_grad_batches = gradient_clip_val, accumulate_grad_batches

@@ -17,6 +17,7 @@ from .data_loader import AsynchronousDataAccessor, DataLoader
 from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, HalfFloatCastingBehavior, Liveness,
                     MatMulSerializationMode, MeanReductionStrategy, MultiConvPartialsType, MultiConvPlanType, OutputMode, OverlapMode,
                     ReductionType, SharingStrategy, SyncPattern, VariableRetrievalMode)
+from .decoders import ctc_beam_search_decoder
 from .device_functions import (CPU, Attribute, NameScope, cond, dynamic_slice, dynamic_update, for_loop,
                                ipu_print_tensor, serializedMatMul, set_available_memory)
 from .errors import Error, RecoverableError, UnrecoverableError
@@ -47,7 +48,6 @@ __all__ = [name for name in dir() if not name.startswith("_")]
 _ABSENT = {
     "custom_op": "write the operator with functions of PyTorch",
     "autocast": "call half() on the model",
-    "ctc_beam_search_decoder": "decode on the host, from the scores that the model returns",
     "fps": "choose the points on the host",
 }
 

@@ -210,18 +210,18 @@ def _groups(toml, rule, names, weights):
     return kept
 
 
-def _output_mode(options, toml, table, default):
+def _output_mode(options, toml, table, default, spreads):
     modes = {OutputMode.Default: default, OutputMode.Final: "final", OutputMode.All: "all", OutputMode.Sum: "sum",
              OutputMode.EveryN: "every_n"}
     mode = OutputMode(options.output_mode)
     toml.set(f"{table}.output_mode", modes[mode])
     if mode == OutputMode.EveryN:
         toml.set(f"{table}.output_period", options.output_return_period)
-    if options.input_group_size > 1:
+    if options.input_group_size > 1 and not spreads:
         toml.set(f"{table}.input_replica_grouping", options.input_group_size)
 
 
-def _training(options, toml, rule, optimizer):
+def _training(options, toml, rule, optimizer, spreads):
     name, settings = rule.name, rule.groups[0]
     training = options.Training
     toml.set("training.gradient_accumulation", training.gradient_accumulation)
@@ -238,7 +238,7 @@ def _training(options, toml, rule, optimizer):
     toml.set("training.accumulator", accumulator_of(optimizer))
     toml.set("training.clip_norm", float(getattr(optimizer, "max_grad_norm", None) or 0.0))
     toml.set("training.loss", "model")
-    _output_mode(options, toml, "training", "final")
+    _output_mode(options, toml, "training", "final", spreads)
 
 
 def check_inference(options):
@@ -283,8 +283,12 @@ def _use_ipus(options, toml, traced, nodes, training, processes, splits):
     return blocks, stages
 
 
-def _check_replicas(options, processes):
-    """Refuse what says how replicas differ. One replica has none to differ from, so there it has no effect."""
+def _check_replicas(options, processes, buffers):
+    """Refuse what says how replicas differ. One replica has none to differ from, so there it has no effect.
+
+    `buffers` names those that a training changes. Running statistics of norms are no such buffers: nothing in a training reads them,
+    and they are those of the first replica.
+    """
     if options.replication_factor * processes == 1:
         return
     pattern = SyncPattern(options.sync_pattern)
@@ -293,9 +297,10 @@ def _check_replicas(options, processes):
             f"syncPattern({pattern.name}) is not implemented for several replicas, which synchronise with the host "
             "together: use SyncPattern.Full."
         )
-    if not options.broadcast_buffers:
+    if not options.broadcast_buffers and buffers:
         raise NotImplementedError(
-            "broadcastBuffers(False) is not implemented for several replicas, which share their buffers: leave it out."
+            f"broadcastBuffers(False) is not implemented for a training of several replicas that changes a buffer ({buffers[0]}), "
+            "because all follow that of the first replica: train with one replica, or leave broadcastBuffers(False) out."
         )
 
 
@@ -308,12 +313,13 @@ def _use_cards(options, toml, processes):
 
 
 def build(options, traced, outline, micro_batch, rule=None, optimizer=None, names=None, frozen=(), scalars=(),
-          anchors=None, splits=False):
+          anchors=None, splits=False, spreads=False):
     """Return the configuration of a model as TOML text, and the numbers of the parameter groups that it has.
 
     `outline` is that of the traced model, `names` is {id: name} of its parameters, `frozen` and `scalars`
     name weights that are not trained, and those without axes. `anchors` are tensors that are returned, too. Inference has no
-    rule. `splits` divides stages of a phase that pass tensors to each other in turns.
+    rule. `splits` divides stages of a phase that pass tensors to each other in turns. `spreads` says that the inputs of groups of
+    replicas are given to each of them.
     """
     training, nodes, groups = rule is not None, outline["nodes"], []
     toml = Toml()
@@ -329,7 +335,7 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
             f"The options name {processes} processes, but this one was started alone: start them with `pipescope "
             f"poprun --num-instances {processes} {_program()}`."
         )
-    _check_replicas(options, processes)
+    _check_replicas(options, processes, list(traced.buffers) if training else [])
     if options.cards:
         blocks, stages = {}, []
         _use_cards(options, toml, processes)
@@ -349,12 +355,12 @@ def build(options, traced, outline, micro_batch, rule=None, optimizer=None, name
     _locations(options, toml, training)
     _overlap(options, toml, traced, stages)
     if training:
-        _training(options, toml, rule, optimizer)
+        _training(options, toml, rule, optimizer, spreads)
         toml.set("training.loss_output", outline["outputs"][traced.loss])
         groups = _groups(toml, rule, names, outline["weights"])
     else:
         check_inference(options)
-        _output_mode(options, toml, "inference", "all")
+        _output_mode(options, toml, "inference", "all", spreads)
     _add_stages(options, toml, blocks, stages)
     if anchors is not None:
         anchors.configure(toml)

@@ -1,5 +1,6 @@
 """The error that models raise, and the place in the user's code that it names."""
 
+import enum
 import os
 import traceback
 
@@ -9,6 +10,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 class Error(RuntimeError):
     """A model, an option or a call was refused. The text says what, where, and what to do."""
 
+    _component = ""
+
     @property
     def message(self):
         """The text."""
@@ -16,8 +19,8 @@ class Error(RuntimeError):
 
     @property
     def type(self):
-        """The name of the component, which is that of the class."""
-        return self.__class__.__name__
+        """The component that raised it, or the name of the class."""
+        return self._component or self.__class__.__name__
 
     @property
     def location(self):
@@ -49,6 +52,29 @@ class CompileError(Error, ValueError):
 
 class ArgumentError(Error, ValueError):
     """A function of this package got an argument that it cannot take."""
+
+
+class TestErrorType(enum.Enum):
+    """The kinds of errors with which a program can try its own handling of errors (poptorch.poptorch_core)."""
+
+    Popart = "popart_exception"
+    PopartInternal = "popart_internal_exception"
+    Poplibs = "poplibs_exception"
+    PoplarUnrecoverable = "poplar_unrecoverable_runtime_error"
+    PoplarUnknown = "poplar_unknown_runtime_error"
+    PoplarRecoverableFullReset = "poplar_recoverable_runtime_error"
+    PoplarLinkError = "poplar_link_error"
+
+
+def _throwTestError(kind):
+    """Raise an error of this kind (TestErrorType), as machines can raise them. Emulated devices raise none of them themselves."""
+    kind = TestErrorType(kind)
+    classes = {TestErrorType.PoplarUnrecoverable: UnrecoverableError, TestErrorType.PoplarRecoverableFullReset: RecoverableError}
+    error = classes.get(kind, Error)(f"The program asked for an error of the kind {kind.value}.")
+    error._component = kind.value
+    if kind == TestErrorType.PoplarRecoverableFullReset:
+        error.recovery_action = "FULL_RESET"
+    raise error
 
 
 def user_line(frames):

@@ -58,9 +58,9 @@ class Figures:
         return datetime.timedelta(seconds=self._compilation_seconds)
 
     def getTensorNames(self):
-        """Return the names of all tensors that the operators of the compiled model make.
+        """Return the names of the inputs, weights and buffers, and of all tensors that the operators of the compiled model make.
 
-        In training there are gradients (Gradient___NAME) and weights after an update (UpdatedVar___NAME), too.
+        In training there are the loss, gradients (Gradient___NAME), weights after an update (UpdatedVar___NAME) and settings, too.
         """
         self._must_be_compiled("getTensorNames")
         return list(self._tensor_names)

@@ -1,6 +1,7 @@
 """Models on emulated devices: trainingModel and inferenceModel."""
 
 import os
+import re
 import tempfile
 import time
 import warnings
@@ -11,19 +12,21 @@ import torch
 from .. import instances
 from .._pipescope import interface
 from . import configuration, engine_options, hooks, optim, saved_model
-from .anchors import Anchors, names_of_weights
+from .anchors import Anchors, given_names, names_of_weights
 from .buffers import KeptBuffers, count_batches, mark_as_written
 from .data_loader import rows_per_call
-from .enums import ConnectionType, OutputMode
+from .enums import CommGroupType, ConnectionType, OutputMode, VariableRetrievalMode
 from .errors import CompileError, Error, StateError
 from .initializers import with_initializers
 from .figures import Figures, with_outputs
 from .log import logger
+from .optimizer_state import OptimizerState
 from .options import Options
-from .popart_names import settings_of, shown_names
+from .replica_values import ReplicaValues, reached_through
 from .structure import Structure
 from .trace import bind_arguments, line_of_refusal, trace
 from .weights import Weights
+from .wrapped import free, take
 
 
 #: Names of PopTorch's executor that this one lacks, and what to do instead.
@@ -32,22 +35,13 @@ _ABSENT = {
 }
 
 
-#: Entries of a state beside tensors of the optimizer.
-_COUNTS = ("optimizer/updates", "optimizer/loss_scale")
-#: PopTorch's name of the loss scale ÷ the first one.
-_FACTOR = "lossScaleUpdateFactor"
+def _in_words_of_python(sentence):
+    """Return a sentence of the compiler, with what a program of PyTorch can do in place of keys of a configuration."""
+    match = re.search(r"(; `pipescope infer`|: give .*model\.assume)", sentence)
+    return f"{sentence[: match.start()]}: keep the shape, as torch.where(mask, x, 0) does" if match else sentence
 
 
-def _refuse_groups(parameter, *args, **kwargs):
-    """Refuse groups of replicas with values of their own, which PopTorch's models add to parameters."""
-    raise Error("replicaGrouping: the emulated replicas of a model share its parameters, so that none can have groups of its own. Put "
-                "the parts of a divided weight into Blocks on several IPUs instead.")
-
-
-torch.nn.Parameter.replicaGrouping = _refuse_groups
-
-
-class PoplarExecutor(Figures, Weights):
+class PoplarExecutor(Figures, Weights, OptimizerState):
     """A module that runs on emulated IPUs. The first call traces and compiles it."""
 
     def __init__(self, model, options, optimizer, training):
@@ -73,6 +67,7 @@ class PoplarExecutor(Figures, Weights):
         self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
         self._records, self._compilation_seconds = False, 0.0
         self._anchored = Anchors(self._options)
+        self._grouped = {}  # {name of a weight: (kind of groups, replicas in one)}
 
     # --- parts of a torch module ---------------------------------------------------------------------------
     @property
@@ -91,7 +86,7 @@ class PoplarExecutor(Figures, Weights):
             raise AttributeError(name)
         if name in _ABSENT:
             raise AttributeError(f"{name} is not implemented on emulated devices: {_ABSENT[name]}.")
-        return getattr(self._module, name)
+        return reached_through(self, getattr(self._module, name))
 
     def state_dict(self, *args, **kwargs):
         return self._module.state_dict(*args, **kwargs)
@@ -146,6 +141,7 @@ class PoplarExecutor(Figures, Weights):
         if self._device is not None:
             self._device.finish()
         self._program = self._executable = self._device = None
+        free(self._module, self)
 
     def __del__(self):
         try:
@@ -158,6 +154,14 @@ class PoplarExecutor(Figures, Weights):
         if not self.isCompiled():
             raise StateError(f"{what}: the model is not compiled yet (Model has not been compiled or has been destroyed.). Call compile() "
                         "with tensors, or the model itself.")
+
+    def _group_replicas(self, parameter, kind, size, mode):
+        """Give each group of replicas its own values of a parameter: see replicaGrouping."""
+        if self.isCompiled():
+            raise Error("replicaGrouping: the model is compiled already: call it before.")
+        if mode != VariableRetrievalMode.OnePerGroup and kind != CommGroupType.NoGrouping:
+            raise Error(f"replicaGrouping: {mode.name} is not implemented for replicas with the same values: use OnePerGroup.")
+        self._grouped[next(name for name, each in self._module.named_parameters() if each is parameter)] = (kind, size)
 
     # --- compiling -----------------------------------------------------------------------------------------
     def _micro_batch(self, tensors):
@@ -205,7 +209,9 @@ class PoplarExecutor(Figures, Weights):
         self._example = [tensor.clone() if count is None else tensor[:count].clone() for tensor, count in zip(tensors, rows)]
         self._blocks = rows_per_call(1, self._options)
         # Inputs without a common first axis each get one of length 1, and the micro-batch is one row.
-        is_lifted = len(set(rows)) != 1 or rows[0] in (None, 0)
+        self._values = ReplicaValues(self._module, self._options, self._grouped, self._training)
+        self._values.check(self._optimizer, instances.getNumInstances())
+        is_lifted = len(set(rows)) != 1 or rows[0] in (None, 0) or self._values.needs_lifting
         begun = time.perf_counter()
         hooks.call(hooks.before_compiling)
         name = self._options.model_name or ("training" if self._training else "inference")
@@ -241,16 +247,19 @@ class PoplarExecutor(Figures, Weights):
                 else:
                     line = line_of_refusal(self._module, self._traced, example, self._training, str(error))
                     where = f"{type(self._module).__name__} cannot be compiled at {line}: " if line else ""
-                    raise CompileError(f"{where}{error}{'.' if line else ''}") from error
+                    raise CompileError(f"{where}{_in_words_of_python(str(error))}{'.' if line else ''}") from error
 
     def _trace(self, arguments, example, is_lifted, tied_rows, needs_weight):
         buffers = KeptBuffers(self._module)
         try:
             self._traced = trace(self._module, arguments, example, self._training, is_lifted, tied_rows,
-                                 self._options.Precision.running_statistics_always_float, needs_weight)
+                                 self._options.Precision.running_statistics_always_float, needs_weight, self._values,
+                                 self._anchored.names)
         finally:
             buffers.restore()  # tracing ran the module
-        if (self._traced.written or self._traced.kept) and self._blocks > 1:
+        self._spreads = self._values.spreads_inputs(self._options)
+        self._parts = self._blocks * (self._options.input_group_size if self._spreads else 1)
+        if (self._traced.written or self._traced.kept) and self._blocks > 1 and not self._values.keeps_buffers:
             warnings.warn(f"{type(self._module).__name__} changes its inputs or, in inference, buffers in place. A call has "
                           f"{self._blocks} micro-batches, which all begin with the values of the call, and only what the "
                           "output mode returns is written back.")
@@ -263,9 +272,12 @@ class PoplarExecutor(Figures, Weights):
         frozen = self._frozen() if self._training else ()
         trained = [each for each, _ in self._module.named_parameters()
                    if self._training and each in outline["weights"] and each not in frozen]
-        self._tensor_names = [*outline["tensors"], *names_of_weights(trained)]
+        settings = self._names_of_settings()
+        self._tensor_names = [*outline["tensors"], *names_of_weights(trained), *settings, *given_names(len(self._example)),
+                              *self._host_tensors(), *(["loss"] if self._training else [])]
         loss = outline["outputs"][self._traced.loss] if self._training else None
-        self._anchored.check(outline["tensors"], trained, outline["outputs"], loss)
+        own = {name: outline["outputs"][place] for name, place in self._traced.anchored.items()}
+        self._anchored.check(outline["tensors"], trained, outline["outputs"], loss, own, settings)
         onnx = with_outputs(with_initializers(self._traced.onnx, weights), [each for each in self._anchored.graph_tensors() if each not in outline["outputs"]])
         self._outputs = outline["outputs"][: len(outline["outputs"]) - self._traced.count_of_states(self._training)]
         self._accumulator = optim.accumulator_of(self._optimizer)
@@ -276,7 +288,7 @@ class PoplarExecutor(Figures, Weights):
             self._names_of_parameters(), frozen,
             [name for name, value in self._host_tensors().items()
              if value.dim() == 0 and (isinstance(value, torch.nn.Parameter) or name in self._traced.buffers)],
-            self._anchored, splits,
+            self._anchored, splits, self._spreads,
         )
         return toml, outline, onnx
 
@@ -304,7 +316,6 @@ class PoplarExecutor(Figures, Weights):
         here, sent = self._host_tensors(), {weight for weight, _, _ in self._executable.weights}
         self._constants = {each: here[each].detach().clone() for each in self._initializers if each in here and each not in sent}
         self._uploaded = self._versions()  # the traced model holds the values
-        self._take_optimizer_state()
         if ConnectionType(self._options.connection_type) == ConnectionType.Always:
             device.attach()
 
@@ -323,14 +334,10 @@ class PoplarExecutor(Figures, Weights):
         tensors = given.release()
         self._check_shapes(tensors)
         self._load_state()
+        self._take_optimizer_state()
         if not self._training and self._uploaded != self._versions():
             self.copyWeightsToDevice()
-        arrays = {name: self._array(tensor) for name, tensor in zip(self._traced.inputs, tensors)}
-        if self._traced.is_lifted:
-            arrays = {name: each.reshape(self._blocks, *part.shape)
-                      for (name, each), part in zip(arrays.items(), self._example)}
-        if self._traced.tied_rows:
-            arrays[self._traced.inputs[-1]] = numpy.zeros(self._blocks * self._traced.tied_rows, numpy.float32)
+        arrays = self._inputs_of_call(tensors)
         self._calls += 1
         try:
             answer = self._executable.call(self._device, f"call {self._calls}", arrays, self._anchored.watched_weights())
@@ -339,7 +346,7 @@ class PoplarExecutor(Figures, Weights):
         self._last = {name: answer[name] for name in ("emulated_seconds", "emulated_ticks")}
         if self._options.log_cycle_count:
             logger.info("call %d took %d cycles", self._calls, self._last["emulated_ticks"])
-        self._anchors = self._anchored.values(answer)
+        self._anchors = self._anchored.values(answer, self._settings)
         self._record(answer)
         if self._training:
             self.copyWeightsToHost()
@@ -347,6 +354,19 @@ class PoplarExecutor(Figures, Weights):
             # Schedules of learning rates warn if the optimizer seems to have made no step before theirs.
             self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1
         return self._results(answer, tensors)
+
+    def _inputs_of_call(self, tensors):
+        """Return {name: array} of all inputs of the program."""
+        arrays = [self._array(tensor) for tensor in tensors]
+        if self._traced.is_lifted:
+            arrays = [each.reshape(self._blocks, *part.shape) for each, part in zip(arrays, self._example)]
+        if self._spreads:
+            arrays = [self._values.spread(each, self._options, self._blocks) for each in arrays]
+        if self._values.needs_lifting:
+            arrays += [self._array(each) for each in self._values.arrays(self._parts // self._options.replication_factor)]
+        if self._traced.tied_rows:
+            arrays.append(numpy.zeros(self._parts * self._traced.tied_rows, numpy.float32))
+        return dict(zip(self._traced.inputs, arrays))
 
     def _check_shapes(self, tensors):
         """Refuse tensors that do not divide into micro-batches, or into others than those that the model was compiled for."""
@@ -405,78 +425,13 @@ class PoplarExecutor(Figures, Weights):
         """Change what the model changes in place: the caller's tensors, and buffers in inference."""
         here = self._host_tensors()
         targets = [(given[number], place) for number, place in self._traced.written.items()]
-        for tensor, place in [*targets, *((here[name], place) for name, place in self._traced.kept.items())]:
+        targets += [(here[name], place) for name, place in self._traced.kept.items() if not self._values.take(name, outputs[place])]
+        for tensor, place in targets:
             if tensor.numel() == outputs[place].numel():
                 tensor.copy_(outputs[place].reshape(tensor.shape))
                 mark_as_written(tensor)
 
-    # --- optimizer, files, figures -------------------------------------------------------------------------
-    def setOptimizer(self, optimizer):
-        """Use other settings of the same optimizer from the next call on."""
-        if not self._training:
-            raise Error("Inference has no optimizer.")
-        rule = optim.settings_of(optimizer)
-        if self.isCompiled() and optim.accumulator_of(optimizer) != self._accumulator:
-            raise ValueError(f"accum_type was {self._accumulator} when the model was compiled and cannot become "
-                             f"{optim.accumulator_of(optimizer)}: make a new model.")
-        if type(optimizer) is not type(self._optimizer):
-            optim.warn_if_derived(optimizer)
-        if rule.name != self._rule.name:
-            raise Error(f"The optimizer was {self._rule.name} and cannot become {rule.name}: make a new model.")
-        if self.isCompiled():
-            self._change_rule(rule, optimizer)
-        self._rule, self._optimizer = rule, optimizer
-        self._follow(optimizer)
-
-    def _follow(self, optimizer):
-        """Let an optimizer of poptorch.optim ask for the state on the devices."""
-        if hasattr(optimizer, "_runs_in"):
-            optimizer._runs_in(self)
-
-    def _optimizer_state(self):
-        """The optimizer's state on the devices: {name: tensor}; None for a model that has never been on devices."""
-        if ConnectionType(self._options.connection_type) == ConnectionType.Never:
-            return None
-        weights = {name for name, _, _ in self._executable.weights}
-        content = saved_model.tensors_of(self._state(), weights)
-        shown = shown_names(content)
-        state = {shown[name]: tensor for name, tensor in content.items() if name not in _COUNTS}
-        if self._options.Training.automatic_loss_scaling:
-            state[_FACTOR] = torch.tensor(self._executable.loss_scale / self._first_loss_scale)
-        return state
-
-    def _settings(self):
-        """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
-        content = saved_model.tensors_of(self._state(), ())
-        counts = {name: content[name] for name in _COUNTS if name in content}
-        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()},
-                **settings_of(self._rule, self._names_of_parameters(), float(self._executable.loss_scale)), **counts}
-
-    def _take_optimizer_state(self):
-        """Load the state that the optimizer got by load_state_dict()."""
-        state = self._optimizer._take_loaded() if hasattr(self._optimizer, "_take_loaded") else None
-        if state is not None:
-            factor = state.pop(_FACTOR, None)
-            current = self._state()
-            weights = {name for name, _, _ in self._executable.weights}
-            own = {shown: name for name, shown in shown_names(saved_model.tensors_of(current, weights)).items()}
-            self._set_state(saved_model.with_state({own.get(name, name): value for name, value in state.items()}, current))
-            if factor is not None and self._options.Training.automatic_loss_scaling:
-                self._executable.loss_scale = float(factor) * self._first_loss_scale
-
-    def _change_rule(self, rule, optimizer):
-        names = self._names_of_parameters()
-        if rule.parameters(names) != self._rule.parameters(names):
-            raise Error("The optimizer has other parameter groups than the one that was compiled: make a new model.")
-        for group, settings in enumerate(rule.groups, -1):
-            values = {name: float(value) for name, value in settings.items()}
-            if group < 0 or group in self._compiled_groups:
-                self._executable.set_optimizer(values, None if group < 0 else self._compiled_groups.index(group))
-        scale = float(getattr(optimizer, "loss_scaling", 1.0))
-        # A program in float32 without a loss scale gives the results of any.
-        if self._scales_loss or self._traced.computes_half:
-            self._executable.loss_scale = scale
-
+    # --- files ---------------------------------------------------------------------------------------------
     def save(self, path, export_model=None, save_rng_state=True):
         """Save a compiled model: weights, optimizer state and random numbers, and the module itself.
 
@@ -490,6 +445,7 @@ class PoplarExecutor(Figures, Weights):
             raise NotImplementedError(
                 "save_rng_state=False is not implemented: random numbers follow from the updates. Leave it out."
             )
+        self._take_optimizer_state()
         saved_model.write(saved_model.file_of(path), self, self._state(), export_model)
 
     def compileAndExport(self, path, *args, export_model=None, save_rng_state=True, **kwargs):
@@ -548,7 +504,10 @@ def trainingModel(model, options=None, optimizer=None):
     """Return the model for training. Without an optimizer it is SGD with a learning rate of 0.01."""
     if optimizer is None:
         optimizer = optim.SGD(model.parameters(), lr=0.01)
-    return PoplarExecutor(model, options, optimizer, training=True)
+    module = model.model if isinstance(model, PoplarExecutor) else model
+    executor = PoplarExecutor(module, options, optimizer, training=True)
+    take(module, executor)
+    return executor
 
 
 def inferenceModel(model, options=None, optimizer=None):

@@ -101,11 +101,10 @@ class Optimizer:
         return self._state_on_devices() is not None
 
     def _state_on_devices(self):
+        if self._loaded is not None:  # until a model takes it
+            return {name: value for name, value in self._loaded.items() if name not in ("optimizer/updates", "optimizer/loss_scale")}
         executor = self._compiled_executor()
-        if executor is not None:
-            return executor._optimizer_state()
-        return None if self._loaded is None else {
-            name: value for name, value in self._loaded.items() if name not in ("optimizer/updates", "optimizer/loss_scale")}
+        return None if executor is None else executor._optimizer_state()
 
     def state_dict(self):
         """Return PyTorch's dictionary with the state that the devices hold.
@@ -113,13 +112,13 @@ class Optimizer:
         "ipu_state" is {name: tensor} and "ipu_param" {name: setting}; both are None before a model is compiled.
         """
         state, executor = self._state_on_devices(), self._compiled_executor()
-        settings = self._loaded_settings if executor is None else executor._settings()
+        settings = self._loaded_settings if executor is None or self._loaded is not None else executor._settings()
         return {**super().state_dict(), "ipu_state": state, "ipu_param": None if state is None else settings}
 
     get_state_dict = state_dict
 
     def load_state_dict(self, state_dict):
-        """Load what state_dict() returned. Weights stay as they are. A model that is not compiled takes it when it is."""
+        """Load what state_dict() returned. Weights stay as they are. A model takes it at its next call."""
         if not state_dict:
             raise RuntimeError("Cannot load optimizer state dictionary because it is empty.")
         if "ipu_state" not in state_dict:
@@ -130,9 +129,6 @@ class Optimizer:
         held = {name: value for name, value in counts.items() if name.startswith("optimizer/")}
         self._loaded = None if state is None else {**state, **held}
         super().load_state_dict(rest)
-        executor = self._compiled_executor()
-        if executor is not None:
-            executor._take_optimizer_state()
 
     set_state_dict = load_state_dict
 
@@ -352,11 +348,11 @@ class Rule:
     """The rule of an optimizer: its name and, by parameter group, its settings and the ids of its parameters."""
 
     def __init__(self, name, groups, members):
-        self.name, self.groups, self._members = name, groups, members
+        self.name, self.groups, self.members = name, groups, members
 
     def parameters(self, names):
         """Return the names of the parameters of each group. `names` is {id: name} of a module."""
-        return [[names[member] for member in members if member in names] for members in self._members]
+        return [[names[member] for member in members if member in names] for members in self.members]
 
 
 def settings_of(optimizer):

@@ -105,6 +105,7 @@ class Options(OptionsGroup):
         # Options that PopTorch does not print.
         self.__dict__["_hidden"] = {
             "input_group_size": 1,
+            "input_group_type": CommGroupType.Consecutive,
             "random_seed": None,
             "profile_dir": None,
             "strategy": PipelinedExecution(),
@@ -133,9 +134,11 @@ class Options(OptionsGroup):
         return self._set("replication_factor", _positive("replicationFactor", replication_factor))
 
     def inputReplicaGrouping(self, input_group_size, input_group_type=CommGroupType.Consecutive):
-        """Give so many neighbouring replicas the same input. The number must divide the replicas."""
-        if CommGroupType(input_group_type) not in (CommGroupType.Consecutive, CommGroupType.NoGrouping):
-            raise ValueError(f"inputReplicaGrouping takes consecutive groups, not {input_group_type!r}.")
+        """Give so many replicas the same input: neighbouring ones, or Orthogonal ones. The number must divide the replicas."""
+        kind = CommGroupType(input_group_type)
+        if kind == CommGroupType.All or kind == CommGroupType.NoGrouping and input_group_size != 1:
+            raise ValueError(f"inputReplicaGrouping takes consecutive or orthogonal groups, not {kind!r} with {input_group_size}.")
+        self._hide("input_group_type", CommGroupType.Consecutive if kind == CommGroupType.NoGrouping else kind)
         return self._hide("input_group_size", _positive("inputReplicaGrouping", input_group_size))
 
     def autoRoundNumIPUs(self, auto_round_num_ipus=True):

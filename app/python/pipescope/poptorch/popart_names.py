@@ -30,3 +30,14 @@ def settings_of(rule, names, loss_scale):
             kinds = {"scaledLearningRate0": rate * kept / loss_scale, "weightDecayScaleFactor0": 1 - rate * kept * decay}
         settings.update({f"{kind}___specific___{weight}": value for weight in weights for kind, value in kinds.items()})
     return {name: torch.tensor(float(value)) for name, value in settings.items()}
+
+
+def own_settings(rule_name, group, weight, settings, loss_scale):
+    """Return learning rate and weight decay of a weight from what settings_of() gives. `group` has the dampening."""
+    values = {name.removesuffix(f"___specific___{weight}"): float(value) for name, value in settings.items()}
+    if rule_name != "sgd":
+        return {"learning_rate": values["learningRate"], "weight_decay": values["weightDecay"]}
+    kept = 1 - group["dampening"]
+    rate = values["scaledLearningRate0"] * loss_scale / kept if kept else group["learning_rate"]
+    moved = rate * kept
+    return {"learning_rate": rate, "weight_decay": (1 - values["weightDecayScaleFactor0"]) / moved if moved else group["weight_decay"]}

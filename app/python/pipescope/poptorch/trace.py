@@ -10,6 +10,7 @@ import warnings
 
 import torch
 
+from .anchors import given_names
 from .blocks import Annotations
 from .buffers import BuffersChange, KeptBuffers, Watch, buffers_of, check_norms, sizes_of, widen
 from .decomposed import OPSET, Decomposed
@@ -31,7 +32,7 @@ class Traced:
 
     def __init__(self, arguments):
         self.onnx, self.initializers = b"", {}  # the model, and the values of its weights
-        self.arguments = arguments  # a Structure without tensors
+        self.arguments, self.count_of_arguments = arguments, 0  # a Structure without tensors, and how many it needs
         self.inputs = []  # names
         self.results = None  # a Structure without tensors
         self.places = []  # number of each result's output, which several results may share
@@ -40,20 +41,29 @@ class Traced:
         self.printed = []  # tensors that the model prints: (how, number of an output)
         self.kept = {}  # name of a buffer that the model changes in inference: the number of the output with its value
         self.written = {}  # number of an input that the model changes: the number of its output
+        self.asked, self.anchored = (), {}  # names of anchored tensors; {name of an input or weight: the number of its output}
         self.loss = None  # the number of the output that is the loss
         self.trainable = None  # numbers of outputs that depend on parameters, if they had to be found out
         self.buffers = {}  # types of those that the module changes; in training, their new values are the last outputs
         self.annotations = Annotations()
         self.tied_rows = 0  # rows of the last input, which the module does not take, but all results depend on
+        self.values = None  # what differs from replica to replica, which are inputs that the module does not take
         self.is_half = self.overlaps = False
         self.needs_values = False  # while it is traced, so that large products must be computed
         self.computes_half = False  # somewhere in the model, so that PyTorch may lack kernels for it
         self.warnings = []
 
+    def all_inputs(self, tensors):
+        """Return the tensors that the traced model takes: those of the module's arguments, and others."""
+        hidden = self.values.examples(self.buffers) if self.values else []
+        return [*tensors, *(tensor.unsqueeze(0) for tensor in hidden), *([torch.zeros(self.tied_rows)] if self.tied_rows else [])]
+
     def arguments_of(self, tensors):
-        """Return the tensors that the module takes, of those that the traced model takes."""
+        """Return the tensors that the module takes, of those that the traced model takes, and those of the replicas."""
         tensors = tensors[:-1] if self.tied_rows else tensors
-        return tuple(tensor.squeeze(0) for tensor in tensors) if self.is_lifted else tuple(tensors)
+        tensors = [tensor.squeeze(0) for tensor in tensors] if self.is_lifted else list(tensors)
+        count = self.count_of_arguments
+        return tuple(tensors[:count]), tensors[count:]
 
     def count_of_states(self, training):
         """The number of outputs, the last ones, that are new values of buffers."""
@@ -124,6 +134,7 @@ def line_of_refusal(module, traced, tensors, training, sentence):
     named = re.search(r"(?:^|: )\S+ (\w+): ", sentence)
     if named is None:
         return ""
+    tensors = traced.all_inputs(tensors)
     with _FlatForward(module, traced, training):
         for name in _SOURCES.get(named.group(1), (named.group(1).lower(),)):
             if line := _operator_line(module, tensors, f"aten::{name}"):
@@ -173,7 +184,12 @@ class _FlatForward:
 
     def _call(self, *tensors):
         traced = self._traced
-        given = traced.arguments_of(tensors)
+        given, hidden = traced.arguments_of(tensors)
+        with traced.values.installed(hidden) if traced.values else contextlib.nullcontext():
+            return self._run(given, tensors)
+
+    def _run(self, given, tensors):
+        traced = self._traced
         versions = [tensor._version for tensor in given]
         args, kwargs = traced.arguments.build(given)
         MarkedLosses.current.tensors = []
@@ -198,6 +214,9 @@ class _FlatForward:
         if not self._training:
             places = buffers_of(self._module)
             traced.kept = {name: outputs.add(places[name][0]._buffers[places[name][1]]) for name in traced.buffers}
+        own = {**dict(self._module.named_parameters()), **dict(self._module.named_buffers()),
+               **dict(zip(given_names(len(given)), given))}
+        traced.anchored = {name: outputs.add(own[name].clone()) for name in traced.asked if name in own}
         if traced.tied_rows:
             if not outputs.tensors:
                 outputs.add(tensors[-1] + 0)  # a model without results, too, makes something
@@ -276,11 +295,12 @@ def _depends(loss, marked):
     return False
 
 
-def _trainable_scalars(module, arguments, tensors):
+def _trainable_scalars(module, traced, tensors):
     """Return the numbers of the results without axes that depend on parameters. Runs the module once."""
-    args, kwargs = arguments.build(tensors)
-    outputs = _Outputs(tensors)
-    with torch.enable_grad(), HostKernels():
+    given, hidden = traced.arguments_of(tensors)
+    args, kwargs = traced.arguments.build(given)
+    outputs = _Outputs(given)
+    with torch.enable_grad(), HostKernels(), traced.values.installed(hidden) if traced.values else contextlib.nullcontext():
         for tensor in Structure(module(*args, **kwargs)).release():
             outputs.add(tensor)
     return [number for number, tensor in enumerate(outputs.tensors) if tensor.dim() == 0 and tensor.requires_grad]
@@ -289,6 +309,8 @@ def _trainable_scalars(module, arguments, tensors):
 def _export(module, traced, tensors, training):
     """Return the ONNX model."""
     buffer = io.BytesIO()
+    tensors = traced.all_inputs(tensors)
+    traced.inputs = [f"input_{number}" for number in range(len(tensors))]
     traced.annotations = Annotations()
     Checkpoints.count, Overlap.asked = 0, False
     StandIns.begin(not traced.needs_values)
@@ -331,7 +353,7 @@ def _export_as_it_is(module, traced, tensors, training):
             return _export(module, traced, tensors, training)
         except _SeveralScalars:
             kept.restore()
-            traced.trainable = _trainable_scalars(module, traced.arguments, traced.arguments_of(tensors))
+            traced.trainable = _trainable_scalars(module, traced, traced.all_inputs(tensors))
         except BuffersChange as change:
             traced.buffers = {**traced.buffers, **change.types}
         except Exception as error:
@@ -382,14 +404,17 @@ def _is_raised_by_user(error):
     return bool(frames) and frames[-1].line.startswith("raise") and user_line(frames[-1:]) != ""
 
 
-def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, float_statistics=True, needs_weight=False):
+def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, float_statistics=True, needs_weight=False, values=None,
+          asked=()):
     """Trace the module with the tensors of one micro-batch. `arguments` is their Structure: (args, kwargs).
 
     `is_lifted` says that each tensor has one more axis than the module's argument, of length 1 and in front.
     `tied_rows` above 0 adds an input of so many rows, on which all results depend. `float_statistics` keeps running statistics in
-    float32. `needs_weight` gives a loss that depends on no weight one that does not change it.
+    float32. `needs_weight` gives a loss that depends on no weight one that does not change it. `values` are ReplicaValues,
+    and `asked` names anchored tensors.
     """
     traced = Traced(arguments)
+    traced.count_of_arguments, traced.values, traced.asked = len(tensors), values, asked
     traced.is_lifted = is_lifted
     traced.is_half = _is_half(module)
     traced.computes_half = traced.is_half or any(tensor.dtype == torch.float16 for tensor in tensors)
@@ -397,8 +422,6 @@ def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, fl
     if module.training != training:
         module.train(training)
     traced.tied_rows = tied_rows
-    tensors = [*tensors, torch.zeros(tied_rows)] if tied_rows else tensors
-    traced.inputs = [f"input_{number}" for number in range(len(tensors))]
     try:
         with _unused_weight(module, needs_weight), torch.random.fork_rng(devices=[]), _with_types_of_devices(module, float_statistics):
             traced.onnx = _export_as_it_is(module, traced, tensors, training)
@@ -408,7 +431,7 @@ def trace(module, arguments, tensors, training, is_lifted=False, tied_rows=0, fl
         if _is_raised_by_user(error):
             raise
         with _FlatForward(module, traced, training):
-            _refuse(module, tensors, error)
+            _refuse(module, traced.all_inputs(tensors), error)
     finally:
         Checkpoints.count = None
         for each, mode in modes:

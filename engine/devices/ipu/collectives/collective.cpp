@@ -32,12 +32,14 @@ std::vector<RingGroup> collectiveGroupsOf(const ops::Collective& work, const Ipu
   if (work.group == 0) {
     for (int place = 0; place < mesh.places; ++place) {
       if (!mesh.atOnce && place != own) continue;
-      double& share = groups.try_emplace(mesh.group(mesh.chip(0, place), work.axis, 0), 0).first->second;
-      share = std::max(share, shareOf(mesh, place, own));
+      for (int rank = 0; rank < mesh.width; ++rank) {
+        double& share = groups.try_emplace(mesh.group(mesh.chip(0, place, rank), work), 0).first->second;
+        share = std::max(share, shareOf(mesh, place, own));
+      }
     }
   } else {
     for (int replica = 0; replica < mesh.replicas; replica += size)
-      groups[mesh.group(mesh.chip(replica, own), work.axis, size)] = 1;
+      groups[mesh.group(mesh.chip(replica, own), work)] = 1;
   }
   std::vector<RingGroup> list;
   for (const auto& [devices, share] : groups) list.push_back({devices, share});

@@ -35,20 +35,45 @@ class RingPhase {
     phase.exchanges = method == RingMethod::meetInMiddle ? members_ / 2 : members_ - 1;
     phase.fragmentBytes = method == RingMethod::bidirectionalPair ? ceilDiv(fragment, 2) : fragment;
     phase.directions = method == RingMethod::clockwise ? 1 : 2;
-    phase.seconds = exchangeSeconds(phase.fragmentBytes, phase.directions);
+    phase.seconds = exchangeSeconds(phase.fragmentBytes, 1, phase.directions == 2 ? -1 : 0);
     phases.push_back(std::move(phase));
   }
 
+  /// Each device sends a fragment of `bytes` to every other one: to the nearest first, to one in each
+  /// direction at a time.
+  void addAllToAll(std::vector<CollectivePhase>& phases, std::int64_t bytes) const {
+    if (rings_.empty() || bytes <= 0) return;
+    const std::int64_t fragment = ceilDiv(bytes, members_);
+    for (std::int64_t distance = 1; 2 * distance <= members_; ++distance) {
+      const bool opposite = 2 * distance == members_;
+      CollectivePhase phase{.name = "AllToAll", .exchanges = 1, .fragmentBytes = fragment};
+      phase.directions = opposite ? 1 : 2;
+      phase.seconds = exchangeSeconds(fragment, distance, opposite ? 0 : -distance);
+      phases.push_back(std::move(phase));
+    }
+  }
+
+  /// Each device sends `bytes` to the next one.
+  void addSend(std::vector<CollectivePhase>& phases, std::int64_t bytes) const {
+    if (rings_.empty() || bytes <= 0) return;
+    phases.push_back({"RingSend", false, 1, bytes, 1, exchangeSeconds(bytes, 1, 0)});
+  }
+
  private:
-  double exchangeSeconds(std::int64_t bytes, int directions) const {
+  /// Seconds in which each device sends `bytes` to the one at a distance in its ring, and if `other` is not 0
+  /// also to the one at that distance.
+  double exchangeSeconds(std::int64_t bytes, std::int64_t distance, std::int64_t other) const {
     std::vector<Flow> flows;
     for (const auto& [ring, share] : rings_) {
       const Bytes sent(share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) * share))
                                  : bytes);
-      for (std::size_t i = 0; i < ring.size(); ++i) {
-        const int here = ring[i], next = ring[(i + 1) % ring.size()];
-        flows.push_back({here, next, sent});
-        if (directions == 2) flows.push_back({next, here, sent});
+      const auto size = static_cast<std::int64_t>(ring.size());
+      for (std::int64_t i = 0; i < size; ++i) {
+        const auto at = [&](std::int64_t steps) {
+          return ring[static_cast<std::size_t>(((i + steps) % size + size) % size)];
+        };
+        flows.push_back({at(0), at(distance), sent});
+        if (other != 0) flows.push_back({at(0), at(other), sent});
       }
     }
     double slowest = 0;
@@ -106,10 +131,15 @@ std::vector<int> ringOrder(const std::vector<int>& devices) {
 
 std::vector<CollectivePhase> collectivePhases(const Ladder& ladder, CollectiveKind kind, std::int64_t bytes,
                                               const RingGroups& groups, bool severalIpus) {
+  std::vector<CollectivePhase> phases;
+  if (kind == CollectiveKind::allToAll || kind == CollectiveKind::ringSend) {
+    const RingPhase all(ladder, groups, severalIpus);
+    kind == CollectiveKind::allToAll ? all.addAllToAll(phases, bytes) : all.addSend(phases, bytes);
+    return phases;
+  }
   const DomainGroups domains = byDomain(ladder, groups);
   const RingPhase near(ladder, domains.within, severalIpus), far(ladder, domains.across, severalIpus);
   const std::int64_t share = ceilDiv(bytes, near.members());
-  std::vector<CollectivePhase> phases;
   if (kind == CollectiveKind::allReduce || kind == CollectiveKind::reduceScatter) {
     near.addTo(phases, "ReduceScatter", false, bytes);
     far.addTo(phases, "ReduceScatterOverGateways", false, share);

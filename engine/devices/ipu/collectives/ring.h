@@ -48,7 +48,8 @@ struct CollectivePhase {
 /// All IPUs sync before each exchange, so it takes as long as the slowest ring needs for its share. An
 /// all-reduce is a reduce-scatter and an all-gather. A group that reaches several IPU-Link domains first
 /// works within each domain, then with the devices in the same place of the others, through gateways: each
-/// of these exchanges only the share that it has of its domain. Empty: the groups have one member.
+/// of these exchanges only the share that it has of its domain. In an all-to-all and a ring send each device
+/// sends over the whole ladder, with `bytes` of its own. Empty: the groups have one member.
 /// `severalIpus`: a replica has several.
 std::vector<CollectivePhase> collectivePhases(const Ladder& ladder, ops::Collective::Kind kind,
                                               std::int64_t bytes, const std::vector<RingGroup>& groups,

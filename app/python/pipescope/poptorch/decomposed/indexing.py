@@ -196,3 +196,11 @@ def _repeat_interleave(x, repeats=None, dim=None, *, output_size=None):
 def _expand_as(x, other):
     # The exporter computes the shape from the other tensor, and stops where that is a slice.
     return x.expand(sizes_of(other))
+
+
+@rule(torch.nn.functional.one_hot)
+def _one_hot(tensor, num_classes=-1):
+    if num_classes < 0:
+        raise Error(f"one_hot at {caller_line()}: the number of classes would follow from values (OneHot num classes must be specified and "
+                    "must be constant.): pass num_classes.")
+    return torch.nn.functional.one_hot(tensor, num_classes)

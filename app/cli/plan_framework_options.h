@@ -1,0 +1,31 @@
+#pragma once
+// The options of training frameworks that go with a plan: everything but its stages.
+#include <cstdint>
+#include <string>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::cli {
+
+/// How a plan of a model runs, for frameworks.
+struct FrameworkRun {
+  std::int64_t tensor = 1, places = 1, replicas = 1;
+  std::int64_t stages = 1;  ///< over all places
+  std::int64_t microBatchSize = 1, microBatches = 1;
+  bool sequence = false;
+  std::int64_t zero = 0;
+  std::int64_t recomputedLayers = 0;  ///< layers between two results that are kept; 0: nothing is recomputed
+  std::string precision;              ///< "bfloat16"
+  std::int64_t samples() const { return microBatchSize * microBatches * replicas; }
+};
+
+/// Arguments of Megatron-LM's pretrain scripts without the layout, one on each line. Refused: ZeRO stages 2
+/// and 3. Source: Megatron-LM, megatron/training/arguments.py. Virtual stages follow from the layout.
+base::Result<std::string> megatronOptions(const FrameworkRun& run);
+
+/// DeepSpeed's configuration as JSON. Refused: ZeRO stages 2 and 3 with a pipeline, as PipelineEngine does.
+/// Sources: deepspeed/runtime/config.py (get_pipeline_config), deepspeed/runtime/zero/config.py,
+/// deepspeed/runtime/pipe/engine.py.
+base::Result<std::string> deepSpeedOptions(const FrameworkRun& run);
+
+}  // namespace pipescope::cli

@@ -1,0 +1,133 @@
+#include "app/plan/dimension_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pipescope::app {
+namespace {
+
+using plan::Division;
+
+bool inOrderOnce(const Division& d) {
+  return d.schedule == "1f1b" || d.schedule == "gpipe" || d.schedule == "popart";
+}
+
+/// The most chips that hold the same weights.
+std::int64_t holdersOf(const Division& d) {
+  return std::max(d.holders, d.replicas);
+}
+
+plan::Value boundOf(const RankCosts& rank, const Division& d) {
+  const double work = d.training ? rank.leastWork : rank.leastForward;
+  // A stage need not compute its last product again.
+  const double again = d.training && d.recompute == "pipeline"
+                           ? std::max(0.0, rank.leastForward - static_cast<double>(d.places * d.chunks) *
+                                                                   rank.leastForwardOfBlock)
+                           : 0;
+  double ticks = static_cast<double>(d.microBatches) * plan::leastLongestPlace(work, again, d.places);
+  if (inOrderOnce(d)) ticks = std::max(ticks, plan::leastPipelineTime(work, d.microBatches, d.places));
+  const double held = plan::leastHeldBytes(rank.held(), d.places, holdersOf(d), d.zero, d.microBatches);
+  constexpr double kRounding = 1 - 1e-9;
+  plan::Value bound;
+  bound.missing = static_cast<std::int64_t>(std::max(0.0, kRounding * held - rank.room));
+  bound.time = static_cast<std::int64_t>(kRounding * ticks * static_cast<double>(d.iterations));
+  return bound;
+}
+
+/// Bytes per tick at which a chip exchanges with the same rank of other replicas.
+double rateOverReplicas(const RankCosts& rank, const Division& d) {
+  const auto stride = static_cast<int>(d.width * d.places);
+  const int last = stride * static_cast<int>(d.replicas - 1);
+  const auto chips = static_cast<int>(rank.system->devices().size());
+  if (d.replicas < 2 || last >= chips || chips < 2) return 0;
+  const base::Bytes bytes(1 << 26);
+  const auto rate = [&](int to) {
+    const std::int64_t ticks = rank.system->transferTicks({devices::Flow{0, to, bytes}}).front().count;
+    return static_cast<double>(bytes.count) / static_cast<double>(std::max<std::int64_t>(1, ticks));
+  };
+  const double neighbour = rate(1), farthest = rate(last);
+  if (farthest < 0.99 * neighbour) return farthest;
+  return neighbour * static_cast<double>(std::min<std::int64_t>(d.replicas - 1, 7));
+}
+
+struct Shares {
+  double weights, optimizer, accumulators;
+};
+Shares sharesOf(const Division& d) {
+  const auto share = [&](std::int64_t from) {
+    return d.zero >= from ? 1 / static_cast<double>(holdersOf(d)) : 1.0;
+  };
+  return {share(3), share(1), d.microBatches > 1 ? share(2) : 0.0};
+}
+
+double estimatedTicks(const RankCosts& rank, const Division& d) {
+  const bool again = d.training && (d.places > 1 ? d.recompute != "none" : d.recompute == "checkpoints");
+  const auto stages = static_cast<std::size_t>(d.places * d.chunks);
+  const auto longest = static_cast<double>(plan::longestOfBlocks(rank.blocks, stages, again));
+  double place = longest * static_cast<double>(d.chunks);
+  const auto rounds =
+      static_cast<double>(d.microBatches) + plan::expectedFill(d.schedule, d.places, d.chunks);
+  double beside = 0;
+  const double rate = d.training ? rateOverReplicas(rank, d) : 0;
+  if (rate > 0) {
+    const auto replicas = static_cast<double>(d.replicas), places = static_cast<double>(d.places);
+    const double part = (replicas - 1) / replicas / rate * rank.units / places;
+    const double weights = part * rank.weights.all, sums = part * rank.accumulators.all;
+    // Weights that are shared out are gathered for each pass, and sums are scattered after each backward
+    // pass.
+    if (d.zero >= 3) place = std::max(place, 2 * weights + sums);
+    if (d.zero == 2 && d.microBatches > 1) place = std::max(place, sums);
+    if (d.zero < 2) beside += std::max(0.0, 2 * weights - place / 2);
+    if (d.zero == 1 || d.zero == 2) beside += weights;
+  }
+  const double update = d.training ? rank.update.all / static_cast<double>(d.places) *
+                                         (d.zero >= 1 ? 1 / static_cast<double>(holdersOf(d)) : 1)
+                                   : 0;
+  return (rounds * place + beside + update) * static_cast<double>(d.iterations);
+}
+
+double estimatedBytes(const RankCosts& rank, const Division& d) {
+  const Shares share = sharesOf(d);
+  const auto perLayer = [&](const LayeredFigure& f) { return f.layer; };
+  const auto rest = [&](const LayeredFigure& f) {
+    return f.all - f.layer * static_cast<double>(rank.layers);
+  };
+  const auto held = [&](auto part) {
+    return share.weights * part(rank.weights) + share.optimizer * part(rank.optimizer) +
+           share.accumulators * part(rank.accumulators);
+  };
+  const auto wholly = [&](auto part) {
+    return part(rank.weights) + part(rank.optimizer) + (d.training ? part(rank.accumulators) : 0);
+  };
+  const auto places = static_cast<double>(d.places);
+  const double layers = std::ceil(static_cast<double>(rank.layers) / places);
+  const double ofLayer = std::max(0.0, rank.used.layer - wholly(perLayer));
+  const double ofRest = std::max(0.0, rest(rank.used) - wholly(rest));
+  const auto activations = [&](double inFlight) {
+    if (!d.training) return rank.used.layer - wholly(perLayer);
+    if (d.recompute == "none") return inFlight * layers * ofLayer;
+    if (d.recompute == "checkpoints") return inFlight * layers * rank.boundary + ofLayer;
+    if (d.places == 1) return layers * ofLayer;
+    return inFlight * static_cast<double>(d.chunks) * rank.boundary +
+           layers / static_cast<double>(d.chunks) * ofLayer;
+  };
+  double bytes = layers * held(perLayer);
+  if (d.zero >= 3) bytes += 2 * rank.weights.layer;
+  if (d.places == 1) return bytes + held(rest) + ofRest + activations(1);
+  const double first = activations(plan::expectedInFlight(d.schedule, d.places, d.chunks, d.microBatches));
+  const double last = ofRest + layers * ofLayer;
+  return bytes + held(rest) / 2 + std::max(first, d.training ? last : ofRest);
+}
+
+}  // namespace
+
+plan::Prospect prospectOf(const RankCosts& rank, const Division& division) {
+  plan::Prospect prospect;
+  prospect.bound = boundOf(rank, division);
+  prospect.estimate.missing =
+      static_cast<std::int64_t>(std::max(0.0, estimatedBytes(rank, division) - rank.room));
+  prospect.estimate.time = static_cast<std::int64_t>(std::min(9e18, estimatedTicks(rank, division)));
+  return prospect;
+}
+
+}  // namespace pipescope::app

@@ -1,0 +1,155 @@
+#include "engine/compiler/rank_divider.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/compile/sharding/padded_vocabulary.h"
+#include "engine/compile/sharding/rank_graph.h"
+#include "engine/ops/standard_operators.h"
+
+namespace pipescope::compile {
+
+using base::Result;
+using graph::Graph;
+
+Result<Graph> RankDivider::divide(Graph forward) {
+  divisions_.clear();
+  if (ranks_.context > 1) {
+    PIPESCOPE_ASSIGN(forward, alongContext(std::move(forward)));
+  }
+  if (ranks_.tensor > 1) {
+    PIPESCOPE_ASSIGN(forward, amongTensorRanks(std::move(forward)));
+  }
+  if (ranks_.expert > 1) {
+    PIPESCOPE_ASSIGN(forward, amongExperts(std::move(forward)));
+  }
+  if (ranks_.width() > 1) noteUndivided(forward);
+  return forward;
+}
+
+Result<Graph> RankDivider::alongContext(Graph forward) {
+  DivisionOptions options{
+      .ranks = ranks_.context, .axis = model::MeshAxis::context, .exchangesHeads = ranks_.exchangesHeads};
+  for (const graph::TensorId input : forward.inputs) {
+    const graph::TensorType& type = forward.tensor(input).type;
+    const bool tokens =
+        type.element == graph::ElementType::int32 || type.element == graph::ElementType::int64;
+    if (options.positions == 0 && tokens && type.shape.size() == 2) options.positions = type.shape[1];
+  }
+  if (options.positions == 0)
+    return base::badInput(
+        "execution.context_parallel divides the positions of tokens, but no input of the model holds whole "
+        "numbers by sample and position: leave it out.");
+  PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(forward, options));
+  return ofRank(forward, division);
+}
+
+Result<Graph> RankDivider::amongTensorRanks(Graph forward) {
+  const ops::OperatorRegistry& operators = ops::standardOperators();
+  const DivisionOptions options{.ranks = ranks_.tensor, .sequence = ranks_.sequence};
+  PIPESCOPE_ASSIGN(PaddedVocabulary padded,
+                   padVocabulary(forward, options.ranks, options.leastTableRows, operators));
+  for (const auto& [size, larger] : padded.sizes) padded_[size] = larger;
+  PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(padded.graph, options));
+  // Ranks that divide nothing would only compute the model several times.
+  if (std::ranges::all_of(division.tensors, [](DividedAxis axis) { return axis == kWhole; }))
+    return base::badInput(fmt::format(
+        "{} ranks cannot share this model: no weight of a product divides by {} so that what follows can "
+        "work on a part of its result. Heads, widths and the vocabulary must be multiples of "
+        "execution.tensor_parallel.",
+        ranks_.tensor, ranks_.tensor));
+  noteWholeWeights(padded.graph, division);
+  return ofRank(padded.graph, division);
+}
+
+Result<Graph> RankDivider::amongExperts(Graph forward) {
+  const DivisionOptions options{
+      .ranks = ranks_.expert, .axis = model::MeshAxis::expert, .expertLoad = ranks_.expertLoad};
+  PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(forward, options));
+  for (const graph::Tensor& tensor : forward.tensors()) {
+    if (tensor.role == graph::TensorRole::parameter && division.of(tensor.id) != kWhole)
+      expertWeights_.insert(tensor.name);
+  }
+  for (const graph::Node& node : forward.nodes()) {
+    if (node.op != "ExpertDispatch") continue;
+    PIPESCOPE_ASSIGN(const std::vector<double> shares,
+                     ranks_.expertLoad.shares(graph::intAttribute(node, "experts", 1)));
+    const graph::Shape& choices = forward.tensor(node.inputs[1]).type.shape;
+    RankLoads loads =
+        loadsOf(shares, ranks_.expert, choices[0] * choices[1], graph::intAttribute(node, "capacity", 0));
+    if (loads.imbalance > expertLoads_.imbalance) expertLoads_ = std::move(loads);
+  }
+  return ofRank(forward, division);
+}
+
+Result<Graph> RankDivider::ofRank(const Graph& forward, const GraphDivision& division) {
+  for (const graph::Tensor& tensor : forward.tensors()) {
+    const DividedAxis axis = division.of(tensor.id);
+    if (axis < 0) continue;
+    divisions_.push_back({{},
+                          division.options.axis,
+                          division.options.ranks,
+                          static_cast<std::int32_t>(axis),
+                          tensor.role == graph::TensorRole::parameter,
+                          tensor.name,
+                          graph::toString(tensor.type),
+                          tensor.type.bytes()});
+  }
+  return graphOfRank(forward, division, ops::standardOperators());
+}
+
+/// Adds the weights that no division has divided.
+void RankDivider::noteUndivided(const Graph& ofRank) {
+  std::set<std::string> divided;
+  for (const model::Division& row : divisions_)
+    if (row.weight) divided.insert(row.tensor);
+  for (const graph::Tensor& tensor : ofRank.tensors()) {
+    if (tensor.role != graph::TensorRole::parameter || divided.contains(tensor.name)) continue;
+    divisions_.push_back({{},
+                          model::MeshAxis::tensor,
+                          1,
+                          -1,
+                          true,
+                          tensor.name,
+                          graph::toString(tensor.type),
+                          tensor.type.bytes()});
+  }
+}
+
+/// Says which large weights every rank holds as a whole.
+void RankDivider::noteWholeWeights(const Graph& graph, const GraphDivision& division) {
+  std::string first;
+  std::int64_t whole = 0, wholeCount = 0, all = 0;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    if (tensor.role != graph::TensorRole::parameter || tensor.type.shape.size() < 2) continue;
+    all += tensor.type.elements();
+    if (division.of(tensor.id) != kWhole) continue;
+    if (first.empty()) first = tensor.name;
+    whole += tensor.type.elements();
+    ++wholeCount;
+  }
+  constexpr double kWorthSaying = 0.02;
+  if (static_cast<double>(whole) < kWorthSaying * static_cast<double>(all)) return;
+  whole_ = fmt::format(
+      "{} weights, {:.0f} % of the model's, are whole on each of {} ranks, because their sizes do not "
+      "divide, or "
+      "what follows cannot work on a part of their results: {}{}.",
+      wholeCount, 100 * static_cast<double>(whole) / static_cast<double>(all), ranks_.tensor, first,
+      wholeCount > 1 ? " and others" : "");
+}
+
+std::vector<std::string> RankDivider::notices() const {
+  std::vector<std::string> notices;
+  if (!whole_.empty()) notices.push_back(whole_);
+  if (ranks_.keyRepeats > 1)
+    notices.push_back(
+        fmt::format("Each of the {} key heads is repeated {} times, so that each of {} ranks has one.",
+                    ranks_.keyHeads, ranks_.keyRepeats, ranks_.tensor));
+  for (const auto& [size, larger] : padded_)
+    notices.push_back(fmt::format("The vocabulary of {} is padded to {}, so that {} ranks share it.", size,
+                                  larger, ranks_.tensor));
+  return notices;
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,332 @@
+// ExpertDispatch lays the rows of tokens out by the experts that they chose: x (tokens × width), choices
+// (tokens × choices) → rows (slots × width), counts (experts), slots (tokens × choices), chosen (experts).
+// The first choices of all tokens come first, as in GShard (arXiv 2006.16668). With a capacity, an expert
+// that is full drops what comes later; its slot is −1. `counts` are the rows that are kept, `chosen` those
+// that there were. Slots behind the last expert's rows are zeros.
+//
+// ExpertCombine is the way back: rows, slots and optionally weights (tokens × choices) → y (tokens × width),
+// y[t] = Σ weights[t,k] · rows[slots[t,k]]; without weights the plain sum, which is the gradient of
+// ExpertDispatch by x.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/index_reader.h"
+#include "engine/ops/experts/routing.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+// --- ExpertDispatch ------------------------------------------------------------------------------
+
+Result<Routing> dispatchRouting(const OperatorCall& call) {
+  PIPESCOPE_TRY(checkChoices(call, 1));
+  const Shape &x = call.input(0).shape, &choices = call.input(1).shape;
+  if (x.size() != 2 || x[0] != choices[0])
+    return badInput(fmt::format("{}: its rows are {} and its choices {}; both need one row for each token",
+                                call.title(), graph::toString(call.input(0)),
+                                graph::toString(call.input(1))));
+  Routing routing{x[0], choices[1], graph::intAttribute(call.node, "experts", 0),
+                  graph::intAttribute(call.node, "capacity", 0), 0};
+  if (routing.experts < 1 || routing.capacity < 0)
+    return badInput(
+        fmt::format("{}: {} experts with room for {} rows; give at least 1 expert, and 0 for no "
+                    "limit",
+                    call.title(), routing.experts, routing.capacity));
+  routing.slots = slotsOf(routing);
+  return routing;
+}
+
+Result<std::vector<TensorType>> inferDispatch(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const Routing routing, dispatchRouting(call));
+  return std::vector<TensorType>{{call.input(0).element, {routing.slots, call.input(0).shape[1]}},
+                                 {ElementType::int64, {routing.experts}},
+                                 {ElementType::int64, {routing.tokens, routing.choices}},
+                                 {ElementType::int64, {routing.experts}}};
+}
+
+struct DispatchPlan {
+  Routing routing;
+  std::int64_t width = 0;
+  std::string title;
+};
+
+template <class T>
+Status dispatchRows(const KernelArguments& a, const DispatchPlan& plan) {
+  const Routing& r = plan.routing;
+  const T* x = a.input<T>(0);
+  const auto* choices = a.input<std::int64_t>(1);
+  T* rows = a.output<T>(0);
+  auto *counts = a.output<std::int64_t>(1), *slots = a.output<std::int64_t>(2);
+  auto *next = a.scratchAs<std::int64_t>(), *end = next + r.experts, *chosen = end + r.experts;
+  std::fill_n(chosen, r.experts, std::int64_t{0});
+  for (std::int64_t i = 0; i < r.tokens * r.choices; ++i) {
+    if (choices[i] < 0 || choices[i] >= r.experts) return indexOutside(plan.title, choices[i], r.experts);
+    ++chosen[choices[i]];
+  }
+  if (auto* asked = a.output<std::int64_t>(3)) std::copy_n(chosen, r.experts, asked);
+  const std::int64_t most = r.capacity == 0 ? r.tokens * r.choices : r.capacity;
+  std::int64_t used = 0;
+  for (std::int64_t e = 0; e < r.experts; ++e) {
+    counts[e] = std::min(chosen[e], most);
+    next[e] = used;
+    used += counts[e];
+    end[e] = used;
+  }
+  for (std::int64_t k = 0; k < r.choices; ++k) {
+    for (std::int64_t t = 0; t < r.tokens; ++t) {
+      const std::int64_t at = t * r.choices + k, expert = choices[at];
+      slots[at] = next[expert] < end[expert] ? next[expert]++ : -1;
+      if (slots[at] >= 0) std::copy_n(x + t * plan.width, plan.width, rows + slots[at] * plan.width);
+    }
+  }
+  std::fill(rows + used * plan.width, rows + r.slots * plan.width, T(0));
+  return {};
+}
+
+Result<Kernel> dispatchKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const Routing routing, dispatchRouting(call));
+  const DispatchPlan plan{routing, call.input(0).shape[1], call.title()};
+  const std::int64_t scratch = 3 * routing.experts * static_cast<std::int64_t>(sizeof(std::int64_t));
+  return kernelForFloats(call, call.input(0).element,
+                         [&]<class T>(T) { return kernelOf(plan, dispatchRows<T>, scratch); });
+}
+
+/// Tokens are counted by expert, and their rows copied.
+std::vector<Work> dispatchWork(const OperatorCall& call) {
+  const Routing r = *dispatchRouting(call);
+  const TensorType& x = call.input(0);
+  return {
+      {Map{MapFunction::equal, r.tokens * r.choices * r.experts, 2, ElementType::int32, false}, 1, "Choices"},
+      {Reduce{ReduceFunction::sum, r.experts, r.tokens * r.choices, false, ElementType::int32, 0, 0}, 1,
+       "Counts"},
+      {Gather{r.slots, x.shape[1], r.tokens, x.element}, 1, "Rows"}};
+}
+
+Status dispatchGradient(GradientBuilder& builder) {
+  if (!builder.wants(0) || !builder.outputGradient(0).valid()) return {};
+  return builder.addFor(0, "ExpertCombine", "grad_input",
+                        {builder.outputGradient(0), builder.node().outputs[2]}, {});
+}
+
+// --- ExpertCombine -------------------------------------------------------------------------------
+
+struct CombinePlan {
+  std::int64_t tokens = 0, choices = 0, slots = 0, width = 0;
+  std::string title;
+};
+
+/// The plan from the inputs with these numbers; `slots` is that of the rows.
+Result<CombinePlan> combinePlan(const OperatorCall& call, std::size_t choices, std::size_t weights,
+                                std::int64_t slots, std::int64_t width) {
+  PIPESCOPE_TRY(checkChoices(call, choices));
+  const Shape& shape = call.input(choices).shape;
+  if (call.has(weights) && call.input(weights).shape != shape)
+    return badInput(fmt::format("{}: its weights are {}; they must have the axes of the slots, {}",
+                                call.title(), graph::toString(call.input(weights)),
+                                graph::toString(call.input(choices))));
+  return CombinePlan{shape[0], shape[1], slots, width, call.title()};
+}
+
+Status checkRows(const OperatorCall& call, std::size_t input) {
+  if (call.input(input).shape.size() == 2) return {};
+  return badInput(fmt::format("{}: input {} is {}; it must have two axes", call.title(), input,
+                              graph::toString(call.input(input))));
+}
+
+Result<CombinePlan> forwardCombine(const OperatorCall& call) {
+  PIPESCOPE_TRY(checkRows(call, 0));
+  return combinePlan(call, 1, 2, call.input(0).shape[0], call.input(0).shape[1]);
+}
+
+Result<std::vector<TensorType>> inferCombine(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CombinePlan plan, forwardCombine(call));
+  if (call.has(2)) PIPESCOPE_TRY(requireSameElementTypes(call, {0, 2}));
+  return std::vector<TensorType>{{call.input(0).element, {plan.tokens, plan.width}}};
+}
+
+Status checkSlot(const CombinePlan& plan, std::int64_t slot) {
+  return slot < plan.slots ? Status() : indexOutside(plan.title, slot, plan.slots);
+}
+
+template <class T>
+Status combineRows(const KernelArguments& a, const CombinePlan& plan) {
+  const T *rows = a.input<T>(0), *weights = a.input<T>(2);
+  const auto* slots = a.input<std::int64_t>(1);
+  T* y = a.output<T>(0);
+  for (std::int64_t i = 0; i < plan.tokens * plan.choices; ++i) PIPESCOPE_TRY(checkSlot(plan, slots[i]));
+  a.parallel(plan.tokens, [&](std::int64_t t) {
+    T* own = y + t * plan.width;
+    std::fill_n(own, plan.width, T(0));
+    for (std::int64_t at = t * plan.choices; at < (t + 1) * plan.choices; ++at) {
+      if (slots[at] < 0) continue;
+      const T *row = rows + slots[at] * plan.width, weight = weights == nullptr ? T(1) : weights[at];
+      for (std::int64_t i = 0; i < plan.width; ++i) own[i] += weight * row[i];
+    }
+  });
+  return {};
+}
+
+Result<Kernel> combineKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CombinePlan plan, forwardCombine(call));
+  return kernelForFloats(call, call.input(0).element,
+                         [&]<class T>(T) { return kernelOf(plan, combineRows<T>); });
+}
+
+std::vector<Work> combineWork(const OperatorCall& call) {
+  const CombinePlan plan = *forwardCombine(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t picked = plan.tokens * plan.choices;
+  std::vector<Work> work{{Gather{picked, plan.width, plan.slots, type}, 1, "Rows"}};
+  if (call.has(2))
+    work.push_back({Map{MapFunction::multiply, picked * plan.width, 2, type, true}, 1, "Weights"});
+  if (plan.choices > 1)
+    work.push_back(
+        {Reduce{ReduceFunction::sum, plan.tokens * plan.width, plan.choices, false, type, 0, 0}, 1, "Sum"});
+  return work;
+}
+
+Status combineGradient(GradientBuilder& builder) {
+  const OperatorCall& call = builder.call();
+  const Node& node = builder.node();
+  const graph::TensorId dy = builder.outputGradient(0);
+  const bool weighted = call.has(2);
+  if (builder.wants(0)) {
+    std::vector<graph::TensorId> inputs{dy, node.inputs[1]};
+    if (weighted) inputs.push_back(node.inputs[2]);
+    PIPESCOPE_TRY(builder.addFor(0, "GradExpertCombineRows", "grad_rows", std::move(inputs),
+                                 {{"slots", call.input(0).shape[0]}}));
+  }
+  if (weighted && builder.wants(2))
+    PIPESCOPE_TRY(builder.addFor(2, "GradExpertCombineWeights", "grad_weights",
+                                 {dy, node.inputs[0], node.inputs[1]}, {}));
+  return {};
+}
+
+// --- GradExpertCombineRows: dy, slots, weights → rows ---------------------------------------------
+
+Result<CombinePlan> rowsPlan(const OperatorCall& call) {
+  PIPESCOPE_TRY(checkRows(call, 0));
+  return combinePlan(call, 1, 2, graph::intAttribute(call.node, "slots", 0), call.input(0).shape[1]);
+}
+
+Result<std::vector<TensorType>> inferRows(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CombinePlan plan, rowsPlan(call));
+  return std::vector<TensorType>{{call.input(0).element, {plan.slots, plan.width}}};
+}
+
+template <class T>
+Status gradientOfRows(const KernelArguments& a, const CombinePlan& plan) {
+  const T *dy = a.input<T>(0), *weights = a.input<T>(2);
+  const auto* slots = a.input<std::int64_t>(1);
+  T* rows = a.output<T>(0);
+  std::fill_n(rows, plan.slots * plan.width, T(0));
+  for (std::int64_t at = 0; at < plan.tokens * plan.choices; ++at) {
+    PIPESCOPE_TRY(checkSlot(plan, slots[at]));
+    if (slots[at] < 0) continue;
+    const T *from = dy + at / plan.choices * plan.width, weight = weights == nullptr ? T(1) : weights[at];
+    T* to = rows + slots[at] * plan.width;
+    for (std::int64_t i = 0; i < plan.width; ++i) to[i] += weight * from[i];
+  }
+  return {};
+}
+
+Result<Kernel> rowsKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CombinePlan plan, rowsPlan(call));
+  return kernelForFloats(call, call.input(0).element,
+                         [&]<class T>(T) { return kernelOf(plan, gradientOfRows<T>); });
+}
+
+std::vector<Work> rowsWork(const OperatorCall& call) {
+  const CombinePlan plan = *rowsPlan(call);
+  const ElementType type = call.input(0).element;
+  std::vector<Work> work{{Gather{plan.slots, plan.width, plan.tokens, type}, 1, "Rows"}};
+  if (call.has(2))
+    work.push_back({Map{MapFunction::multiply, plan.slots * plan.width, 2, type, true}, 1, "Weights"});
+  return work;
+}
+
+// --- GradExpertCombineWeights: dy, rows, slots → weights ------------------------------------------
+
+Result<CombinePlan> weightsPlan(const OperatorCall& call) {
+  PIPESCOPE_TRY(checkRows(call, 0));
+  PIPESCOPE_TRY(checkRows(call, 1));
+  return combinePlan(call, 2, 3, call.input(1).shape[0], call.input(1).shape[1]);
+}
+
+Result<std::vector<TensorType>> inferWeights(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CombinePlan plan, weightsPlan(call));
+  return std::vector<TensorType>{{call.input(0).element, {plan.tokens, plan.choices}}};
+}
+
+template <class T>
+Status gradientOfWeights(const KernelArguments& a, const CombinePlan& plan) {
+  const T *dy = a.input<T>(0), *rows = a.input<T>(1);
+  const auto* slots = a.input<std::int64_t>(2);
+  T* weights = a.output<T>(0);
+  for (std::int64_t i = 0; i < plan.tokens * plan.choices; ++i) PIPESCOPE_TRY(checkSlot(plan, slots[i]));
+  a.parallel(plan.tokens, [&](std::int64_t t) {
+    for (std::int64_t at = t * plan.choices; at < (t + 1) * plan.choices; ++at) {
+      weights[at] = T(0);
+      if (slots[at] < 0) continue;
+      const T *from = dy + t * plan.width, *row = rows + slots[at] * plan.width;
+      for (std::int64_t i = 0; i < plan.width; ++i) weights[at] += from[i] * row[i];
+    }
+  });
+  return {};
+}
+
+Result<Kernel> weightsKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CombinePlan plan, weightsPlan(call));
+  return kernelForFloats(call, call.input(0).element,
+                         [&]<class T>(T) { return kernelOf(plan, gradientOfWeights<T>); });
+}
+
+std::vector<Work> weightsWork(const OperatorCall& call) {
+  const CombinePlan plan = *weightsPlan(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t picked = plan.tokens * plan.choices;
+  return {{Gather{picked, plan.width, plan.slots, type}, 1, "Rows"},
+          {Map{MapFunction::multiply, picked * plan.width, 2, type, true}, 1, "Product"},
+          {Reduce{ReduceFunction::sum, picked, plan.width, true, type, 0, 0}, 1, "Sum"}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(expert_dispatch) {
+  registry.add({.type = "ExpertDispatch",
+                .attributes = {{"experts", AttributeKind::integer}, {"capacity", AttributeKind::integer}},
+                .minInputs = 2,
+                .maxInputs = 2,
+                .maxOutputs = 4,
+                .infer = inferDispatch,
+                .kernel = dispatchKernel,
+                .work = dispatchWork,
+                .gradient = dispatchGradient});
+  registry.add({.type = "ExpertCombine",
+                .minInputs = 2,
+                .maxInputs = 3,
+                .infer = inferCombine,
+                .kernel = combineKernel,
+                .work = combineWork,
+                .gradient = combineGradient});
+  registry.add({.type = "GradExpertCombineRows",
+                .attributes = {{"slots", AttributeKind::integer}},
+                .minInputs = 2,
+                .maxInputs = 3,
+                .infer = inferRows,
+                .kernel = rowsKernel,
+                .work = rowsWork});
+  registry.add({.type = "GradExpertCombineWeights",
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferWeights,
+                .kernel = weightsKernel,
+                .work = weightsWork});
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,228 @@
+// Tests models that chips share along the axes context and expert: the numbers stay those of the undivided
+// model, gradients are summed over the chips that hold the same weights, and what experts cost follows closed
+// forms.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
+#include "profiler/analysis/pipeline/collective_uses.h"
+#include "profiler/analysis/pipeline/expert_work.h"
+#include "run_fixture.h"
+
+namespace pipescope::app {
+namespace {
+
+using MeshRunTest = RunFixture;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMeshLayers = 2, kMeshWidth = 32, kMeshInner = 64, kMeshExperts = 8, kMeshTokens = 16,
+                       kMeshWords = 64;
+
+std::string mixture(const std::string& execution, const std::string& training = "",
+                    const std::string& model = "", const std::string& system = "hls-gaudi2") {
+  return fmt::format(R"(
+[model]
+builder = "decoder"
+layers = {}
+hidden = {}
+heads = 4
+feed_forward = {}
+experts = {}
+sequence = {}
+vocabulary = {}
+{}
+[execution]
+mode = "training"
+{}
+[training]
+micro_batch_size = 2
+gradient_accumulation = 2
+optimizer = "adam"
+epochs = 1
+{}
+[data]
+dataset = "synthetic"
+samples = 16
+[system]
+name = "{}"
+)",
+                     kMeshLayers, kMeshWidth, kMeshInner, kMeshExperts, kMeshTokens, kMeshWords, model,
+                     execution, training, system);
+}
+
+compile::Compilation compiledMesh(const std::string& text) {
+  auto parsed = parseConfiguration(text, "mesh.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  if (!parsed.ok()) return {};
+  auto result = compileRun(*parsed);
+  EXPECT_TRUE(result.ok()) << result.error().message;
+  return result.ok() ? std::move(*result) : compile::Compilation();
+}
+
+/// Elements of gradients that are summed over so many chips.
+std::map<std::size_t, std::int64_t> summedOver(const compile::Compilation& compilation) {
+  std::map<std::size_t, std::int64_t> elements;
+  const compile::ExecutablePlan& plan = compilation.executables.front().plan;
+  for (const compile::StagePlan& stage : plan.stages)
+    for (const compile::PassPlan& pass : stage.passes)
+      for (const compile::PlanOperator& op : pass.operators)
+        for (const ops::Work& work : op.work)
+          if (const auto* sum = std::get_if<ops::Collective>(&work.item);
+              sum != nullptr && sum->axis == model::MeshAxis::data)
+            elements[plan.mesh.group(0, *sum).size()] += sum->elements;
+  return elements;
+}
+
+constexpr std::int64_t kMeshOfExperts = kMeshLayers * kMeshExperts * 2 * kMeshInner * kMeshWidth;
+constexpr std::int64_t kMeshOfOthers =
+    2 * kMeshWords * kMeshWidth +
+    kMeshLayers * (4 * kMeshWidth * kMeshWidth + kMeshExperts * kMeshWidth + 4 * kMeshWidth) + 2 * kMeshWidth;
+
+/// Chips that hold the same weights add up their gradients: replicas, and ranks that take tokens of their
+/// own.
+TEST_F(MeshRunTest, SumsGradientsOverThoseWhoHoldTheWeight) {
+  using Sums = std::map<std::size_t, std::int64_t>;
+  EXPECT_EQ(summedOver(compiledMesh(mixture("numerics = false\nexpert_parallel = 4"))),
+            (Sums{{4, kMeshOfOthers}}))
+      << "the experts of a rank have the gradients of all tokens already";
+  EXPECT_EQ(
+      summedOver(compiledMesh(mixture("numerics = false\nexpert_parallel = 4", "replication_factor = 2"))),
+      (Sums{{2, kMeshOfExperts / 4}, {8, kMeshOfOthers}}));
+  EXPECT_EQ(summedOver(compiledMesh(mixture("numerics = false\ncontext_parallel = 2"))),
+            (Sums{{2, kMeshOfExperts + kMeshOfOthers}}));
+  EXPECT_EQ(summedOver(compiledMesh(mixture("numerics = false\ncontext_parallel = 2\nexpert_parallel = 2",
+                                            "replication_factor = 2"))),
+            (Sums{{4, kMeshOfExperts / 2}, {8, kMeshOfOthers}}));
+}
+
+/// A rank keeps the optimizer's state of its share: 1 ÷ (replicas · ranks that hold the weight).
+TEST_F(MeshRunTest, SharesTheOptimizerAmongThem) {
+  const auto states = [](const std::string& execution, const std::string& training) {
+    std::int64_t bytes = 0;
+    const compile::Compilation all = compiledMesh(mixture(execution, training));
+    for (const devices::LoweredVariable& variable :
+         all.executables.front().lowered.front().memory.front().variables)
+      bytes += variable.category == "optimizer_state" ? variable.bytes.count : 0;
+    return bytes;
+  };
+  const std::int64_t moments = 2 * 4;
+  EXPECT_EQ(states("numerics = false", ""), moments * (kMeshOfExperts + kMeshOfOthers));
+  EXPECT_EQ(states("numerics = false\nexpert_parallel = 4\nshard_optimizer = true", "replication_factor = 2"),
+            moments * (kMeshOfExperts / 4 / 2 + kMeshOfOthers / 8));
+}
+
+/// Numerics computes the undivided model: ranks that divide positions change no bit, and ranks that divide
+/// experts are replicas.
+TEST_F(MeshRunTest, LossesAreThoseOfTheUndividedModel) {
+  const auto losses = [&](const std::string& execution, const std::string& training = "") {
+    auto parsed = parseConfiguration(mixture(execution, training), "mesh.toml");
+    EXPECT_TRUE(parsed.ok());
+    const auto result = run(*parsed);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    return counter(read(), "loss");
+  };
+  const std::vector<double> one = losses("");
+  ASSERT_FALSE(one.empty());
+  EXPECT_EQ(losses("context_parallel = 4"), one);
+  EXPECT_EQ(losses("context_parallel = 2\ntensor_parallel = 2\nstages = 2"), one);
+  const std::vector<double> two = losses("", "replication_factor = 2");
+  EXPECT_NE(two, one);
+  EXPECT_EQ(losses("expert_parallel = 2"), two);
+  EXPECT_EQ(losses("expert_parallel = 2\ncontext_parallel = 2\ntensor_parallel = 2"), two);
+}
+
+TEST_F(MeshRunTest, RecordsItsAxes) {
+  auto parsed = parseConfiguration(
+      mixture("numerics = false\nexpert_parallel = 2\ncontext_parallel = 2\ntensor_parallel = 2"),
+      "mesh.toml");
+  ASSERT_TRUE(parsed.ok());
+  ASSERT_TRUE(run(*parsed).ok());
+  const Read profile = read();
+  EXPECT_EQ(profile.catalog->divisionOf(model::ExecutableId(0)), "dp 1 × pp 1 × tp 2 × cp 2 × ep 2");
+  const auto uses = analysis::collectiveUses(*profile.source, *profile.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(uses.ok()) << uses.error().message;
+  std::map<model::MeshAxis, analysis::AxisCommunication> axes;
+  for (const analysis::AxisCommunication& axis : analysis::communicationByAxis(*uses)) {
+    axes[axis.axis] = axis;
+    EXPECT_GT(axis.ticks, 0) << model::toString(axis.axis);
+    EXPECT_LE(axis.exposed, axis.ticks) << model::toString(axis.axis);
+  }
+  ASSERT_EQ(axes.size(), 4U);
+  // Each layer sends the rows of its tokens there and back, forward and backward, in each micro-batch; half
+  // of them leave the rank. 2 samples, half of their tokens, 2 experts each.
+  constexpr std::int64_t kRows = 2 * kMeshTokens / 2 * 2;
+  EXPECT_DOUBLE_EQ(axes[model::MeshAxis::expert].sent, kMeshLayers * 4 * 2 * kRows * kMeshWidth * 4 / 2.0);
+  EXPECT_DOUBLE_EQ(axes[model::MeshAxis::expert].count, kMeshLayers * 4 * 2);
+  EXPECT_EQ(axes[model::MeshAxis::data].ranks, 4) << "the ranks that hold the same weights";
+}
+
+/// What a hot expert costs: the work of the most loaded rank grows with its rows (parallelism, §6).
+TEST_F(MeshRunTest, SaysWhatAHotExpertCosts) {
+  const auto work = [&](const std::string& load) {
+    std::string text =
+        mixture(fmt::format("numerics = false\nexpert_parallel = 8\nexpert_load = \"{}\"", load));
+    const auto set = [&](const std::string& from, const std::string& to) {
+      text.replace(text.find(from), from.size(), to);
+    };
+    set("sequence = 16", "sequence = 4096");
+    set("hidden = 32", "hidden = 1024");
+    set("feed_forward = 64", "feed_forward = 4096");
+    auto parsed = parseConfiguration(text, "mesh.toml");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    EXPECT_TRUE(run(*parsed).ok());
+    const Read profile = read();
+    const auto found = analysis::expertWork(*profile.source, *profile.catalog, model::ExecutableId(0));
+    EXPECT_TRUE(found.ok() && *found);
+    return found.ok() && *found ? **found : analysis::ExpertWork();
+  };
+  const analysis::ExpertWork even = work("uniform");
+  EXPECT_DOUBLE_EQ(even.imbalance, 1);
+  EXPECT_DOUBLE_EQ(even.excess, 0);
+  for (const auto& [hot, imbalance] : {std::pair(2, 16.0 / 9), {4, 32.0 / 11}, {8, 64.0 / 15}}) {
+    const analysis::ExpertWork found = work(fmt::format("1, 1, {}, 1, 1, 1, 1, 1", hot));
+    EXPECT_NEAR(found.imbalance, imbalance, 1e-9);
+    EXPECT_EQ(found.hottest, 2);
+    // Start-ups do not grow with rows.
+    EXPECT_NEAR(found.ticks - found.excess, even.ticks, 0.01 * found.ticks);
+  }
+}
+
+TEST_F(MeshRunTest, RepeatsKeyHeadsForItsRanks) {
+  const compile::Compilation all =
+      compiledMesh(mixture("numerics = false\ntensor_parallel = 4", "", "key_heads = 1"));
+  EXPECT_THAT(all.notices,
+              Contains("Each of the 1 key heads is repeated 4 times, so that each of 4 ranks has one."));
+  for (const model::Division& row : all.executables.front().facts.divisions) {
+    if (row.tensor == "decoder/layer0/attention/key/weight") {
+      EXPECT_EQ(row.ranks, 4);
+    }
+  }
+  EXPECT_THAT(all.notices, ::testing::Not(Contains(HasSubstr("whole on each"))));
+}
+
+TEST_F(MeshRunTest, WarnsOfRanksInSeveralBoxes) {
+  EXPECT_THAT(compiledMesh(mixture("numerics = false\ntensor_parallel = 16", "", "", "hls-gaudi2x2")).notices,
+              Contains(HasSubstr("16 ranks of execution.tensor_parallel are more than one box holds")));
+  EXPECT_THAT(compiledMesh(mixture("numerics = false\ntensor_parallel = 4", "", "", "hls-gaudi2x2")).notices,
+              ::testing::Not(Contains(HasSubstr("more than one box"))));
+}
+
+TEST_F(MeshRunTest, SaysWhatCannotBeDivided) {
+  const auto refusal = [](const std::string& execution) {
+    auto parsed = parseConfiguration(mixture(execution), "mesh.toml");
+    if (!parsed.ok()) return parsed.error().message;
+    const auto result = compileRun(*parsed);
+    return result.ok() ? std::string() : result.error().message;
+  };
+  EXPECT_THAT(refusal("numerics = false\nexpert_parallel = 3"), HasSubstr("choose a divisor of 8"));
+  EXPECT_THAT(refusal("numerics = false\ncontext_parallel = 3"),
+              HasSubstr("do not divide by the 3 ranks of execution.context_parallel"));
+  EXPECT_THAT(refusal("numerics = false\nexpert_parallel = 2\nexpert_load = \"1, 2\""),
+              HasSubstr("has 2 numbers, but a layer has 8 experts"));
+  EXPECT_THAT(refusal("numerics = false\nexpert_load = \"odd\""), HasSubstr("is no load of experts"));
+}
+
+}  // namespace
+}  // namespace pipescope::app
