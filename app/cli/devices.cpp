@@ -6,6 +6,7 @@
 
 #include "app/cli/frame/command.h"
 #include "app/run/request/user_folders.h"
+#include "engine/devices/core/device_files.h"
 #include "engine/devices/system_registry.h"
 #include "profiler/sections/frame/section.h"
 
@@ -26,25 +27,37 @@ sections::Cell figureCell(const std::string& figure) {
   return figure;
 }
 
-base::Result<sections::Section> describe(const std::string& name) {
-  devices::SystemOptions options;
-  options.userFolder = app::userConfigurationFolder();
-  PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-  sections::Section section{
-      "device", fmt::format("{}: {}", system->name(), system->description()), {}, {}, {}};
+/// The figures of a chip, a system or a host with their sources.
+sections::Section describe(const std::string& title, const std::vector<devices::Figure>& figures) {
+  sections::Section section{"device", title, {}, {}, {}};
   sections::SectionTable table{"figures", "Figures", "", {}, {}};
   table.columns = {{"name", "Figure", sections::Format::plain, ""},
                    {"value", "Value", sections::Format::number, ""},
                    {"unit", "Unit", sections::Format::plain, ""},
                    {"grade", "Grade", sections::Format::plain, ""},
                    {"source", "Source", sections::Format::plain, ""}};
-  for (const devices::Figure& figure : system->figures())
+  for (const devices::Figure& figure : figures)
     table.rows.push_back({figure.name, figureCell(figure.value), figure.unit, figure.grade, figure.source});
   section.tables.push_back(std::move(table));
   section.remarks.push_back(
       "Grades: D vendor document, C vendor code, M measured and published, X derived from other figures, R "
       "recalled.");
   return section;
+}
+
+base::Result<sections::Section> describe(const std::string& name) {
+  devices::SystemOptions options;
+  options.userFolder = app::userConfigurationFolder();
+  const devices::DeviceFiles files(options.userFolder);
+  if (files.hasHost(name) && !files.hasChip(name) && !files.hasSystem(name)) {
+    PIPESCOPE_ASSIGN(const devices::FigureFile host, files.host(name));
+    std::vector<devices::Figure> figures;
+    for (const auto& [key, figure] : host.figures)
+      figures.push_back(devices::readableFigure(key, figure.value, figure.unit, figure.grade, figure.source));
+    return describe(fmt::format("{}: {}", host.name, host.description), figures);
+  }
+  PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
+  return describe(fmt::format("{}: {}", system->name(), system->description()), system->figures());
 }
 
 base::Result<sections::Section> list() {
@@ -63,12 +76,21 @@ base::Result<sections::Section> list() {
     table.rows.push_back({name, system->family(), devices, system->description()});
   }
   section.tables.push_back(std::move(table));
+  sections::SectionTable hosts{"hosts", "Hosts, for host.name", "", {}, {}};
+  hosts.columns = {{"name", "Name", sections::Format::plain, ""},
+                   {"description", "Description", sections::Format::plain, ""}};
+  const devices::DeviceFiles files(options.userFolder);
+  for (const std::string& name : files.hosts()) {
+    PIPESCOPE_ASSIGN(const devices::FigureFile host, files.host(name));
+    hosts.rows.push_back({name, host.description});
+  }
+  section.tables.push_back(std::move(hosts));
   return section;
 }
 
 std::function<int()> setUpDevices(CLI::App& command) {
   auto name = std::make_shared<std::string>(), format = std::make_shared<std::string>("text");
-  command.add_option("name", *name, "Chip or system; without, all are listed");
+  command.add_option("name", *name, "Chip, system or host; without, all are listed");
   command.add_option("--format", *format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "engine/emulate/record_memory.h"
+
 namespace pipescope::compile {
 
 int Compilation::devicesWithStages() const {
@@ -19,6 +21,10 @@ int Compilation::devicesWithStages() const {
 std::vector<std::string> Compilation::overflow() const {
   std::vector<std::string> sentences;
   for (const CompiledExecutable& executable : executables) {
+    const std::string host =
+        executable.facts.host.memoryOverflow(executable.plan.mesh.replicas, executable.plan.mesh.width,
+                                             emulate::streamedBytes(executable.plan, executable.facts));
+    if (!host.empty()) sentences.push_back(host);
     for (const devices::LoweredDevice& device : executable.lowered) {
       for (const devices::LoweredMemory& memory : device.memory) {
         sentences.insert(sentences.end(), memory.overflow.begin(), memory.overflow.end());

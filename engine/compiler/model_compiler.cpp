@@ -53,6 +53,15 @@ base::Status returnGradients(graph::Graph& graph, const std::vector<std::string>
   return {};
 }
 
+/// Bytes of all trained weights in a type.
+base::Bytes weightBytes(const graph::Graph& graph, graph::ElementType type) {
+  std::int64_t elements = 0;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    if (tensor.role == graph::TensorRole::parameter) elements += tensor.type.elements();
+  }
+  return base::Bytes(elements * graph::sizeOf(type));
+}
+
 /// A graph on its way to a plan.
 struct StagedGraph {
   graph::Graph graph;
@@ -121,6 +130,7 @@ class ModelCompiler {
       PIPESCOPE_TRY(differentiate(asked, undivided));
       executable.graph = std::make_shared<const graph::Graph>(std::move(undivided.graph));
     }
+    executable.facts.host.weights = weightBytes(*asked.forward, request_.precision);
     result_.executables.push_back(std::move(executable));
     return {};
   }
@@ -272,6 +282,10 @@ class ModelCompiler {
     facts.recompute = !recomputes ? "none" : named ? "checkpoints" : "pipeline";
     facts.overlapIo = request_.overlapIo;
     facts.host = request_.host;
+    if (training)
+      facts.host.secondsPerStep += facts.host.secondsPerCall / static_cast<double>(asked.deviceIterations);
+    else
+      facts.host.secondsPerStep += facts.host.secondsPerCall;
     facts.microBatchSize = asked.microBatchSize;
     facts.microBatchCosts = asked.microBatchCosts;
     facts.deviceIterations = asked.deviceIterations;

@@ -42,7 +42,10 @@ std::int64_t tokensPerSample(const graph::Graph& graph) {
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
                                       emulate::RecordLevel level) {
   RecordedCompilation recorded;
-  recorded.ids = emulate::recordSystem(recorder, *compilation.system, compilation.devicesWithStages());
+  const base::Bytes hostMemory =
+      compilation.executables.empty() ? base::Bytes() : compilation.executables.front().facts.host.memory;
+  recorded.ids =
+      emulate::recordSystem(recorder, *compilation.system, compilation.devicesWithStages(), hostMemory);
   for (const CompiledExecutable& executable : compilation.executables) {
     recorded.executables.push_back(emulate::recordExecutable(recorder, *compilation.system, recorded.ids,
                                                              executable.plan, executable.lowered,

@@ -33,10 +33,17 @@ void addData(std::vector<Key>& all) {
 
 void addHost(std::vector<Key>& all) {
   constexpr double kMost = 1e6;
+  all.push_back(text("host.name", "",
+                     "Host whose figures are the defaults of this table; `pipescope devices` lists them, and "
+                     "host = \"NAME\" stands for it. Empty: no host, so that its work takes no time.",
+                     {"host"}));
   all.push_back(real("host.seconds_per_step", "s", 0, 0, kMost,
                      "Host time that the process of a replica needs for a step, whatever its size: Python, "
                      "bookkeeping, launches. A step is a weight update with its micro-batches, or in "
                      "inference a call. 0: none."));
+  all.push_back(real("host.seconds_per_call", "s", 0, 0, kMost,
+                     "Host time that the process of a replica needs for a call, whatever the number of its "
+                     "steps, over which it is spread. 0: none."));
   all.push_back(real("host.seconds_per_sample", "s", 0, 0, kMost,
                      "Host time that the process of a replica needs for each sample of a step. 0: none."));
   all.push_back(
@@ -52,8 +59,14 @@ void addHost(std::vector<Key>& all) {
   all.push_back(integer("host.cores", "cores", 0, 0, 1e5,
                         "Cores of a host, which the processes and loader workers of its replicas share. 0: "
                         "enough for all."));
-  all.push_back(integer("host.processes", "", 0, 0, 4096,
-                        "Replicas that run on one host and share its cores. 0: all of the run."));
+  all.push_back(
+      integer("host.processes", "", 0, 0, 4096,
+              "Processes that run on one host and share its cores and memory: one for each replica, "
+              "and for each rank of it. 0: all of the run."));
+  all.push_back(
+      integer("host.memory", "B", 0, 0, 1e18,
+              "Memory of a host, in which each of its processes holds the weights of the whole model "
+              "before it sends them to its devices. 0: not judged."));
   all.push_back(text("host.copies", "synchronous",
                      "Copies between host and device: synchronous, between the steps, or overlapped with the "
                      "compute. IPUs have execution.overlap_io for this.",

@@ -98,6 +98,12 @@ class TomlReader {
     return std::ranges::any_of(keys_.all(), [&](const Key& key) { return key.path.starts_with(path + "."); });
   }
   bool isArray(const std::string& path) const { return isTable(path + "[]"); }
+  /// The key for which a text in place of a table stands, as in host = "poptorch": a name that picks
+  /// something, and so has a flag of the table's name. Null: there is none.
+  const Key* nameOf(const std::string& table) const {
+    const Key* name = keys_.find(table + ".name");
+    return name != nullptr && std::ranges::find(name->flags, table) != name->flags.end() ? name : nullptr;
+  }
 
   Status readArray(const toml::node& node, const std::string& path) {
     const toml::array* array = node.as_array();
@@ -147,6 +153,8 @@ class TomlReader {
 
   Status readValue(const toml::node& node, Settings& settings, const std::string& full,
                    const std::string& inner) {
+    if (const Key* name = nameOf(full); name != nullptr && node.is_string())
+      return readValue(node, settings, name->path, inner + ".name");
     if (isTable(full))
       return base::badInput(fmt::format("{}: {} is a table: write [{}] once, and its keys below it.",
                                         place(file_, node), full, full));

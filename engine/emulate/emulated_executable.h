@@ -28,8 +28,9 @@ struct SystemIds {
   std::vector<std::vector<model::MemorySpaceId>> memory;  ///< spaces of each device
   model::MemorySpaceId host;  ///< memory of the host; not valid if the system has no links to a host
 };
-/// Records target, devices, lanes, links and memory spaces.
-SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages);
+/// Records target, devices, lanes, links and memory spaces. `hostMemory`: memory of a host; 0: not stated.
+SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages,
+                       Bytes hostMemory = {});
 
 /// Live bytes in the first memory space of a device, summed over its units. The counter live_bytes is made of
 /// them.

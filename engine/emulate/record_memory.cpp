@@ -9,7 +9,7 @@ void MemoryRecorder::recordDevice(const devices::LoweredDevice& device, int repl
     recordSpace(device.device, memory, tree);
     // Replicas need equal memory, so the first one speaks for all.
     for (const std::string& text : replica == 0 ? memory.overflow : std::vector<std::string>())
-      recordOverflow(device.device, text);
+      recordOverflow(ids_.devices[static_cast<std::size_t>(device.device)], text);
   }
 }
 
@@ -57,43 +57,72 @@ void MemoryRecorder::recordVertices(const devices::LoweredMemory& memory, model:
   }
 }
 
-void MemoryRecorder::recordOverflow(int device, const std::string& text) {
+void MemoryRecorder::recordOverflow(model::DeviceId device, const std::string& text) {
   std::istringstream lines(text);
   bool first = true;
   for (std::string line; std::getline(lines, line); first = false) {
     recorder_.add(model::Diagnostic{first ? model::Severity::error : model::Severity::info,
                                     first ? "out_of_memory" : "out_of_memory_advice", line, executable_,
-                                    ids_.devices[static_cast<std::size_t>(device)]});
+                                    device});
   }
 }
 
-void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const ExecutableFacts& facts) {
-  if (!ids_.host.valid()) return;
+namespace {
+
+/// Calls `take(stage, tensor, bytes)` for each tensor that a call streams from the host or to it.
+template <class Take>
+void forEachStream(const compile::ExecutablePlan& plan, const ExecutableFacts& facts, Take take) {
   const std::int64_t blocks = facts.microBatches * facts.iterations * facts.replicas;
-  Bytes all;
   for (const compile::StagePlan& stage : plan.stages) {
     for (const compile::PassPlan& pass : stage.passes) {
       const bool in = pass.pass == model::Pass::hostIn;
       if (!in && pass.pass != model::Pass::hostOut) continue;
       for (const compile::PlanOperator& op : pass.operators) {
         const compile::PlanTensor& tensor = stage.tensors[(in ? op.outputs : op.inputs).front()];
-        const Bytes bytes = tensor.type.bytes() * (in ? blocks / facts.inputGroup : blocks);
-        all += bytes;
-        recorder_.add(model::Variable{{},
-                                      executable_,
-                                      ids_.host,
-                                      names_.at(tensor.name, "variable"),
-                                      "stream_buffer",
-                                      toString(tensor.type),
-                                      bytes,
-                                      bytes,
-                                      true,
-                                      stage.index});
+        take(stage, tensor, tensor.type.bytes() * (in ? blocks / facts.inputGroup : blocks));
       }
     }
   }
-  if (all.count > 0)
-    recorder_.add(model::UnitMemory{executable_, ids_.host, "variable", "non_interleaved", true, 0, 1, all});
+}
+
+}  // namespace
+
+Bytes streamedBytes(const compile::ExecutablePlan& plan, const ExecutableFacts& facts) {
+  Bytes all;
+  forEachStream(plan, facts, [&](const auto&, const auto&, Bytes bytes) { all += bytes; });
+  return all;
+}
+
+void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const ExecutableFacts& facts) {
+  if (!ids_.host.valid()) return;
+  const std::int64_t processes = std::int64_t{plan.mesh.replicas} * plan.mesh.width,
+                     here = facts.host.processesOfHost(plan.mesh.replicas, plan.mesh.width);
+  const bool judged = facts.host.memory.count > 0;
+  // The part of a host whose memory is stated; otherwise that of all hosts.
+  const auto part = [&](Bytes bytes) {
+    return judged ? Bytes((bytes.count * here + processes - 1) / processes) : bytes;
+  };
+  const auto add = [&](const std::string& name, const char* category, const std::string& shape, Bytes bytes,
+                       std::int32_t stage) {
+    recorder_.add(model::Variable{
+        {}, executable_, ids_.host, names_.at(name, "variable"), category, shape, bytes, bytes, true, stage});
+  };
+  forEachStream(plan, facts, [&](const auto& stage, const auto& tensor, Bytes bytes) {
+    add(tensor.name, "stream_buffer", toString(tensor.type), part(bytes), stage.index);
+  });
+  const auto hold = [&](const char* category, Bytes bytes) {
+    if (bytes.count > 0)
+      recorder_.add(
+          model::UnitMemory{executable_, ids_.host, category, "non_interleaved", true, 0, 1, bytes});
+  };
+  const Bytes streams = streamedBytes(plan, facts);
+  if (judged) {
+    add("weights of the processes", "weight", "", facts.host.weights * here, -1);
+    hold("weight", facts.host.weights * here);
+    const std::string overflow = facts.host.memoryOverflow(plan.mesh.replicas, plan.mesh.width, streams);
+    if (!overflow.empty()) recordOverflow({}, overflow);
+  }
+  hold("variable", part(streams));
 }
 
 }  // namespace pipescope::emulate

@@ -8,6 +8,9 @@
 
 namespace pipescope::emulate {
 
+/// Bytes of the data that one call streams from the host and back, for all replicas.
+Bytes streamedBytes(const compile::ExecutablePlan& plan, const ExecutableFacts& facts);
+
 class MemoryRecorder {
  public:
   MemoryRecorder(record::Recorder& recorder, const SystemIds& ids, NameTree& names, RecordLevel level)
@@ -18,7 +21,8 @@ class MemoryRecorder {
   /// Records the variables of a device, their liveness and their units. `tree` has the programs of the
   /// device. A replica other than the first one repeats no sentence about memory that does not suffice.
   void recordDevice(const devices::LoweredDevice& device, int replica, ProgramTree& tree);
-  /// Records the buffers of the host, which hold what all replicas take and give in one call.
+  /// Records the buffers of the host, which hold what all replicas take and give in one call, and the weights
+  /// that its processes hold if its memory is stated. Then all of it is that of one host.
   void recordHost(const compile::ExecutablePlan& plan, const ExecutableFacts& facts);
 
  private:
@@ -27,7 +31,7 @@ class MemoryRecorder {
   void recordVertices(const devices::LoweredMemory& memory, model::MemorySpaceId space,
                       const std::vector<model::ProgramId>& programs);
   /// The first line says what does not fit. The others are advice.
-  void recordOverflow(int device, const std::string& text);
+  void recordOverflow(model::DeviceId device, const std::string& text);
 
   record::Recorder& recorder_;
   const SystemIds& ids_;

@@ -49,7 +49,8 @@ std::string clockText(const devices::System& system, const devices::DeviceInfo& 
 
 }  // namespace
 
-SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages) {
+SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages,
+                       Bytes hostMemory) {
   SystemIds ids;
   recorder.add(model::Target{system.name(), system.family(), system.description(),
                              static_cast<std::int64_t>(system.devices().size()), devicesWithStages,
@@ -94,7 +95,7 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
   }
   const bool hosted = std::any_of(system.links().begin(), system.links().end(),
                                   [](const devices::LinkInfo& link) { return link.from < 0; });
-  if (hosted) ids.host = recorder.add(model::MemorySpace{{}, {}, "host", 1, {}, {}});
+  if (hosted) ids.host = recorder.add(model::MemorySpace{{}, {}, "host", 1, hostMemory, {}});
   for (const devices::LinkInfo& link : system.links()) {
     const auto device = [&](int index) {
       return index < 0 ? model::DeviceId() : ids.devices[static_cast<std::size_t>(index)];

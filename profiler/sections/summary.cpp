@@ -164,6 +164,9 @@ base::Result<Section> makeSummary(const Context& context) {
       factOf("hypothetical", analyses),
       rateFact(analyses, hypothetical),
       ifKnown(factOf("tokens_per_second", analyses)),
+      ifKnown({"host", "  with host", hostCell(catalog), Format::plain,
+               "The host that may bound this rate. Where none is stated, the host takes no time, and a "
+               "framework's program is slower; `pipescope devices` lists hosts for host.name."}),
       {"bound_by", "Bound by", boundBy(shares, traffic), Format::plain,
        "The part with the largest share of the devices' time. Where that is compute, it is memory bandwidth "
        "if "

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/run/request/host_defaults.h"
 #include "app/run/request/onnx_model.h"
 #include "engine/onnx/own_loss.h"
 
@@ -75,7 +76,8 @@ base::Status expandZero(Configuration& c) {
 }  // namespace
 
 base::Result<Configuration> withModelDefaults(const Configuration& given) {
-  PIPESCOPE_ASSIGN(Configuration c, withOnnxDefaults(given));
+  PIPESCOPE_ASSIGN(const Configuration hosted, withHostDefaults(given));
+  PIPESCOPE_ASSIGN(Configuration c, withOnnxDefaults(hosted));
   PIPESCOPE_TRY(fillStages(c));
   PIPESCOPE_TRY(expandZero(c));
   return c;

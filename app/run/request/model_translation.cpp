@@ -126,12 +126,14 @@ emulate::HostModel hostModel(const Configuration& c) {
   emulate::HostModel host;
   host.secondsPerStep = c.real("host.seconds_per_step");
   host.secondsPerSample = c.real("host.seconds_per_sample");
+  host.secondsPerCall = c.real("host.seconds_per_call");
   host.readsResults = c.boolean("host.reads_results");
   host.secondsPerLoad = c.real("host.seconds_per_load");
   host.loaderWorkers = c.integer("host.loader_workers");
   host.loaderRate = c.real("data.loader_rate");
   host.cores = c.integer("host.cores");
   host.processes = c.integer("host.processes");
+  host.memory = base::Bytes(c.integer("host.memory"));
   return host;
 }
 

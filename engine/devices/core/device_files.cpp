@@ -133,10 +133,12 @@ DeviceFiles::DeviceFiles(const std::filesystem::path& userFolder) {
     const Source source{std::string(text), {}, std::string(file)};
     if (const auto chip = stemBelow(file, "devices/")) chips_[*chip] = source;
     if (const auto system = stemBelow(file, "systems/")) systems_[*system] = source;
+    if (const auto host = stemBelow(file, "hosts/")) hosts_[*host] = source;
   }
   if (userFolder.empty()) return;
   addUserFiles(userFolder / "devices", chips_);
   addUserFiles(userFolder / "systems", systems_);
+  addUserFiles(userFolder / "hosts", hosts_);
 }
 
 std::vector<std::string> DeviceFiles::names(const Sources& sources) {
@@ -186,7 +188,7 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
     if (file.chip.empty()) file.chip = below->chip;
     if (file.description.empty()) file.description = below->description;
   }
-  if (file.family.empty()) {
+  if (file.family.empty() && kind != "host") {
     return base::badInput(
         fmt::format("{}: key \"family\" is missing; say which kind of device it is, e.g. family = \"ipu\".",
                     source.display));

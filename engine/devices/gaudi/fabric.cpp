@@ -86,20 +86,21 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   // an all-gather.
   const double phases = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
   const double efficiency = card_.collectiveEfficiency, latency = phases * card_.collectiveLatency;
-  if (!mesh()) {
-    const auto all = static_cast<double>(cards.size());
-    return latency + phases * (all - 1) / all * bytes / (efficiency * out_);
-  }
   int most = 1, least = static_cast<int>(cards.size());
   for (const auto& [box, count] : inBox) most = std::max(most, count), least = std::min(least, count);
+  const auto boxes = static_cast<double>(inBox.size());
+  const double starts = (most > 1 ? latency : 0) + latency * (boxes - 1);
+  if (!mesh()) {
+    // Both parts use the same ports, so neither hides behind the other.
+    const auto all = static_cast<double>(cards.size());
+    return starts + phases * (all - 1) / all * bytes / (efficiency * out_);
+  }
   const double p = most;
   // p − 1 links work at once, so fewer cards leave links idle.
   const double inside = most > 1 ? phases * (p - 1) / p * bytes / (efficiency * peer_ * (p - 1)) : 0;
-  const auto boxes = static_cast<double>(inBox.size());
   // In an all-to-all, each card has rows of its own for every card of the other boxes.
   const double leaves = kind == Kind::allToAll ? bytes : bytes / least;
   const double outside = boxes > 1 ? phases * (boxes - 1) / boxes * leaves / (efficiency * out_) : 0;
-  const double starts = (most > 1 ? latency : 0) + latency * (boxes - 1);
   const auto slices = static_cast<double>(slicesOf(bytes / static_cast<double>(cards.size())));
   return starts + std::max(inside, outside) + std::min(inside, outside) / slices;
 }

@@ -37,9 +37,10 @@ class Fabric {
   /// tensor; for an all-gather, of the whole. Inside a box, t(all-reduce) = α + 2·(P−1)/P·S/(η·B), where B
   /// counts the P−1 peer links of a mesh. Over b boxes there is also the part between boxes,
   /// 2·(b−1)/b·(S/p)/(η·scale-out) with p cards in each box. A slice of the tensor passes through both parts,
-  /// one after the other, while other slices are in the other part. In an all-to-all a card sends an equal part
-  /// of its tensor to each other card, and in a ring send all of it to the next one. So the faster part is hidden behind the
-  /// slower one, but for one slice. Each further box costs a start. (C: HabanaAI/HCL, collective_states.cpp
+  /// one after the other, while other slices are in the other part. So the faster part is hidden behind the
+  /// slower one, but for one slice. Where all ports go to switches, both parts use the same ports. Each
+  /// further box costs a start. In an all-to-all a card sends an equal part of its tensor to each other card,
+  /// and in a ring send all of it to the next one. (C: HabanaAI/HCL, collective_states.cpp
   /// for slices, hcl_collective_routines.cpp for the loop over boxes.)
   double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
 

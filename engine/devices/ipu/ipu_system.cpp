@@ -134,7 +134,8 @@ class IpuSystem final : public System {
   std::vector<LinkInfo> route(int from, int to) const override { return ladder_.linksOfRoute(from, to); }
 
   Ticks syncTicks(int devices) const override {
-    return base::ticksFromSeconds(syncSeconds(chip_, devices), chip_.timebase());
+    return base::ticksFromSeconds(syncSeconds(chip_, devices) + ladder_.gatewaySyncSeconds(devices),
+                                  chip_.timebase());
   }
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
   /// Streams from the host are fetched into the gateway's memory before a device copies them (D: PopART and

@@ -169,8 +169,9 @@ DeviceMemory deviceMemory(const Catalog& catalog, const model::MemorySpace& spac
   });
   memory.peakStep = peak.step;
   if (peak.step >= 0) memory.notAlwaysLivePeak = peak.bytes;
-  // The capacity of the host is not modelled.
-  memory.fits = !space.device.valid() || memory.maxUnitIncludingGaps <= space.bytesPerUnit;
+  // The capacity of a host may not be stated.
+  const bool stated = space.device.valid() || space.bytesPerUnit.count > 0;
+  memory.fits = !stated || memory.maxUnitIncludingGaps <= space.bytesPerUnit;
   return memory;
 }
 

@@ -79,6 +79,14 @@ bool hostTakesTime(const analysis::Catalog& catalog) {
   });
 }
 
+Cell hostCell(const analysis::Catalog& catalog) {
+  if (catalog.measured() || catalog.target.tickMeaning == model::TickMeaning::cost) return {};
+  for (const model::ConfigurationEntry& row : catalog.configuration) {
+    if (row.path == "host.name" && row.value.size() > 2) return row.value.substr(1, row.value.size() - 2);
+  }
+  return hostTakesTime(catalog) ? "stated by keys" : "no host stated";
+}
+
 Words wordsFor(const ShownTime& time) {
   Words words;
   words.time = time;

@@ -75,6 +75,8 @@ OneDevice::OneDevice(model::TickMeaning meaning, std::int64_t ticksPerSecond, st
   device.ticksPerSecond = ticksPerSecond;
   device.units = units;
   rows.of<model::Device>() = {device};
+  rows.of<model::Property>() = {model::laneTitleProperty(model::LaneRole::copy, "DMA"),
+                                model::laneTitleProperty(model::LaneRole::network, "NIC")};
   for (const model::LaneRole role : roles)
     rows.of<model::Lane>().push_back({model::LaneId(static_cast<std::int64_t>(rows.of<model::Lane>().size())),
                                       model::DeviceId(0),

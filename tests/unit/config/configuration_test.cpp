@@ -99,6 +99,17 @@ TEST(Configuration, AMisspeltTableIsComparedWithTables) {
   }
 }
 
+/// A text stands for the name of a table whose name picks something.
+TEST(Configuration, ATextInPlaceOfATableIsItsName) {
+  const auto c = Configuration::parse(coreTable(), "host = \"poptorch\"\nsystem = \"pod16\"\n", "run.toml");
+  ASSERT_TRUE(c.ok()) << c.error().message;
+  EXPECT_EQ(c->text("host.name"), "poptorch");
+  EXPECT_EQ(c->text("system.name"), "pod16");
+  EXPECT_EQ(refusal("model = \"bert\"\n"),
+            "run.toml:1: model is a table: write [model] once, and its keys below it.");
+  EXPECT_EQ(refusal("host = 3\n"), "run.toml:1: host is a table: write [host] once, and its keys below it.");
+}
+
 TEST(Configuration, NumbersAreReadAsPeopleTypeThem) {
   Configuration c(coreTable());
   const std::pair<const char*, double> reals[] = {

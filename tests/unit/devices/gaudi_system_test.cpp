@@ -1,7 +1,9 @@
 // Gaudi cards and boxes: their figures, names, wiring and refusals.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "gaudi_fixtures.h"
 
@@ -198,6 +200,43 @@ TEST(GaudiFabric, FurtherBoxesCost) {
         fabricOf("hls-gaudi2", 8 * boxes).collectiveSeconds(Kind::allReduce, 51e6, firstCards(8 * boxes));
     EXPECT_GT(seconds, before) << boxes;
     before = seconds;
+  }
+}
+
+/// All cards sit behind switches: a further box makes no bytes faster and costs a start.
+TEST(GaudiFabric, BoxesBehindSwitchesCostAStart) {
+  for (const int boxes : {2, 8, 32}) {
+    const double p = 4.0 * boxes;
+    const double seconds =
+        fabricOf("hls-1h", 4 * boxes).collectiveSeconds(Kind::allReduce, 51e6, firstCards(4 * boxes));
+    EXPECT_NEAR(seconds, 2 * (p - 1) / p * 51e6 / (0.9901 * 125e9) + 2 * 5e-6 * boxes, 1e-9) << boxes;
+  }
+}
+
+/// Doubling the way out of a box helps wherever several boxes take part, however few the bytes.
+TEST(GaudiFabric, ATwiceAsFastWayOutHelps) {
+  const TemporaryFolder folder;
+  for (const auto& [name, base, rate] :
+       {std::tuple("fast-mesh", "hls-gaudi2", "75e9"), {"fast-switches", "hls-1h", "250e9"}}) {
+    folder.write(
+        fmt::format("systems/{}.toml", name),
+        fmt::format("base = \"{}\"\n[figures]\nscale_out_bandwidth = {{ value = {}, unit = \"B/s\", grade = "
+                    "\"R\", source = \"test\" }}\n",
+                    base, rate));
+    const FigureFile file = DeviceFiles(folder.path()).system(name).value();
+    FigureReader figures(file);
+    const auto cards = static_cast<int>(figures.count("devices", "cards", 1024));
+    figures.countOr("max_boxes", "boxes", 4096, 1);
+    for (const int boxes : {2, 4, 16}) {
+      const gaudi::Fabric fast =
+          gaudi::Fabric::read(cardOf(file.chip), figures, cards, cards * boxes).value();
+      for (const double bytes : {1e6, 51e6, 1e9}) {
+        EXPECT_LT(fast.collectiveSeconds(Kind::allReduce, bytes, firstCards(cards * boxes)),
+                  fabricOf(base, cards * boxes)
+                      .collectiveSeconds(Kind::allReduce, bytes, firstCards(cards * boxes)))
+            << base << " x " << boxes << ", " << bytes;
+      }
+    }
   }
 }
 

@@ -60,10 +60,11 @@ TEST(Ladder, RacksAreJoinedByTheGatewaysOfTheirMachines) {
   EXPECT_EQ(ladder.route(62, 63), (Hops{{62, Way::partner}}));
   const auto system = testing::systemOf("pod128");
   constexpr std::int64_t megabyte = 1 << 20;
-  const std::int64_t alone = cycles(kCopyStartup + megabyte / 25e9);
+  constexpr double kGateways = kCopyStartup + 2.5e-6;
+  const std::int64_t alone = cycles(kGateways + megabyte / 25e9);
   EXPECT_EQ(copyTicks(*system, {{0, 64, base::Bytes(megabyte)}}), std::vector{alone});
   EXPECT_EQ(copyTicks(*system, {{0, 64, base::Bytes(megabyte)}, {3, 67, base::Bytes(megabyte)}}),
-            (std::vector<std::int64_t>(2, cycles(kCopyStartup + 2 * megabyte / 25e9))));
+            (std::vector<std::int64_t>(2, cycles(kGateways + 2 * megabyte / 25e9))));
   EXPECT_EQ(copyTicks(*system, {{0, 64, base::Bytes(megabyte)}, {4, 68, base::Bytes(megabyte)}}),
             (std::vector<std::int64_t>(2, alone)));
   // No link leads from one rack's ladder to the next one's.
@@ -72,6 +73,17 @@ TEST(Ladder, RacksAreJoinedByTheGatewaysOfTheirMachines) {
       EXPECT_EQ(link.from / 64, link.to / 64);
     }
   }
+}
+
+/// A sync of several racks passes gateways, there and back. One within a rack does not, however many racks
+/// the system has.
+TEST(Ladder, SyncsOfSeveralRacksPassGateways) {
+  const auto system = testing::systemOf("pod256");
+  const auto hops = [](int devices) { return 2 * 15e-9 * (1 + devices / 4); };  // PopLibs test library
+  EXPECT_EQ(system->syncTicks(64).count, cycles(hops(64)));
+  EXPECT_EQ(system->syncTicks(128).count, cycles(hops(128) + 2 * 2.5e-6));
+  EXPECT_EQ(system->syncTicks(256).count, cycles(hops(256) + 2 * 2.5e-6));
+  EXPECT_EQ(testing::systemOf("pod64")->syncTicks(64).count, cycles(hops(64)));
 }
 
 /// The links of a way follow each other, and each is one that the system has.

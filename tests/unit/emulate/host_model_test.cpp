@@ -40,6 +40,30 @@ TEST(HostModel, ProcessesShareCores) {
   EXPECT_DOUBLE_EQ(rate.samplesPerSecond(4), 800);
 }
 
+/// Qwen2-72B has 145.4 GB of weights in 16 bits. Eight processes do not fit into a terabyte, four do.
+TEST(HostModel, ProcessesHoldTheWeightsOfTheWholeModel) {
+  HostModel host{.memory = base::Bytes(1'000'000'000'000), .weights = base::Bytes(145'400'000'000)};
+  EXPECT_EQ(host.processesOfHost(1, 8), 8) << "one for each rank";
+  const base::Bytes streams(80'000'000'000);
+  EXPECT_EQ(
+      host.memoryOverflow(1, 8, {}),
+      "Host: its 8 processes read the weights of the whole model, 135.4 GiB each, and the data of a call "
+      "takes "
+      "0 B: 1.1 TiB together, but host.memory is 931.3 GiB, 152.0 GiB too few. Use fewer processes on a host "
+      "(host.processes), or a host with more memory.");
+  EXPECT_EQ(host.memoryOverflow(1, 4, {}), "");
+  host.processes = 4;
+  EXPECT_EQ(host.processesOfHost(2, 8), 4) << "the others are on other hosts";
+  EXPECT_EQ(host.memoryOverflow(2, 8, streams), "");
+  host.processes = 6;
+  EXPECT_EQ(host.memoryOverflow(2, 8, {}), "") << "872.4 GB";
+  EXPECT_EQ(host.memoryOverflow(2, 8, base::Bytes(340'000'000'000)), "") << "six sixteenths are 127.5 GB";
+  EXPECT_NE(host.memoryOverflow(2, 8, base::Bytes(341'000'000'000)), "");
+  host.memory = {};
+  host.processes = 0;
+  EXPECT_EQ(host.memoryOverflow(64, 8, streams), "") << "nothing is stated, so nothing is judged";
+}
+
 TEST(HostModel, TheNetworkBringsNoMoreThanIsPrepared) {
   EXPECT_DOUBLE_EQ((HostModel{.networkRate = 300}.samplesPerSecond(2)), 300);
   EXPECT_DOUBLE_EQ((HostModel{.loaderRate = 200, .networkRate = 300}.samplesPerSecond(2)), 200);

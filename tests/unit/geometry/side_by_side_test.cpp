@@ -43,6 +43,8 @@ struct Cards {
         if (d == 0) lanes[role] = lane;
       }
     }
+    recorder.add(model::laneTitleProperty(LaneRole::matrix, "MME"));
+    recorder.add(model::laneTitleProperty(LaneRole::vector, "TPC"));
     model::Executable row;
     row.name = "training";
     row.stages = 1;

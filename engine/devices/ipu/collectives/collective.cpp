@@ -95,7 +95,9 @@ class PhaseLowering {
     step.program = "GlobalExchange";
     step.name = phase_.name + "/Exchange";
     step.cycles = {{0, context_.chip.tiles, ticks(phase_.seconds * count)}};
-    step.sync = ticks(syncSeconds(context_.chip, mesh.chips()) * count);
+    const int chips = mesh.chips();
+    step.sync =
+        ticks((syncSeconds(context_.chip, chips) + context_.ladder->gatewaySyncSeconds(chips)) * count);
     step.bytesIn = step.bytesOut = phase_.bytesSent();
     step.messages = phase_.directions;
     lowered.steps.push_back(std::move(step));

@@ -26,6 +26,7 @@ base::Result<Ladder> Ladder::read(FigureReader& figures, int devices) {
     ladder.capacity_[way] = lane * figures.positive(lanes[way], "lanes");
   ladder.domain_ = static_cast<int>(figures.countOr("link_domain", "IPUs", 1 << 20, 1 << 20));
   ladder.capacity_[4] = figures.positiveOr("gateway_bandwidth", "B/s", 1e9);
+  if (figures.has("gateway_latency")) ladder.gatewayLatency_ = figures.notNegative("gateway_latency", "s");
   PIPESCOPE_TRY(figures.status());
   return ladder;
 }
@@ -56,7 +57,11 @@ std::vector<Ladder::Hop> Ladder::route(int from, int to) const {
 
 std::vector<double> Ladder::seconds(const std::vector<Flow>& concurrent) const {
   std::vector<double> result = transferSeconds(concurrent);
-  for (double& seconds : result) seconds += seconds > 0 ? startup_ : 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i] <= 0) continue;
+    const bool near = oneDomain(concurrent[i].from, concurrent[i].to);
+    result[i] += startup_ + (near ? 0 : gatewayLatency_);
+  }
   return result;
 }
 

@@ -30,12 +30,16 @@ class Ladder {
   int devices() const { return devices_; }
   std::vector<Hop> route(int from, int to) const;
   double bytesPerSecond(Way way) const { return capacity_[static_cast<std::size_t>(way)]; }
-  /// Seconds of each of several flows that start together. After a fixed cost, a flow takes as long as its
-  /// most loaded link needs for all bytes that go through it. A flow without bytes or distance takes no time.
+  /// Seconds of each of several flows that start together. After a fixed cost, which is higher through
+  /// gateways, a flow takes as long as its most loaded link needs for all bytes that go through it. A flow
+  /// without bytes or distance takes no time.
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
   /// The same without the fixed cost.
   std::vector<double> transferSeconds(const std::vector<Flow>& concurrent) const;
   bool oneDomain(int a, int b) const { return a / domain_ == b / domain_; }
+  /// Seconds that a sync of the first `devices` IPUs takes longer because it passes gateways: there to the
+  /// first domain, and back. 0: they are in one domain.
+  double gatewaySyncSeconds(int devices) const { return devices > domain_ ? 2 * gatewayLatency_ : 0; }
   /// The links that a route crosses, as links() has them.
   std::vector<LinkInfo> linksOfRoute(int from, int to) const;
   /// One entry for each neighbour and direction, and for each way through gateways.
@@ -48,6 +52,7 @@ class Ladder {
   int domain_ = 1 << 20;  ///< IPUs that links join; further ones are behind gateways
   double capacity_[kWays] = {1, 1, 1, 1, 1};
   double startup_ = 0;
+  double gatewayLatency_ = 0;  ///< seconds before the first byte has passed both gateways
 };
 
 }  // namespace pipescope::devices::ipu
