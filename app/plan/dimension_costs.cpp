@@ -52,7 +52,6 @@ base::Result<compile::ModelRequest> wholeRequest(const Configuration& given, std
   request.layout.whole = true;
   request.layout.splitInto = 0;
   request.layout.chunks = 0;
-  request.devicesOnly = true;
   request.computesNumbers = false;
   return request;
 }

@@ -45,9 +45,14 @@ double rateOverReplicas(const RankCosts& rank, const Division& d) {
     const std::int64_t ticks = rank.system->transferTicks({devices::Flow{0, to, bytes}}).front().count;
     return static_cast<double>(bytes.count) / static_cast<double>(std::max<std::int64_t>(1, ticks));
   };
+  // The replicas that are as near as a neighbour share the way to the others.
   const double neighbour = rate(1), farthest = rate(last);
-  if (farthest < 0.99 * neighbour) return farthest;
-  return neighbour * static_cast<double>(std::min<std::int64_t>(d.replicas - 1, 7));
+  std::int64_t near = 1;
+  while (near < std::min<std::int64_t>(d.replicas, 8) &&
+         rate(stride * static_cast<int>(near)) >= 0.99 * neighbour)
+    ++near;
+  if (farthest < 0.99 * neighbour) return farthest * static_cast<double>(near);
+  return neighbour * static_cast<double>(std::max<std::int64_t>(1, near - 1));
 }
 
 struct Shares {
@@ -62,9 +67,9 @@ Shares sharesOf(const Division& d) {
 
 double estimatedTicks(const RankCosts& rank, const Division& d) {
   const bool again = d.training && (d.places > 1 ? d.recompute != "none" : d.recompute == "checkpoints");
-  const auto stages = static_cast<std::size_t>(d.places * d.chunks);
-  const auto longest = static_cast<double>(plan::longestOfBlocks(rank.blocks, stages, again));
-  double place = longest * static_cast<double>(d.chunks);
+  // Several stages of a place even each other out.
+  double place =
+      static_cast<double>(plan::longestOfBlocks(rank.blocks, static_cast<std::size_t>(d.places), again));
   const auto rounds =
       static_cast<double>(d.microBatches) + plan::expectedFill(d.schedule, d.places, d.chunks);
   double beside = 0;
@@ -72,11 +77,11 @@ double estimatedTicks(const RankCosts& rank, const Division& d) {
   if (rate > 0) {
     const auto replicas = static_cast<double>(d.replicas), places = static_cast<double>(d.places);
     const double part = (replicas - 1) / replicas / rate * rank.units / places;
-    const double weights = part * rank.weights.all, sums = part * rank.accumulators.all;
-    // Weights that are shared out are gathered for each pass, and sums are scattered after each backward
-    // pass.
-    if (d.zero >= 3) place = std::max(place, 2 * weights + sums);
-    if (d.zero == 2 && d.microBatches > 1) place = std::max(place, sums);
+    const double weights = part * rank.weights.all;
+    // Weights that are shared out are gathered for each pass. Gradients, in the type of the weights, are
+    // scattered after each backward pass.
+    if (d.zero >= 3) place += 3 * weights;
+    if (d.zero == 2 && d.microBatches > 1) place += weights;
     if (d.zero < 2) beside += std::max(0.0, 2 * weights - place / 2);
     if (d.zero == 1 || d.zero == 2) beside += weights;
   }

@@ -50,6 +50,8 @@ class DimensionPlanner {
     std::vector<plan::Prospect> prospects;
     for (const Combination& each : combinations_)
       prospects.push_back(prospectOf(*costs_[each.rank], each.division));
+    if (request_.everything)
+      for (plan::Prospect& each : prospects) each.bound = {};
     splits_.resize(combinations_.size());
     refusals_.resize(combinations_.size());
     const plan::Trial trial = [this](std::size_t i) { return tryOut(i); };
@@ -72,12 +74,10 @@ class DimensionPlanner {
     if (!c.given("execution.numerics")) PIPESCOPE_TRY(c.setText("execution.numerics", "false", Origin::flag));
     training_ = result_.training = c.text("execution.mode") != "inference";
     const bool ownNumbers = !c.given("execution.precision") && !c.given("training.optimizer");
-    PIPESCOPE_TRY(byDefault("execution.precision", "bfloat16"));
     if (training_) PIPESCOPE_TRY(byDefault("training.optimizer", "adamw"));
     if (training_ && ownNumbers) PIPESCOPE_TRY(byDefault("training.master_weights", "true"));
-    PIPESCOPE_ASSIGN(const Configuration resolved, resolvedConfiguration(c));
+    PIPESCOPE_ASSIGN(Configuration resolved, resolvedConfiguration(c));
     PIPESCOPE_TRY(checkConfiguration(resolved));
-    resolved_.emplace(resolved);
     PIPESCOPE_ASSIGN(const compile::ModelRequest model, modelRequest(resolved));
     const graph::Graph& forward = *model.executables.front().forward;
     blocks_ = compile::blocksOf(forward);
@@ -85,6 +85,9 @@ class DimensionPlanner {
     findAxesOf(forward);
     if (const std::vector<std::string> lists = checkpointChoices(forward); !lists.empty())
       checkpoints_ = lists.front();
+    PIPESCOPE_TRY(byDefault("execution.precision", usualPrecision()));
+    PIPESCOPE_ASSIGN(resolved, resolvedConfiguration(c));
+    resolved_.emplace(resolved);
     devices::SystemOptions options;
     options.userFolder = userConfigurationFolder();
     PIPESCOPE_ASSIGN(const auto system, known_.system(resolved.text("system.name"), options));
@@ -107,6 +110,13 @@ class DimensionPlanner {
       const std::int64_t own = graph::intAttribute(node, "experts", 0);
       experts_ = experts_ == 0 ? own : std::min(experts_, own);
     }
+  }
+
+  /// The 16-bit type in which the devices compute.
+  std::string usualPrecision() {
+    Configuration c = given_;
+    const bool set = c.setText("execution.precision", "bfloat16", Origin::flag).ok();
+    return set && rankCosts(c, blocks_, known_).ok() ? "bfloat16" : "float16";
   }
 
   void addErrorBand(const std::string& kind) {
@@ -356,9 +366,10 @@ class DimensionPlanner {
 
   /// Large models are compiled less often, so that a plan takes about as long for each.
   std::size_t mostTrials() const {
+    if (request_.everything) return combinations_.size();
     if (request_.most > 0) return request_.most;
     constexpr std::size_t kOperators = 120'000;
-    return std::clamp<std::size_t>(kOperators / std::max<std::size_t>(1, nodes_), 16, 400);
+    return std::clamp<std::size_t>(kOperators / std::max<std::size_t>(1, nodes_), 16, 100);
   }
 
   base::Result<compile::ModelRequest> requestOf(const Combination& of) const {

@@ -20,6 +20,7 @@ struct DimensionRequest {
   std::string framework = {};                ///< the one that the plan is written for; empty: any
   plan::CutLevel level = plan::CutLevel::blocks;
   std::size_t most = 0;  ///< combinations that are compiled at most; 0: as many as the model's size suggests
+  bool everything = false;  ///< compile every combination, whatever the bounds say
 };
 
 /// A combination that was compiled and emulated.

@@ -125,12 +125,15 @@ std::int64_t longestOfBlocks(const BlockCosts& costs, std::size_t stages, bool r
   const auto suffices = [&](std::int64_t most) {
     std::size_t stage = 0;
     std::int64_t load = 0;
+    bool isEmpty = true;
     for (std::size_t u = 0; u < units; ++u) {
-      while (load + costOf(u, stage) > most) {
-        if (++stage == stages) return false;
+      if (load + costOf(u, stage) > most) {
+        if (isEmpty || ++stage == stages) return false;
         load = 0;
+        if (costOf(u, stage) > most) return false;
       }
       load += costOf(u, stage);
+      isEmpty = false;
     }
     return true;
   };

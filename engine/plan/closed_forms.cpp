@@ -37,8 +37,10 @@ double expectedInFlight(const std::string& schedule, std::int64_t places, std::i
   if (places == 1) return 1;
   if (schedule == "gpipe") return all;
   if (schedule == "popart") return std::min(all, 2 * deep - 1);
-  if (schedule == "zb-v" || chunks <= 1) return std::min(all, deep);
-  return std::min(all, deep * (1 + (deep - 1) / (deep * static_cast<double>(chunks))));
+  // Weight gradients that wait keep what they need, and each stage of a place has a ring of its own.
+  if (schedule == "zb-v") return std::min(all, 2 * deep);
+  if (schedule.starts_with("zb-")) return std::min(all, 1.5 * deep);
+  return std::min(all, chunks > 1 ? 2 * deep - 0.5 : deep);
 }
 
 }  // namespace pipescope::plan
