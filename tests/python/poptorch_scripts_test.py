@@ -36,6 +36,35 @@ def run_profiled(folder, **options):
         del os.environ["POPLAR_ENGINE_OPTIONS"]
 
 
+LOCALES = """
+import locale, os, sys, torch
+from pipescope import openReport, poptorch
+locale.setlocale(locale.LC_ALL, sys.argv[1])
+print("decimal point", locale.localeconv()["decimal_point"])
+torch.manual_seed(1)
+class Loss(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 2)
+    def forward(self, x):
+        with poptorch.Block("A", ipu_id=0):
+            return torch.nn.functional.leaky_relu(self.layer(x), 0.25).square().mean()
+options = poptorch.Options().setAvailableMemoryProportion({"IPU0": 0.35})
+options.Training.gradientAccumulation(2)
+os.environ["POPLAR_ENGINE_OPTIONS"] = '{"autoReport.directory": "' + sys.argv[2] + '", "autoReport.all": "true"}'
+module = Loss()
+optimizer = poptorch.optim.AdamW(module.parameters(), lr=0.0625, weight_decay=0.125, loss_scaling=1.5)
+model = poptorch.trainingModel(module, options, optimizer)
+losses = [model(torch.ones(2, 3)).item() for _ in range(3)]
+optimizer.param_groups[0]["lr"] = 0.03125
+model.setOptimizer(optimizer)
+print(losses, model(torch.ones(2, 3)).item(), module.layer.weight.tolist(), model.getLatency())
+model.destroy()
+report = openReport(os.path.join(sys.argv[2], "training", "profile.pop"))
+print(report.compilation.target.clockFrequency, sum(step.ipus[0].cycles for step in report.execution.steps))
+"""
+
+
 class FrontDoor(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
@@ -88,6 +117,20 @@ except AttributeError as error:
         self.assertEqual(lines[0], "popart_exception True True")
         self.assertEqual((lines[3], lines[5]), ("offline", "again FULL_RESET"))
         self.assertRegex(lines[7], "popart.Session is not implemented.* Use poptorch")
+
+    def test_a_decimal_comma_changes_no_number(self):
+        made = subprocess.run(["localedef", "--no-archive", "-i", "de_DE", "-f", "UTF-8", os.path.join(self.folder, "de_DE.UTF-8")],
+                              capture_output=True, check=False)
+        if made.returncode:
+            self.skipTest("this machine cannot make the locale de_DE")
+        lines = {}
+        for name, point in (("C", "."), ("de_DE.UTF-8", ",")):
+            done = subprocess.run([sys.executable, "-c", LOCALES, name, os.path.join(self.folder, name + " profile")], text=True, check=True,
+                                  capture_output=True, env={**os.environ, "LOCPATH": self.folder})
+            first, *lines[name] = done.stdout.splitlines()
+            self.assertEqual(first, f"decimal point {point}")
+        self.assertEqual(len(lines["C"]), 2)
+        self.assertEqual(lines["C"], lines["de_DE.UTF-8"])
 
     def test_run_python_refuses(self):
         for words, sentence in (([], "needs a script"), (["none.py"], "There is no file none.py"),

@@ -264,6 +264,89 @@ class WholeRuns(unittest.TestCase):
         self.assertEqual((names["make a batch"], names["draw samples"], names["compute a call"]), (20, 20, 20))
 
 
+MARKS = """
+import asyncio, os, sys, threading
+from pipescope import pvti
+channel = pvti.createTraceChannel("work")
+off = pvti.createTraceChannel("off")
+pvti.disableTraceChannel(off)
+with pvti.Tracepoint(channel, "outer"):
+    for number in range(2):
+        with pvti.Tracepoint(channel, f"inner {number}"):
+            pass
+    with pvti.Tracepoint(off, "unseen"):
+        pass
+def other():
+    with pvti.Tracepoint(channel, "elsewhere"):
+        pass
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+async def wait():
+    await asyncio.sleep(0)
+asyncio.run(pvti.Tracepoint(channel, "waits")(wait)())
+pvti.Graph("Load", "%").addSeries("CPU").add(3)
+channel.event("moment")
+if os.fork() == 0:  # a worker of a data loader writes nothing into the file of its parent
+    with pvti.Tracepoint(channel, "child"):
+        pass
+    os._exit(0)
+os.wait()
+print(pvti.getCurrentTraceFilename())
+sys.stdout.flush()
+if len(sys.argv) > 1:
+    os._exit(0)  # as a killed process, without the end of the file
+"""
+
+
+class Files(unittest.TestCase):
+    """PVTI_OPTIONS asks for a file of marks, which pva.openTrace reads."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def written(self, *arguments, options='{"enable": "true", "directory": "DIR"}'):
+        options = options.replace("DIR", os.path.join(self.folder, "reports"))
+        return subprocess.run([sys.executable, "-c", MARKS, *arguments], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PVTI_OPTIONS": options})
+
+    def test_spans_nest_by_thread(self):
+        from pipescope import pva
+
+        for arguments in ((), ("killed",)):
+            made = self.written(*arguments)
+            path = made.stdout.strip()
+            self.assertTrue(path.endswith(".pvti"), made.stderr)
+            trace = pva.openTrace(path)
+            self.assertEqual(len(trace.processes), 1)
+            process = trace.process(trace.processes[0].pid)
+            main, other = process.threads
+            self.assertIs(process.thread(main.tid), main)
+            self.assertEqual([each.label for each in main.events], ["outer", "waits"])
+            self.assertEqual([each.label for each in other.events], ["elsewhere"])
+            outer = main.events[0]
+            self.assertEqual([each.label for each in outer.children()], ["inner 0", "inner 1"])
+            self.assertEqual((outer.channel, outer.children()[0].children()), ("work", []))
+            self.assertLessEqual(sum(each.duration for each in outer.children()), outer.duration)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertEqual((text.count('"ph": "C"'), text.count('"moment"'), text.endswith("]\n")), (1, 1, not arguments))
+
+    def test_other_files_and_options(self):
+        from pipescope import pva
+
+        path = os.path.join(self.folder, "a.pvti")
+        for content, sentence in ((b"SQLite format 3\0", "no file of marks .* Graphcore's libpvti are not read"), (b"", "no file of marks"),
+                                  (b'[\n{"ph": "X",\n{}\n]\n', "a.pvti:2 is damaged")):
+            with open(path, "wb") as file:
+                file.write(content)
+            with self.assertRaisesRegex(ValueError, sentence):
+                pva.openTrace(path)
+        self.assertEqual(self.written(options='{"enable": "false"}').stdout, "\n")
+        for options in ("{", "[]"):
+            self.assertRegex(self.written(options=options).stderr, "PVTI_OPTIONS is .* must be a JSON object")
+
+
 class Refusals(unittest.TestCase):
     def test_what_makes_no_sense_is_refused_with_a_sentence(self):
         channel = trace.channel("refusals")

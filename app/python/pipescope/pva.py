@@ -8,6 +8,7 @@ import enum
 
 from pipescope import _pipescope
 from pipescope._pipescope import *  # noqa: F401,F403
+from pipescope.marks import Event, Process, Thread, Trace, openTrace  # noqa: F401
 
 
 class Version:

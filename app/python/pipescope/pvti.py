@@ -1,11 +1,13 @@
 """The names of Graphcore's libpvti: `import libpvti` of a program that `pipescope run-python` runs.
 
-Everything is recorded by pipescope.trace, into the timeline of the host of each profile that is recorded meanwhile.
+Everything is recorded by pipescope.trace, into the timeline of the host of each profile that is recorded meanwhile, and into a file
+of its own if the environment says PVTI_OPTIONS='{"enable": "true", "directory": "reports"}'.
 """
 
 import bisect
 import functools
 
+from pipescope import marks_file as _marks
 from pipescope import trace as _trace
 from pipescope.trace import Channel, Graph, createTraceChannel, instrument  # noqa: F401
 
@@ -51,12 +53,15 @@ def listTraceChannels():
 
 
 def getCurrentTraceFilename():
-    """Return an empty text: marks are stored in profiles, not in a file of their own."""
-    return ""
+    """Return the path of the file of marks, or an empty text if PVTI_OPTIONS asks for none: profiles hold them then."""
+    file = _marks.current()
+    return file.path if file else ""
 
 
 def closeTrace():
-    """Accept it: a profile ends with the model that records it."""
+    """End the file of marks, if PVTI_OPTIONS asks for one. A profile ends with the model that records it."""
+    if file := _marks.current():
+        file.close()
 
 
 def instrument_fn(function, channel, label=None):

@@ -13,14 +13,16 @@
     queue.add(7)                                # a value from now on
 
 Spans nest as they nest in the program, on each thread. While no profile is being recorded, they cost well below a
-microsecond and leave nothing behind. `pipescope report --section host` and the page Host of the window show them. The
-names `createTraceChannel`, `Tracepoint`, `Graph` and `instrument` are those of Graphcore's `pvti`.
+microsecond and leave nothing behind. `pipescope report --section host` and the page Host of the window show them. PVTI_OPTIONS
+may ask for a file of them (marks_file.py). The names `createTraceChannel`, `Tracepoint`, `Graph` and `instrument` are those of
+Graphcore's `pvti`.
 """
 
 import functools
 import inspect
 import threading
 
+from pipescope import marks_file as _marks
 from pipescope._pipescope import host as _host
 
 __all__ = ["Channel", "Graph", "Series", "Tracepoint", "channel", "createTraceChannel", "instrument", "isRecording", "series"]
@@ -74,9 +76,13 @@ class Channel:
     def event(self, label):
         """Records a moment."""
         name = _host.Name(self.name, _text(label, "The label of an event"))
-        if self._enabled and _host.is_traced():
+        if not self._enabled:
+            return
+        if _host.is_traced():
             _known_thread()
             _host.event(name)
+        if file := _marks.current():
+            file.event(self.name, label)
 
     def __repr__(self):
         return f"pipescope.trace.channel({self.name!r})"
@@ -112,16 +118,20 @@ class Tracepoint:
             span = _host.Span(self._name)
         if not hasattr(self._open, "spans"):
             self._open.spans = []
-        self._open.spans.append(span)
+        self._open.spans.append((span, _marks.now() if self.channel.enabled and _marks.current() else None))
         return self
 
     def end(self):
         """Ends the span that this thread began last with this tracepoint."""
         if not getattr(self._open, "spans", None):
             raise RuntimeError(f"The tracepoint {self.label!r} ends, but this thread has not begun it.")
-        span = self._open.spans.pop()
+        self._close(*self._open.spans.pop())
+
+    def _close(self, span, begun):
         if span is not None:
             span.end()
+        if begun is not None and (file := _marks.current()):
+            file.span(self.channel.name, self.label, begun, _marks.now())
 
     def __enter__(self):
         return self.begin()
@@ -141,11 +151,11 @@ class Tracepoint:
             async def traced_coroutine(*arguments, **named):
                 # Several coroutines may be under way on one thread, so this keeps its span to itself.
                 span = _host.Span(self._name) if self.channel.enabled and _host.is_traced() else None
+                begun = _marks.now() if self.channel.enabled and _marks.current() else None
                 try:
                     return await function(*arguments, **named)
                 finally:
-                    if span is not None:
-                        span.end()
+                    self._close(span, begun)
 
             return traced_coroutine
 
@@ -164,6 +174,7 @@ class Series:
         if not isinstance(unit, str):
             raise TypeError(f"The unit of a series must be a text, but {unit!r} was given.")
         self._series = _host.Series(_text(chart, "The chart of a series"), _text(name, "The name of a series"), unit)
+        self._names = chart, name
 
     def add(self, value):
         """The value from now on."""
@@ -171,6 +182,8 @@ class Series:
         if _host.is_traced():
             _known_thread()
             self._series.add(value)
+        if file := _marks.current():
+            file.value(*self._names, value)
 
 
 def series(chart, name, unit=""):

@@ -53,7 +53,7 @@ class OptimizerState:
     def _settings(self):
         """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
         content = saved_model.tensors_of(self._state(), ())
-        counts = {name: content[name] for name in _COUNTS if name in content}
+        counts = {name: content[name].double() for name in _COUNTS if name in content}  # all settings are real numbers
         return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()},
                 **settings_of(self._rule, self._names_of_parameters(), float(self._executable.loss_scale)), **counts}
 
