@@ -278,6 +278,40 @@ class AgainstPyTorch(unittest.TestCase):
         self.assertFalse(model.model.norm.training)
         self.assertTrue(torch.equal(model.model.norm.running_mean, torch.zeros(2)))
 
+    def test_float32_within_a_half_model_stays_float32(self):
+        class Mixed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.linspace(0.1, 1.0, 8))
+
+            def forward(self, x):
+                third = x.float() / 3.0
+                return third * self.weight, third + x, torch.softmax(third, 1)
+
+        module, x = Mixed().half(), torch.linspace(-2, 2, 16).reshape(2, 8).half()
+        for found, expected in zip(poptorch.inferenceModel(module)(x), module(x)):
+            self.assertEqual(found.dtype, torch.float32)
+            self.assertTrue(torch.allclose(found, expected, rtol=1e-6, atol=1e-7))
+        norm = nn.GroupNorm(2, 8)
+        rounded = poptorch.inferenceModel(norm.half())(x).float()  # one rounding of the result
+        expected = nn.functional.group_norm(x.float(), 2)
+        self.assertLessEqual((rounded - expected).abs().max().item(), 2.0**-11 * expected.abs().max().item() * 1.01)
+
+    def test_rounding_at_random_holds_for_a_whole_half_model(self):
+        class Loss(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 2)
+
+            def forward(self, x):
+                return self.layer(x).float().square().mean()
+
+        options = poptorch.Options()
+        options.Precision.enableStochasticRounding(True)
+        with self.assertLogs("poptorch", "WARNING") as logged:
+            poptorch.trainingModel(Loss().half(), options)(torch.ones(2, 4).half())
+        self.assertIn("Stochastic rounding goes with half precision of the whole model", logged.output[0])
+
     def test_half_precision(self):
         torch.manual_seed(2)
         module = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)).half()

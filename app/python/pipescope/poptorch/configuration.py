@@ -6,11 +6,13 @@ import sys
 from .. import instances
 from .enums import MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
 from .errors import Error
+from .log import note_once
 from .multi_conv import assign_convolutions
 from .optim import accumulator_of
 from .strategies import PipelinedExecution, PlacedStage
 
 _LEADING = "before the first block"
+_TO_FLOAT = b"\x0a\x02to\x18\x01"  # the attribute of an ONNX operator Cast that makes float32
 _MOST_IPUS = 64
 _SYSTEMS = [(4, "pod4"), (16, "pod16"), (64, "pod64"), (128, "pod128"), (256, "pod256")]
 
@@ -264,6 +266,18 @@ def _add_stages(options, toml, blocks, stages):
         toml.set("execution.available_memory_proportion", float(proportions.get("IPU0", 0.6)))
 
 
+def _precision(options, traced):
+    """Return the precision of the configuration. A graph has types of its own, and float16 would round its float32 tensors, too."""
+    needs = {"stochastic rounding": options.Precision.stochastic_rounding,
+             "automatic loss scaling": options.Training.automatic_loss_scaling}
+    asked = [name for name, value in needs.items() if value]
+    if not traced.is_half or not asked:
+        return "float32"
+    if _TO_FLOAT in traced.onnx:
+        note_once(f"{asked[0].capitalize()} goes with half precision of the whole model: what it computes in float32 is rounded, too.")
+    return "float16"
+
+
 def _use_ipus(options, toml, traced, nodes, training, processes, splits):
     """Place the blocks of a model on IPUs. Returns {block: nodes} and stages."""
     blocks = assign_nodes(nodes, traced.annotations)
@@ -277,7 +291,7 @@ def _use_ipus(options, toml, traced, nodes, training, processes, splits):
     toml.set("execution.strategy", options.strategy.key)
     if getattr(options.strategy, "separate_backward", False):
         toml.set("execution.separate_backward_phase", True)
-    toml.set("execution.precision", "float16" if traced.is_half else "float32")
+    toml.set("execution.precision", _precision(options, traced))
     toml.set("execution.stochastic_rounding", options.Precision.stochastic_rounding)
     toml.set("execution.partials_type", options.Precision.partials_type)
     return blocks, stages

@@ -25,6 +25,7 @@ from .traced_graph import PreparedGraphs
 
 
 _UNUSED = "pipescope_unused"
+_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Traced:
@@ -322,6 +323,7 @@ def _export(module, traced, tensors, training):
             training=torch.onnx.TrainingMode.PRESERVE, export_params=False, do_constant_folding=False, keep_initializers_as_inputs=False,
         )
     traced.warnings = [each for each in caught if not each.filename.startswith(os.path.dirname(torch.__file__))
+                       and not (issubclass(each.category, FutureWarning) and each.filename.startswith(_HERE))  # graph.op() of PyTorch
                        and "results are registered as constants" not in str(each.message)]  # numbers of the user's code
     traced.overlaps, traced.initializers = Overlap.asked, kept.tensors
     if StandIns.used and any(issubclass(each.category, torch.jit.TracerWarning) for each in traced.warnings):

@@ -216,5 +216,5 @@ def _group_norm(x, num_groups, weight=None, bias=None, eps=1e-5):
     variance = (centred * centred).mean(-1, keepdim=True)
     y = (centred / (variance + eps).sqrt()).reshape(shape)
     wide = [1, shape[1], *[1] * (len(shape) - 2)]
-    y = y if weight is None else y * weight.reshape(wide)
-    return (y if bias is None else y + bias.reshape(wide)).to(x.dtype)
+    y = y if weight is None else y * weight.reshape(wide).float()
+    return (y if bias is None else y + bias.reshape(wide).float()).to(x.dtype)
