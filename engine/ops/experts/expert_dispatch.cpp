@@ -32,9 +32,10 @@ Result<Routing> dispatchRouting(const OperatorCall& call) {
                                 graph::toString(call.input(1))));
   Routing routing{x[0], choices[1], graph::intAttribute(call.node, "experts", 0),
                   graph::intAttribute(call.node, "capacity", 0), 0};
-  if (routing.experts < 1 || routing.capacity < 0)
+  constexpr std::int64_t kMostExperts = 1 << 20;
+  if (routing.experts < 1 || routing.experts > kMostExperts || routing.capacity < 0)
     return badInput(
-        fmt::format("{}: {} experts with room for {} rows; give at least 1 expert, and 0 for no "
+        fmt::format("{}: {} experts with room for {} rows; give 1 to 2²⁰ experts, and 0 for no "
                     "limit",
                     call.title(), routing.experts, routing.capacity));
   routing.slots = slotsOf(routing);
