@@ -279,7 +279,7 @@ class DimensionPlanner {
     d.schedule = schedule.empty() ? resolved_->text("execution.schedule") : schedule;
     d.chunks = std::max<std::int64_t>(1, numberIn(made.values, "execution.chunks", 1));
     if (d.schedule == "interleaved-1f1b" && d.places > 1 && d.microBatches % d.places != 0) return;
-    d.zero = zeroOf(made.values);
+    d.zero = d.replicas > 1 ? zeroOf(made.values) : 0;
     const std::string& recompute = made.values["execution.recompute"];
     d.recompute = recompute.empty() ? resolved_->text("execution.recompute") : recompute;
     if (d.recompute == "auto") d.recompute = d.places > 1 ? "pipeline" : "none";
@@ -311,6 +311,9 @@ class DimensionPlanner {
     PIPESCOPE_TRY(c.set(training_ ? kReplicas : kInferenceReplicas, d.replicas, Origin::flag));
     PIPESCOPE_TRY(c.set(training_ ? "training.gradient_accumulation" : "inference.device_iterations",
                         d.microBatches, Origin::flag));
+    // One replica has nobody to share with.
+    if (d.replicas == 1 && c.integer("execution.zero") > 0)
+      PIPESCOPE_TRY(c.replace("execution.zero", std::int64_t{0}));
     if (c.text("execution.recompute") == "checkpoints" && c.texts(kCheckpoints).empty())
       PIPESCOPE_TRY(c.setText(kCheckpoints, checkpoints_, Origin::flag));
     return c;
@@ -462,7 +465,10 @@ class DimensionPlanner {
 }  // namespace
 
 bool asksForDimensions(const Configuration& configuration) {
-  return asksForStages(configuration, {});
+  const bool hasModel =
+      !configuration.text("model.builder").empty() || !configuration.text("model.onnx").empty();
+  return hasModel && asksForStages(configuration, {}) &&
+         !devices::hasGivenCosts(configuration.text("system.name"), userConfigurationFolder());
 }
 
 base::Result<DimensionPlan> planDimensions(const Configuration& configuration,

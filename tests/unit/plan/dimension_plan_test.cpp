@@ -64,10 +64,10 @@ TEST(DimensionPlanTest, EqualsBruteForceOnGaudis) {
   DimensionRequest request;
   request.samples = 8;
   request.choices = {{"execution.schedule", {"1f1b", "interleaved-1f1b"}},
-                     {"training.micro_batch_size", {"1", "2"}},
+                     {"training.micro_batch_size", {"1"}},
                      {"execution.recompute", {"none", "pipeline"}}};
   const DimensionPlan plan = expectBestOfAll(smallDecoder("hls-gaudi2:4"), request);
-  EXPECT_GT(plan.combinations, 100U);
+  EXPECT_GT(plan.combinations, 50U);
   expectWrittenPlanRuns(asConfigurationPlan(plan.proposals.front()));
 }
 
@@ -75,7 +75,7 @@ TEST(DimensionPlanTest, EqualsBruteForceOnIpus) {
   DimensionRequest request;
   request.samples = 8;
   request.choices = {{"execution.schedule", {"popart"}},
-                     {"training.micro_batch_size", {"1", "2"}},
+                     {"training.micro_batch_size", {"1"}},
                      {"execution.zero", {"", "1"}},
                      {"execution.recompute", {"none", "pipeline"}},
                      {"execution.sequence_parallel", {""}}};
@@ -96,9 +96,9 @@ TEST(DimensionPlanTest, EqualsBruteForceInInference) {
 TEST(DimensionPlanTest, EveryProposalRunsAsPlanned) {
   DimensionRequest request;
   request.samples = 16;
-  request.most = 12;
+  request.most = 8;
   const DimensionPlan plan = mustPlanDimensions(smallDecoder("hls-gaudi2"), request);
-  EXPECT_GE(plan.proposals.size(), 9U);
+  EXPECT_GE(plan.proposals.size(), 5U);
   EXPECT_EQ(plan.proven, plan.left == 0);
   for (const DimensionProposal& each : plan.proposals) {
     const plan::TriedPlan& tried = each.split.tried;
@@ -113,7 +113,7 @@ TEST(DimensionPlanTest, EveryProposalRunsAsPlanned) {
 TEST(DimensionPlanTest, FixesWhatIsStated) {
   DimensionRequest request;
   request.samples = 16;
-  request.most = 8;
+  request.most = 4;
   request.fixed = {{"execution.stages", "2"}};
   const DimensionPlan plan = mustPlanDimensions(
       smallDecoder("hls-gaudi2", "[execution]\ntensor_parallel = 2\nshard_optimizer = true\n"), request);
@@ -155,7 +155,8 @@ TEST(DimensionPlanTest, PlansWhatTheFrameworkHasWordsFor) {
   DimensionRequest request;
   request.samples = 8;
   request.everything = true;
-  request.choices = {{"training.micro_batch_size", {"1"}},
+  request.choices = {{"execution.tensor_parallel", {"1"}},
+                     {"training.micro_batch_size", {"1"}},
                      {"execution.recompute", {"none"}},
                      {"execution.sequence_parallel", {""}}};
   for (const char* framework : {"megatron", "deepspeed"}) {
