@@ -75,7 +75,6 @@ class DimensionPlanner {
     training_ = result_.training = c.text("execution.mode") != "inference";
     const bool ownNumbers = !c.given("execution.precision") && !c.given("training.optimizer");
     if (training_) PIPESCOPE_TRY(byDefault("training.optimizer", "adamw"));
-    if (training_ && ownNumbers) PIPESCOPE_TRY(byDefault("training.master_weights", "true"));
     PIPESCOPE_ASSIGN(Configuration resolved, resolvedConfiguration(c));
     PIPESCOPE_TRY(checkConfiguration(resolved));
     PIPESCOPE_ASSIGN(const compile::ModelRequest model, modelRequest(resolved));
@@ -86,6 +85,7 @@ class DimensionPlanner {
     if (const std::vector<std::string> lists = checkpointChoices(forward); !lists.empty())
       checkpoints_ = lists.front();
     PIPESCOPE_TRY(byDefault("execution.precision", usualPrecision()));
+    if (training_ && ownNumbers) PIPESCOPE_TRY(byDefault("training.master_weights", "true"));
     PIPESCOPE_ASSIGN(resolved, resolvedConfiguration(c));
     resolved_.emplace(resolved);
     devices::SystemOptions options;
