@@ -93,6 +93,7 @@ Texts microBatchSizes(const AxisContext& at) {
   // Ranks that divide experts take samples of their own.
   const std::int64_t replicas = at.chips / chipsOfReplica(at) * at.number(kExperts);
   Texts all;
+  if (replicas < 1) return all;
   for (const std::int64_t size : {1, 2, 4, 8})
     if (at.samples % (size * replicas) == 0) all.push_back(std::to_string(size));
   return all;

@@ -125,15 +125,16 @@ std::int64_t longestOfBlocks(const BlockCosts& costs, std::size_t stages, bool r
   const auto suffices = [&](std::int64_t most) {
     std::size_t stage = 0;
     std::int64_t load = 0;
-    bool isEmpty = true;
     for (std::size_t u = 0; u < units; ++u) {
       if (load + costOf(u, stage) > most) {
-        if (isEmpty || ++stage == stages) return false;
+        if (++stage == stages) return false;
         load = 0;
-        if (costOf(u, stage) > most) return false;
+        // A unit that only the last stage can take, which recomputes nothing. The units before it then fill
+        // the other stages, if there are as many.
+        if (costOf(u, stage) > most && u + 1 >= stages) stage = stages - 1;
+        if (u == 0 || costOf(u, stage) > most) return false;
       }
       load += costOf(u, stage);
-      isEmpty = false;
     }
     return true;
   };
