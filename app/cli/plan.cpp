@@ -463,9 +463,8 @@ std::function<int()> setUpPlan(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(plan) {
-  registry.add({"plan",
-                "Find the best split of a model into stages, or over all dimensions",
-                setUpPlan, "pipescope plan --profile vgg16.txt --stages 4 --micro-batches 8"});
+  registry.add({"plan", "Find the best split of a model into stages, or over all dimensions", setUpPlan,
+                "pipescope plan --profile vgg16.txt --stages 4 --micro-batches 8"});
 }
 
 }  // namespace pipescope::cli

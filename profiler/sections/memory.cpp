@@ -4,8 +4,8 @@
 
 #include "profiler/sections/frame/figure_facts.h"
 #include "profiler/sections/frame/no_memory.h"
-#include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/frame/tile_tables.h"
+#include "profiler/sections/out_of_memory.h"
 
 namespace pipescope::sections {
 namespace {

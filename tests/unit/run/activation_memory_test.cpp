@@ -56,11 +56,14 @@ name = "hls-gaudi2"
       for (const compile::PlanOperator& op : pass.operators)
         for (const auto id : pass.pass == model::Pass::forward ? op.outputs : op.inputs) {
           if (!id.valid() || stage.tensors[id].use != compile::TensorUse::activation) continue;
-          if (stage.tensors[id].name.find("/RankCopy") != std::string::npos) continue;  // a view
+          const std::string& name = stage.tensors[id].name;
+          const bool ofWeight =
+              name.find("/weight/") != std::string::npos || name.find("/bias/") != std::string::npos;
+          if (ofWeight) continue;  // a view
           if (pass.pass == model::Pass::forward) {
             made.insert(id.value);
           } else if (pass.pass == model::Pass::backward && made.contains(id.value)) {
-            kept[stage.tensors[id].name] = stage.tensors[id].type.bytes().count;
+            kept[name] = stage.tensors[id].type.bytes().count;
           }
         }
   }
