@@ -37,15 +37,34 @@ std::size_t nearTies(const DimensionPlan& planned) {
       planned.proposals, [&](const DimensionProposal& each) { return isNearTie(planned, each); }));
 }
 
-/// "dp 2 × pp 4 × tp 8"
-std::string meshText(const DimensionProposal& proposal) {
-  return fmt::format("dp {} × pp {} × tp {}", proposal.replicas, proposal.places, proposal.tensor);
-}
-
 std::string valueOf(const DimensionProposal& proposal, std::string_view key) {
   for (const auto& [name, value] : proposal.settings)
     if (name == key) return value;
   return "";
+}
+
+std::int64_t ranksOf(const DimensionProposal& proposal, std::string_view key) {
+  const std::string value = valueOf(proposal, key);
+  return value.empty() ? 1 : std::max<std::int64_t>(1, std::atoll(value.c_str()));
+}
+std::int64_t contextsOf(const DimensionProposal& proposal) {
+  return ranksOf(proposal, "execution.context_parallel");
+}
+std::int64_t expertsOf(const DimensionProposal& proposal) {
+  return ranksOf(proposal, "execution.expert_parallel");
+}
+/// The proposal counts the ranks of a place along all axes.
+std::int64_t tensorOf(const DimensionProposal& proposal) {
+  return std::max<std::int64_t>(1, proposal.tensor / (contextsOf(proposal) * expertsOf(proposal)));
+}
+
+/// "dp 2 × pp 4 × tp 8"
+std::string meshText(const DimensionProposal& proposal) {
+  std::string text =
+      fmt::format("dp {} × pp {} × tp {}", proposal.replicas, proposal.places, tensorOf(proposal));
+  if (contextsOf(proposal) > 1) text += fmt::format(" × cp {}", contextsOf(proposal));
+  if (expertsOf(proposal) > 1) text += fmt::format(" × ep {}", expertsOf(proposal));
+  return text;
 }
 
 std::string pairsText(const std::vector<app::PlanSetting>& settings) {
@@ -85,6 +104,8 @@ std::string furtherText(const DimensionProposal& proposal) {
   for (const auto& [key, value] : proposal.settings) {
     static const std::vector<std::string> columns{"execution.tensor_parallel",
                                                   "execution.sequence_parallel",
+                                                  "execution.context_parallel",
+                                                  "execution.expert_parallel",
                                                   "execution.stages",
                                                   "execution.schedule",
                                                   "execution.chunks",
@@ -111,6 +132,8 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
                    {"places", "PP", Format::index, ""},
                    {"tensor", "TP", Format::index, ""},
                    {"sequence", "SP", Format::plain, ""},
+                   {"context", "CP", Format::plain, ""},
+                   {"experts", "EP", Format::plain, ""},
                    {"zero", "ZeRO", Format::plain, ""},
                    {"recompute", "Recompute", Format::plain, ""},
                    {"micro_batch_size", "Micro-batch", Format::count, ""},
@@ -130,13 +153,17 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
         filled = std::max(filled, static_cast<double>(stage.used) / static_cast<double>(stage.room));
     }
     const std::string zero = valueOf(each, "execution.zero");
-    table.rows.push_back({each.replicas, each.places, each.tensor,
+    const auto ranks = [](std::int64_t number) {
+      return number > 1 ? std::to_string(number) : std::string();
+    };
+    table.rows.push_back({each.replicas, each.places, tensorOf(each),
                           std::string(valueOf(each, "execution.sequence_parallel") == "true" ? "yes" : ""),
-                          zero == "0" ? std::string() : zero, tried.recompute, tried.microBatchSize,
-                          tried.microBatches, scheduleOf(each), tried.samplesPerSecond,
-                          slowerThanBest(planned, each), tried.value.missing, filled, furtherText(each)});
+                          ranks(contextsOf(each)), ranks(expertsOf(each)), zero == "0" ? std::string() : zero,
+                          tried.recompute, tried.microBatchSize, tried.microBatches, scheduleOf(each),
+                          tried.samplesPerSecond, slowerThanBest(planned, each), tried.value.missing, filled,
+                          furtherText(each)});
   }
-  sections::hideUnused(table, {"sequence", "zero", "schedule", "missing", "settings"});
+  sections::hideUnused(table, {"sequence", "context", "experts", "zero", "schedule", "missing", "settings"});
   return table;
 }
 
@@ -227,7 +254,9 @@ std::string toJson(const DimensionPlan& planned) {
     Json proposal;
     proposal["replicas"] = each.replicas;
     proposal["places"] = each.places;
-    proposal["tensor"] = each.tensor;
+    proposal["tensor"] = tensorOf(each);
+    proposal["context"] = contextsOf(each);
+    proposal["experts"] = expertsOf(each);
     proposal["samples_per_second"] = tried.samplesPerSecond;
     proposal["missing_bytes"] = tried.value.missing;
     proposal["micro_batch_size"] = tried.microBatchSize;
