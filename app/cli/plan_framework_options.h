@@ -7,7 +7,7 @@
 
 namespace pipescope::cli {
 
-/// How a plan of a model runs, for frameworks.
+/// The run of a plan, for the options of frameworks.
 struct FrameworkRun {
   std::int64_t tensor = 1, context = 1, experts = 1, places = 1;
   std::int64_t replicas = 1;    ///< of all ranks; those that divide experts take samples of their own, too

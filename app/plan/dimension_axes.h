@@ -9,7 +9,7 @@
 
 namespace pipescope::app {
 
-/// What candidates of an axis depend on.
+/// The facts on which candidates of an axis depend.
 struct AxisContext {
   const config::Configuration& given;  ///< with the model's defaults and the system that it means
   std::int64_t chips = 1;              ///< chips of all replicas

@@ -14,6 +14,7 @@
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
+#include "engine/compile/sharding/graph_division.h"
 #include "engine/compile/stage_division.h"
 #include "engine/compiler/model_compiler.h"
 #include "engine/devices/core/bands.h"
@@ -99,12 +100,7 @@ class DimensionPlanner {
 
   /// Finds out what the axes context and expert can divide.
   void findAxesOf(const graph::Graph& forward) {
-    for (const graph::TensorId input : forward.inputs) {
-      const graph::TensorType& type = forward.tensor(input).type;
-      const bool tokens =
-          type.element == graph::ElementType::int32 || type.element == graph::ElementType::int64;
-      if (positions_ == 0 && tokens && type.shape.size() == 2) positions_ = type.shape[1];
-    }
+    positions_ = compile::tokenPositions(forward);
     for (const graph::Node& node : forward.nodes()) {
       if (node.op != "ExpertDispatch") continue;
       const std::int64_t own = graph::intAttribute(node, "experts", 0);

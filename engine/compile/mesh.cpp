@@ -19,7 +19,7 @@ RankAxis rankAxis(const Mesh& mesh, model::MeshAxis axis) {
   return {mesh.experts, tensor * mesh.contexts};
 }
 
-/// The ranks of the group of a rank along an axis; `count` neighbours, 0: all.
+/// Returns the ranks that a rank meets along an axis, itself included: `count` neighbours, or with 0 all.
 std::vector<int> ranksAlong(const RankAxis& axis, int rank, std::int64_t count) {
   const int own = rank / axis.stride % axis.size, size = count > 0 ? static_cast<int>(count) : axis.size;
   std::vector<int> ranks;

@@ -29,14 +29,10 @@ Result<Graph> RankDivider::divide(Graph forward) {
 }
 
 Result<Graph> RankDivider::alongContext(Graph forward) {
-  DivisionOptions options{
-      .ranks = ranks_.context, .axis = model::MeshAxis::context, .exchangesHeads = ranks_.exchangesHeads};
-  for (const graph::TensorId input : forward.inputs) {
-    const graph::TensorType& type = forward.tensor(input).type;
-    const bool tokens =
-        type.element == graph::ElementType::int32 || type.element == graph::ElementType::int64;
-    if (options.positions == 0 && tokens && type.shape.size() == 2) options.positions = type.shape[1];
-  }
+  const DivisionOptions options{.ranks = ranks_.context,
+                                .axis = model::MeshAxis::context,
+                                .positions = tokenPositions(forward),
+                                .exchangesHeads = ranks_.exchangesHeads};
   if (options.positions == 0)
     return base::badInput(
         "execution.context_parallel divides the positions of tokens, but no input of the model holds whole "

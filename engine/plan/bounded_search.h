@@ -11,7 +11,7 @@
 
 namespace pipescope::plan {
 
-/// What is known of a combination before it is tried out.
+/// Bound and estimate of a combination that was not tried out yet.
 struct Prospect {
   Value bound;     ///< the combination is not better than this
   Value estimate;  ///< the value that it is expected to have: the order of trials

@@ -42,6 +42,13 @@ std::optional<std::vector<std::int64_t>> DivisionCall::numbers(std::size_t input
   return values;
 }
 
+NodeDivision wholeDivision(const DivisionCall& call) {
+  NodeDivision division;
+  division.inputs.assign(call.node.inputs.size(), kWhole);
+  division.outputs.assign(call.node.outputs.size(), kWhole);
+  return division;
+}
+
 bool NodeDivision::shares() const {
   const auto divided = [](DividedAxis axis) { return axis != kWhole; };
   return sums || forShares || special != Special::none || std::ranges::any_of(inputs, divided) ||

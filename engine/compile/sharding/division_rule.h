@@ -51,6 +51,7 @@ struct DivisionCall {
   const graph::Node& node;
   std::vector<DividedAxis> inputs;  ///< present division of the inputs
   const DivisionOptions& options;
+  const std::vector<std::vector<graph::NodeId>>& readers;  ///< nodes that read a tensor, by its id
 
   std::int64_t ranks() const { return options.ranks; }
   bool amongExperts() const { return options.axis == model::MeshAxis::expert; }
@@ -99,6 +100,9 @@ struct NodeDivision {
   /// True if the ranks share the work, instead of doing all of it each.
   bool shares() const;
 };
+
+/// All inputs and outputs are whole: each rank does all of the work.
+NodeDivision wholeDivision(const DivisionCall& call);
 
 /// Returns the division of a node; nullopt if the operator cannot work on these parts.
 using DivisionRule = std::optional<NodeDivision> (*)(const DivisionCall&);

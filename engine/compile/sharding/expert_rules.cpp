@@ -1,6 +1,7 @@
 // Mixtures of experts. Along the axis `expert` each rank holds some of the experts: the rows of its samples
 // go to the ranks that hold their experts, and the results come back (GShard, arXiv 2006.16668). Along the
 // axis `tensor` the ranks divide every expert, by columns and rows as other products.
+#include <algorithm>
 #include <cmath>
 
 #include "engine/compile/sharding/division_rule.h"
@@ -8,31 +9,17 @@
 namespace pipescope::compile {
 namespace {
 
-NodeDivision allWhole(const DivisionCall& call) {
-  NodeDivision division;
-  division.inputs.assign(call.node.inputs.size(), kWhole);
-  division.outputs.assign(call.node.outputs.size(), kWhole);
-  return division;
-}
-
 /// True if ExpertCombine alone reads the result of a product.
 bool onlyCombined(const DivisionCall& call) {
   const graph::TensorId result = call.node.outputs[0];
-  bool combined = false;
-  for (const graph::TensorId output : call.graph.outputs)
-    if (output == result) return false;
-  for (const graph::Node& node : call.graph.nodes()) {
-    for (const graph::TensorId input : node.inputs) {
-      if (input != result) continue;
-      if (node.op != "ExpertCombine") return false;
-      combined = true;
-    }
-  }
-  return combined;
+  const auto combines = [&](graph::NodeId reader) { return call.graph.node(reader).op == "ExpertCombine"; };
+  const std::vector<graph::NodeId>& readers = call.readers[static_cast<std::size_t>(result.value)];
+  return !readers.empty() && std::ranges::all_of(readers, combines) &&
+         std::ranges::find(call.graph.outputs, result) == call.graph.outputs.end();
 }
 
 std::optional<NodeDivision> divideDispatch(const DivisionCall& call) {
-  NodeDivision division = allWhole(call);
+  NodeDivision division = wholeDivision(call);
   if (call.alongContext() && (call.inputs[0] == 0 || call.inputs[1] == 0)) {
     // A limit for the tokens of all ranks together cannot be kept by each of them.
     if (!call.divides(call.shape(0), 0) || graph::intAttribute(call.node, "capacity", 0) > 0)
@@ -57,7 +44,7 @@ std::optional<NodeDivision> divideDispatch(const DivisionCall& call) {
 }
 
 std::optional<NodeDivision> divideCombine(const DivisionCall& call) {
-  NodeDivision division = allWhole(call);
+  NodeDivision division = wholeDivision(call);
   if (call.alongContext() && call.inputs[0] == 0) {
     division.inputs.assign(call.node.inputs.size(), 0);
     division.outputs = {0};
@@ -75,7 +62,7 @@ std::optional<NodeDivision> divideCombine(const DivisionCall& call) {
 }
 
 std::optional<NodeDivision> divideExpertProduct(const DivisionCall& call) {
-  NodeDivision division = allWhole(call);
+  NodeDivision division = wholeDivision(call);
   const DividedAxis rows = call.inputs[0], weight = call.inputs[1];
   if (call.amongExperts()) {
     division.inputs = {0, 0, 0};
@@ -86,7 +73,7 @@ std::optional<NodeDivision> divideExpertProduct(const DivisionCall& call) {
   } else if (rows == 1 || weight == 2) {
     if (!call.divides(call.shape(0), 1) || !call.divides(call.shape(1), 2)) return std::nullopt;
     division.inputs = {1, 2, kWhole};
-    // What a token's experts make is summed after it was combined, if nobody else reads it.
+    // The results of a token's experts are combined first and summed then, if nobody else reads them.
     if (onlyCombined(call)) {
       division.outputs = {kSummand};
     } else {

@@ -1,5 +1,5 @@
 #pragma once
-// What sequence parallelism keeps for the backward pass.
+// The backward part of sequence parallelism, which keeps parts of rows and gathers them again.
 #include "engine/graph/graph.h"
 #include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"

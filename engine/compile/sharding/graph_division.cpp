@@ -57,7 +57,7 @@ class Divider {
   }
 
   DivisionCall callOf(const Node& node, const Tried& tried) const {
-    DivisionCall call{graph_, node, {}, options_};
+    DivisionCall call{graph_, node, {}, options_, readers_};
     for (const TensorId input : node.inputs)
       call.inputs.push_back(input.valid() ? partOf(input, tried) : kWhole);
     return call;
@@ -293,6 +293,15 @@ class Divider {
 };
 
 }  // namespace
+
+std::int64_t tokenPositions(const graph::Graph& forward) {
+  for (const TensorId input : forward.inputs) {
+    const graph::TensorType& type = forward.tensor(input).type;
+    const bool whole = type.element == graph::ElementType::int32 || type.element == graph::ElementType::int64;
+    if (whole && type.shape.size() == 2) return type.shape[1];
+  }
+  return 0;
+}
 
 base::Result<GraphDivision> divideGraph(const graph::Graph& forward, const DivisionOptions& options) {
   if (options.ranks < 1)

@@ -27,6 +27,10 @@ struct GraphDivision {
   }
 };
 
+/// Positions of the samples of a model of tokens: the second extent of its first input of whole numbers by
+/// sample and position. 0: it has no such input.
+std::int64_t tokenPositions(const graph::Graph& forward);
+
 /// Divides the weights of products in pairs: the first by columns, so that each rank makes a part of the
 /// result, and the one at which this part ends by rows, so that each rank has a summand of its result
 /// (Megatron-LM, arXiv 1909.08053). The nodes between must be able to work on parts; a weight that has no

@@ -7,13 +7,6 @@
 namespace pipescope::compile {
 namespace {
 
-NodeDivision whole(const DivisionCall& call) {
-  NodeDivision division;
-  division.inputs.assign(call.node.inputs.size(), kWhole);
-  division.outputs.assign(call.node.outputs.size(), kWhole);
-  return division;
-}
-
 std::size_t at(DividedAxis axis) {
   return static_cast<std::size_t>(axis);
 }
@@ -42,7 +35,7 @@ std::optional<DividedAxis> sameParts(const DivisionCall& call, const graph::Shap
 
 /// Reshape, Flatten, Squeeze and Unsqueeze keep the order of the elements.
 std::optional<NodeDivision> divideReshape(const DivisionCall& call) {
-  NodeDivision division = whole(call);
+  NodeDivision division = wholeDivision(call);
   if (call.inputs[0] == kWhole) return division;
   const auto axis = sameParts(call, call.shape(0), call.inputs[0], call.outputShape());
   if (!axis) return std::nullopt;
@@ -58,7 +51,7 @@ std::optional<NodeDivision> divideReshape(const DivisionCall& call) {
 }
 
 std::optional<NodeDivision> divideTranspose(const DivisionCall& call) {
-  NodeDivision division = whole(call);
+  NodeDivision division = wholeDivision(call);
   if (call.inputs[0] == kWhole) return division;
   const std::size_t rank = call.shape(0).size();
   std::vector<std::int64_t> order(rank);
@@ -71,7 +64,7 @@ std::optional<NodeDivision> divideTranspose(const DivisionCall& call) {
 
 /// Concat and Split: the axis along which parts lie one after the other must be whole.
 std::optional<NodeDivision> divideAlong(const DivisionCall& call) {
-  NodeDivision division = whole(call);
+  NodeDivision division = wholeDivision(call);
   const std::size_t rank = call.shape(0).size();
   const DividedAxis joined = counted(graph::intAttribute(call.node, "axis", 0), rank);
   const bool splits = call.node.op == "Split";
@@ -86,7 +79,7 @@ std::optional<NodeDivision> divideAlong(const DivisionCall& call) {
 }
 
 std::optional<NodeDivision> divideSlice(const DivisionCall& call) {
-  NodeDivision division = whole(call);
+  NodeDivision division = wholeDivision(call);
   const DividedAxis axis = call.inputs[0];
   if (axis == kWhole) return division;
   const std::size_t rank = call.shape(0).size();
@@ -109,7 +102,7 @@ std::optional<NodeDivision> divideSlice(const DivisionCall& call) {
 
 /// A table whose rows are divided gives each rank the rows that it has; the sum is the whole result.
 std::optional<NodeDivision> divideGather(const DivisionCall& call) {
-  NodeDivision division = whole(call);
+  NodeDivision division = wholeDivision(call);
   const DividedAxis axis = counted(graph::intAttribute(call.node, "axis", 0), call.shape(0).size());
   const auto picked = static_cast<DividedAxis>(call.shape(1).size());
   if (call.inputs[0] == kWhole && call.inputs[1] == kWhole) return division;
@@ -130,7 +123,7 @@ std::optional<NodeDivision> divideGather(const DivisionCall& call) {
 
 /// Expand keeps a divided axis that it does not spread.
 std::optional<NodeDivision> divideExpand(const DivisionCall& call) {
-  NodeDivision division = whole(call);
+  NodeDivision division = wholeDivision(call);
   if (call.inputs[0] == kWhole) return division;
   const graph::Shape &before = call.shape(0), &after = call.outputShape();
   const DividedAxis axis =

@@ -22,9 +22,7 @@ DividedAxis biasAxis(const DivisionCall& call, DividedAxis axis) {
 /// an attention, each rank has the queries of its positions, and needs the keys and values of all; or the
 /// ranks exchange positions for heads, which lie beside each other.
 std::optional<NodeDivision> divideByPositions(const DivisionCall& call, const ProductAxes& axes) {
-  NodeDivision division;
-  division.inputs.assign(call.node.inputs.size(), kWhole);
-  division.outputs = {kWhole};
+  NodeDivision division = wholeDivision(call);
   const graph::Shape &left = call.shape(0), &right = call.shape(1);
   const auto rank = static_cast<DividedAxis>(call.outputShape().size());
   const auto extent = [](const graph::Shape& shape, DividedAxis axis) {
@@ -54,9 +52,7 @@ std::optional<NodeDivision> divideByPositions(const DivisionCall& call, const Pr
 
 std::optional<NodeDivision> divideProduct(const DivisionCall& call) {
   const std::optional<ProductAxes> axes = productAxes(call);
-  NodeDivision division;
-  division.inputs.assign(call.node.inputs.size(), kWhole);
-  division.outputs = {kWhole};
+  NodeDivision division = wholeDivision(call);
   const DividedAxis left = call.inputs[0], right = call.inputs[1];
   if (left == kWhole && right == kWhole) {
     const bool bias = call.inputs.size() > 2 && call.inputs[2] != kWhole;

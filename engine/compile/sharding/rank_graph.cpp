@@ -354,7 +354,7 @@ class RankGraph : public GraphRewriter {
       division_.options.axis == model::MeshAxis::tensor ? "" : model::toString(division_.options.axis) + "_";
   const std::vector<bool> withGradient_;
   std::map<std::tuple<TensorId, DividedAxis, bool>, TensorId> parts_;
-  /// What a rank sent to experts, by the slots of its rows.
+  /// Rows that a rank sent to experts, keyed by their slots.
   struct Sent {
     TensorId counts;
     std::int64_t slots = 0;

@@ -6,9 +6,7 @@ namespace pipescope::compile {
 namespace {
 
 std::optional<NodeDivision> divideExchange(const DivisionCall& call) {
-  NodeDivision division;
-  division.inputs.assign(call.node.inputs.size(), kWhole);
-  division.outputs.assign(call.node.outputs.size(), kWhole);
+  NodeDivision division = wholeDivision(call);
   if (call.inputs.empty() || call.inputs[0] == kWhole) return division;
   const bool moves = call.node.attributes.contains("axis");
   for (const char* axis : {"axis", "to_axis"})

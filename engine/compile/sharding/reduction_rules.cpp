@@ -10,15 +10,8 @@ DividedAxis countedFromFront(std::int64_t axis, std::size_t rank) {
   return axis < 0 ? axis + static_cast<DividedAxis>(rank) : axis;
 }
 
-NodeDivision undivided(const DivisionCall& call) {
-  NodeDivision division;
-  division.inputs.assign(call.node.inputs.size(), kWhole);
-  division.outputs.assign(call.node.outputs.size(), kWhole);
-  return division;
-}
-
 std::optional<NodeDivision> divideReduce(const DivisionCall& call) {
-  NodeDivision division = undivided(call);
+  NodeDivision division = wholeDivision(call);
   const DividedAxis axis = call.inputs[0];
   if (axis == kWhole) return division;
   const std::size_t rank = call.shape(0).size();
@@ -51,7 +44,7 @@ std::optional<NodeDivision> divideReduce(const DivisionCall& call) {
 
 /// Softmax or TopK along another axis than the divided one.
 std::optional<NodeDivision> divideSoftmax(const DivisionCall& call) {
-  NodeDivision division = undivided(call);
+  NodeDivision division = wholeDivision(call);
   const DividedAxis axis = call.inputs[0];
   if (axis == kWhole) return division;
   if (countedFromFront(graph::intAttribute(call.node, "axis", -1), call.shape(0).size()) == axis)
@@ -63,7 +56,7 @@ std::optional<NodeDivision> divideSoftmax(const DivisionCall& call) {
 
 /// Layer normalization of rows that are divided among the ranks; its weights are whole.
 std::optional<NodeDivision> divideLayerNorm(const DivisionCall& call) {
-  NodeDivision division = undivided(call);
+  NodeDivision division = wholeDivision(call);
   const DividedAxis axis = call.inputs[0];
   if (axis == kWhole) return division;
   if (countedFromFront(graph::intAttribute(call.node, "axis", -1), call.shape(0).size()) <= axis)
@@ -75,7 +68,7 @@ std::optional<NodeDivision> divideLayerNorm(const DivisionCall& call) {
 
 /// The classes are divided: three numbers a row are exchanged instead of the scores.
 std::optional<NodeDivision> divideCrossEntropy(const DivisionCall& call) {
-  NodeDivision division = undivided(call);
+  NodeDivision division = wholeDivision(call);
   const bool meanOfAll = !call.has(2) && call.node.outputs.size() == 1 &&
                          !call.node.attributes.contains("ignore_index") &&
                          graph::stringAttribute(call.node, "reduction", "mean") == "mean";

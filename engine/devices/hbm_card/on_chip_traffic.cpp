@@ -129,8 +129,8 @@ class TrafficCounter {
     return std::find(listed.readsAgain.begin(), listed.readsAgain.end(), tensor) != listed.readsAgain.end();
   }
 
-  /// A result goes to HBM unless all its readers find it in on-chip memory. A cache writes everything
-  /// back in the end.
+  /// A result goes to HBM unless all its readers find it in on-chip memory. A cache
+  /// evicts everything to HBM at last.
   void write(std::size_t k) {
     for (const std::size_t tensor : list_.kernels[k].makes) {
       if (places_[tensor].handed && places_[tensor].maker == k) traffic_[k].handedOut += bytesOf(tensor);

@@ -12,7 +12,7 @@ namespace pipescope::devices::hbm_card {
 
 class CardModel;
 
-/// The kernel from which another one takes an operand slice by slice.
+/// A kernel whose result another kernel takes as an operand, one slice after the other.
 struct Feed {
   std::size_t kernel = 0;
   std::int64_t slices = 1;  ///< 1: the whole operand has to be there
@@ -32,7 +32,7 @@ struct Traffic {
   std::vector<std::size_t> onChip;  ///< results that never lie in HBM
 };
 
-/// The traffic of each kernel. A pass begins with empty on-chip memory.
+/// Returns the traffic of each kernel. On-chip memory is empty when a pass begins.
 std::vector<Traffic> trafficOf(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
                                const KernelList& list);
 

@@ -6,6 +6,7 @@
 // and 4; Habana's FusedSDPA does the same.)
 #include <fmt/format.h>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/rounding.h"
 #include "engine/ops/dense/matmul_plan.h"
@@ -61,19 +62,6 @@ Result<AttentionPlan> attentionPlan(const OperatorCall& call, std::size_t first)
   return plan;
 }
 
-Contraction attentionProduct(const MatMulPlan& plan, Contraction::Phase phase, ElementType type) {
-  Contraction c;
-  c.phase = phase;
-  c.groups = plan.matrices;
-  c.inputChannels = plan.k;
-  c.outputChannels = plan.n;
-  c.field = c.output = {plan.m};
-  c.kernel = c.stride = c.dilation = {1};
-  c.padding = {0, 0};
-  c.type = type;
-  return c;
-}
-
 /// Adds a product, whose factors are cast first where products multiply a smaller type.
 void addAttentionProduct(std::vector<Work>& work, const AttentionPlan& plan, const MatMulPlan& product,
                          Contraction::Phase phase, const char* label) {
@@ -81,7 +69,8 @@ void addAttentionProduct(std::vector<Work>& work, const AttentionPlan& plan, con
     const std::int64_t left = product.matrices * product.m * product.k;
     work.push_back({Map{MapFunction::cast, left, 1, plan.type, false}, 1, std::string(label) + "Cast"});
   }
-  work.push_back({attentionProduct(product, phase, plan.factors), 1, label});
+  work.push_back(
+      {productsOf(product.matrices, product.m, product.k, product.n, phase, plan.factors), 1, label});
 }
 
 /// Scale, mask and dropout of the scores.

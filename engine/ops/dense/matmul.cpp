@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/matrix.h"
@@ -33,16 +34,7 @@ void product(const Product& shape, const T* a, const T* b, T* c) {
 }
 
 Contraction contractionOf(const MatMulPlan& plan, Contraction::Phase phase, ElementType type) {
-  Contraction c;
-  c.phase = phase;
-  c.groups = plan.matrices;
-  c.inputChannels = plan.k;
-  c.outputChannels = plan.n;
-  c.field = c.output = {plan.m};
-  c.kernel = c.stride = c.dilation = {1};
-  c.padding = {0, 0};
-  c.type = type;
-  return c;
+  return productsOf(plan.matrices, plan.m, plan.k, plan.n, phase, type);
 }
 
 // --- MatMul ------------------------------------------------------------------------------

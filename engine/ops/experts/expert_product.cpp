@@ -3,10 +3,11 @@
 // counts[e] rows behind those of expert e − 1. Rows behind the last expert's give zeros. Its gradients are
 // GradExpertProductRows (dy, weights, counts) and GradExpertProductWeights (dy, rows, counts).
 //
-// How many rows an expert has depends on values. Work assumes that those of the present experts are even:
-// their total decides the time, and engine/compile/sharding makes it that of the most loaded rank.
+// Values decide how many rows an expert has. Work takes them as even, because their total decides the time;
+// engine/compile/sharding makes it the total of the most loaded rank.
 #include <fmt/format.h>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/matrix.h"
@@ -105,18 +106,11 @@ std::vector<Work> expertWork(const OperatorCall& call) {
   const ExpertProductPlan plan = *expertPlan(call, kPart);
   const EvenGroups even = evenGroups(plan.slots, plan.experts);
   using Phase = Contraction::Phase;
-  Contraction c;
-  c.phase = kPart == Part::result ? Phase::forward
-            : kPart == Part::rows ? Phase::inputGradient
-                                  : Phase::weightGradient;
-  c.groups = even.groups;
-  c.inputChannels = plan.inputs;
-  c.outputChannels = plan.outputs;
-  c.field = c.output = {even.rows};
-  c.kernel = c.stride = c.dilation = {1};
-  c.padding = {0, 0};
-  c.type = call.input(0).element;
-  return {{c, 1, ""}};
+  const Phase phase = kPart == Part::result ? Phase::forward
+                      : kPart == Part::rows ? Phase::inputGradient
+                                            : Phase::weightGradient;
+  return {
+      {productsOf(even.groups, even.rows, plan.inputs, plan.outputs, phase, call.input(0).element), 1, ""}};
 }
 
 Status expertGradient(GradientBuilder& builder) {

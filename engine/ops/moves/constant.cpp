@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/ops/core/no_work.h"
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {

@@ -1,9 +1,9 @@
 // Flatten merges all axes before `axis` into the first of two axes, and all others into the second.
 #include <fmt/format.h>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/no_work.h"
 
 namespace pipescope::ops {
 namespace {

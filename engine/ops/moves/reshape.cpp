@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/no_work.h"
 
 namespace pipescope::ops {
 namespace {

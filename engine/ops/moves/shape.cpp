@@ -2,7 +2,7 @@
 // so a compiled program holds them as constants.
 #include <algorithm>
 
-#include "engine/ops/core/no_work.h"
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {

@@ -2,9 +2,9 @@
 // 12.
 #include <fmt/format.h>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {

@@ -1,8 +1,8 @@
 // StopGradient, of the domain "pipescope", returns its input and passes no gradient to it. It stands for
 // PyTorch's detach(), which ONNX cannot express.
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/no_work.h"
 
 namespace pipescope::ops {
 namespace {

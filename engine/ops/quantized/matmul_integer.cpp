@@ -2,6 +2,7 @@
 // one for each row, b has one or one for each column.
 #include <fmt/format.h>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/dense/matmul_plan.h"
 
@@ -95,14 +96,7 @@ Result<Kernel> productKernel(const OperatorCall& call) {
 
 std::vector<Work> productWork(const OperatorCall& call) {
   const MatMulPlan p = matmulIntegerPlanOf(call)->product;
-  Contraction c;
-  c.groups = p.matrices;
-  c.inputChannels = p.k;
-  c.outputChannels = p.n;
-  c.field = c.output = {p.m};
-  c.kernel = c.stride = c.dilation = {1};
-  c.padding = {0, 0};
-  c.type = call.input(0).element;
+  Contraction c = productsOf(p.matrices, p.m, p.k, p.n, Contraction::Phase::forward, call.input(0).element);
   c.accumulate = ElementType::int32;
   return {{c, 1, ""}};
 }

@@ -1,5 +1,5 @@
 // RankIndex is the number of the rank within its group, from 0: a scalar of type int64.
-#include "engine/ops/core/no_work.h"
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/ranks/ranks.h"
 
 namespace pipescope::ops {

@@ -2,8 +2,8 @@
 // values, so the gradient of the sum is the gradient of each part. RankCopy is the reverse: the tensor is the
 // same on all ranks, each of which uses it for its own part of the work, so the gradients of the ranks are
 // added up. Source: Megatron-LM's operators g and f (arXiv 1909.08053, figure 3).
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/core/no_work.h"
 #include "engine/ops/ranks/ranks.h"
 
 namespace pipescope::ops {

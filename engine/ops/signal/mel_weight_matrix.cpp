@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ops/core/common_work.h"
 #include "engine/ops/core/dispatch.h"
-#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {

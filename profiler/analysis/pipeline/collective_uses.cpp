@@ -4,9 +4,8 @@
 #include <map>
 #include <set>
 
-#include "profiler/analysis/pipeline/replica_rows.h"
+#include "profiler/analysis/pipeline/placed_steps.h"
 #include "profiler/analysis/step_operators.h"
-#include "profiler/analysis/steps_of_segments.h"
 #include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
@@ -38,12 +37,7 @@ class UseFinder {
       if (catalog_.operators.contains(row.op) && catalog_.operators[row.op].executable == executable_)
         rows_[row.op] = row;
     if (rows_.empty()) return std::vector<CollectiveUse>();
-    PIPESCOPE_ASSIGN(placed_, replicaRows(source_, catalog_, executable_));
-    for (const model::Placement& p : placed_.placements) steps_[p.segment];
-    base::SilentProgress progress;
-    PIPESCOPE_TRY(
-        forEachStepOf(source_, steps_, progress,
-                      [](const model::Step& step, std::vector<model::Step>& list) { list.push_back(step); }));
+    PIPESCOPE_ASSIGN(placed_, placedSteps(source_, catalog_, executable_));
     PIPESCOPE_TRY(lookIntoSegments());
     addPlacements();
     std::vector<CollectiveUse> result;
@@ -54,7 +48,7 @@ class UseFinder {
  private:
   base::Status lookIntoSegments() {
     StepOperators operators(source_, catalog_, executable_);
-    for (const auto& [id, steps] : steps_) {
+    for (const auto& [id, steps] : placed_.steps) {
       std::map<model::OperatorId, base::Intervals> times;
       base::Intervals work;
       for (const model::Step& step : steps) {
@@ -79,12 +73,12 @@ class UseFinder {
   /// A collective that runs beside other segments is hidden as far as these work at the same time.
   void addPlacements() {
     std::map<model::DeviceId, base::Intervals> busy;
-    for (const model::Placement& p : placed_.placements) {
+    for (const model::Placement& p : placed_.rows.placements) {
       const auto found = segments_.find(p.segment);
       if (found == segments_.end() || !found->second.alone) busy[p.device].add(p.start, p.end);
     }
-    const auto iterations = static_cast<double>(std::max<std::size_t>(placed_.iterations.size(), 1));
-    for (const model::Placement& p : placed_.placements) {
+    const double iterations = placed_.iterations();
+    for (const model::Placement& p : placed_.rows.placements) {
       const auto found = segments_.find(p.segment);
       if (found == segments_.end()) continue;
       double shown = 1;  // part of the placement that no other segment hides
@@ -112,8 +106,7 @@ class UseFinder {
   const Catalog& catalog_;
   model::ExecutableId executable_;
   std::map<model::OperatorId, model::Collective> rows_;
-  ReplicaRows placed_;
-  std::map<model::SegmentId, std::vector<model::Step>> steps_;
+  PlacedSteps placed_;
   std::map<model::SegmentId, SegmentCollectives> segments_;
   std::map<std::pair<std::int32_t, model::OperatorId>, CollectiveUse> uses_;
 };

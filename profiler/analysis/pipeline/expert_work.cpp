@@ -5,9 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "profiler/analysis/pipeline/replica_rows.h"
+#include "profiler/analysis/pipeline/placed_steps.h"
 #include "profiler/analysis/step_operators.h"
-#include "profiler/analysis/steps_of_segments.h"
 #include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
@@ -29,16 +28,10 @@ Result<std::optional<ExpertWork>> expertWork(const model::ProfileSource& source,
   std::from_chars(imbalance.data(), imbalance.data() + imbalance.size(), work.imbalance);
   const std::string hottest = catalog.property("hottest_expert_rank." + own);
   std::from_chars(hottest.data(), hottest.data() + hottest.size(), work.hottest);
-  PIPESCOPE_ASSIGN(const ReplicaRows placed, replicaRows(source, catalog, executable));
-  std::map<model::SegmentId, std::vector<model::Step>> steps;
-  for (const model::Placement& p : placed.placements) steps[p.segment];
-  base::SilentProgress progress;
-  PIPESCOPE_TRY(
-      forEachStepOf(source, steps, progress,
-                    [](const model::Step& step, std::vector<model::Step>& list) { list.push_back(step); }));
+  PIPESCOPE_ASSIGN(const PlacedSteps placed, placedSteps(source, catalog, executable));
   StepOperators operators(source, catalog, executable);
   std::map<model::SegmentId, double> ofSegment;
-  for (const auto& [id, list] : steps) {
+  for (const auto& [id, list] : placed.steps) {
     base::Intervals busy;
     for (const model::Step& step : list) {
       PIPESCOPE_ASSIGN(const StepOperators::Found found, operators.of(step.program));
@@ -47,8 +40,8 @@ Result<std::optional<ExpertWork>> expertWork(const model::ProfileSource& source,
     }
     ofSegment[id] = static_cast<double>(busy.unionLength().count);
   }
-  const auto iterations = static_cast<double>(std::max<std::size_t>(placed.iterations.size(), 1));
-  for (const model::Placement& p : placed.placements) work.ticks += ofSegment[p.segment] / iterations;
+  for (const model::Placement& p : placed.rows.placements)
+    work.ticks += ofSegment[p.segment] / placed.iterations();
   work.excess = work.imbalance > 1 ? work.ticks * (1 - 1 / work.imbalance) : 0;
   return std::optional(work);
 }

@@ -113,8 +113,8 @@ TEST_F(MeshRunTest, SharesTheOptimizerAmongThem) {
             moments * (kMeshOfExperts / 4 / 2 + kMeshOfOthers / 8));
 }
 
-/// Numerics computes the undivided model: ranks that divide positions change no bit, and ranks that divide
-/// experts are replicas.
+/// Numerics computes the undivided model. Ranks that divide positions therefore change no bit of a loss.
+/// Ranks that divide experts take samples of their own, so their losses are those of as many replicas.
 TEST_F(MeshRunTest, LossesAreThoseOfTheUndividedModel) {
   const auto losses = [&](const std::string& execution, const std::string& training = "") {
     auto parsed = parseConfiguration(mixture(execution, training), "mesh.toml");
@@ -158,7 +158,7 @@ TEST_F(MeshRunTest, RecordsItsAxes) {
   EXPECT_EQ(axes[model::MeshAxis::data].ranks, 4) << "the ranks that hold the same weights";
 }
 
-/// What a hot expert costs: the work of the most loaded rank grows with its rows (parallelism, §6).
+/// The work of the most loaded rank grows with its rows (parallelism, §6).
 TEST_F(MeshRunTest, SaysWhatAHotExpertCosts) {
   const auto work = [&](const std::string& load) {
     std::string text =

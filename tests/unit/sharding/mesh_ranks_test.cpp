@@ -93,7 +93,7 @@ TEST(ContextRanks, ExchangeWhatTheClosedFormSays) {
     constexpr std::int64_t kKeys = kBatch * kTokens * kKeyHeads * kSize,
                            kQueries = kBatch * kTokens * kHeads * kSize;
     if (exchanges) {
-      // What a rank holds: half of the tokens.
+      // A rank holds half of the tokens.
       EXPECT_EQ(elements[std::pair(Kind::allToAll, true)], kLayers * (2 * kQueries + 2 * kKeys) / 2);
       EXPECT_EQ(elements[std::pair(Kind::allToAll, false)], kLayers * (2 * kQueries + 2 * kKeys) / 2);
       EXPECT_EQ(elements[std::pair(Kind::allGather, true)], 0);
