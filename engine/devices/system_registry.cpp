@@ -15,7 +15,7 @@
 namespace pipescope::devices {
 namespace {
 
-constexpr std::int64_t kMaximumCount = 4096;
+constexpr std::int64_t kMaximumCount = 131'072;
 
 const FamilyRegistry& standardFamilies() {
   static const FamilyRegistry registry = [] {

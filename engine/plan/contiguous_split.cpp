@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace pipescope::plan {
 
@@ -91,28 +93,41 @@ class Splitter {
       cost_[u + 1] = cost_[u] + p_.cost[u];
       again_[u + 1] = again_[u] + p_.again[u];
       works_[u + 1] = works_[u] + (p_.works[u] ? 1 : 0);
-      if (u > 0 && p_.mayCut[u]) cuts_.push_back(u);
     }
-    cuts_.push_back(units);
-    fixedAfter_.assign(p_.stages() + 1, 0);
-    for (std::size_t s = p_.stages(); s-- > 0;) fixedAfter_[s] = fixedAfter_[s + 1] + p_.fixed[s];
     open_.resize(units + 1);
     for (std::size_t set = 0; set < p_.together.size(); ++set) {
       const std::vector<std::size_t>& members = p_.together[set];
       for (std::size_t cut = members.front() + 1; cut <= members.back(); ++cut) open_[cut].push_back(set);
     }
+    // Where every stage has a place of its own, no cut may lie between the units of a set.
+    const bool apart = fixed_ && std::set<int>(p_.placeOfStage.begin(), p_.placeOfStage.end()).size() ==
+                                     p_.placeOfStage.size();
+    for (std::size_t u = 1; u < units; ++u)
+      if (p_.mayCut[u] && !(apart && !open_[u].empty())) cuts_.push_back(u);
+    std::vector<std::int64_t> least(p_.stages() + 1, 0);  ///< exchange at the cheapest cut before each stage
+    for (std::size_t s = 1; s < p_.stages() && !cuts_.empty(); ++s) {
+      const auto exchange = [&](std::size_t cut) { return p_.exchange[s][cut]; };
+      least[s] = exchange(std::ranges::min(cuts_, {}, exchange));
+    }
+    cuts_.push_back(units);
+    leastAfter_.assign(p_.stages() + 1, 0);
+    for (std::size_t s = p_.stages(); s-- > 0;)
+      leastAfter_[s] = leastAfter_[s + 1] + p_.fixed[s] + least[s] + least[s + 1];
   }
 
   std::optional<StageSplit> run() {
     if (works_.back() < static_cast<std::int64_t>(p_.stages()) || cuts_.size() < p_.stages()) return {};
-    // A small bound makes the search short, so it starts near the smallest load that can be.
-    const std::int64_t most = worstLoad();
-    std::int64_t bound = leastLoad();
-    std::optional<StageSplit> best;
-    while (!(best = solve(bound, false))) {
-      if (bound >= most) return {};
-      bound = std::min(most, bound + std::max<std::int64_t>(1, bound / 24));
+    // A small bound makes the search short. A split at cheap cuts alone is found soon, and no better split
+    // has a larger load.
+    constexpr std::size_t kCheapCuts = 512;
+    std::optional<StageSplit> known;
+    if (cuts_.size() > 2 * kCheapCuts) {
+      const std::vector<std::size_t> all = std::exchange(cuts_, cheapestCuts(kCheapCuts));
+      known = smallestLoad();
+      cuts_ = all;
     }
+    std::optional<StageSplit> best = known ? solve(known->largest, false) : smallestLoad();
+    if (!best) return {};
     mostSquares_ = 0;
     for (const std::int64_t cost : best->stageCost) mostSquares_ += squareOf(cost);
     return solve(best->largest, true);
@@ -127,10 +142,40 @@ class Splitter {
     return sum;
   }
 
+  /// The split with the smallest load, found with bounds that grow from the smallest that can be.
+  std::optional<StageSplit> smallestLoad() {
+    const std::int64_t most = worstLoad();
+    std::int64_t bound = leastLoad();
+    while (true) {
+      if (std::optional<StageSplit> found = solve(bound, false)) return found;
+      if (bound >= most) return {};
+      bound = std::min(most, bound + std::max<std::int64_t>(1, bound / 24));
+    }
+  }
+
+  /// The cut of each of `count` stretches at which neighbours exchange least, and the end.
+  std::vector<std::size_t> cheapestCuts(std::size_t count) const {
+    if (p_.stages() < 2) return cuts_;
+    const std::size_t cuts = cuts_.size() - 1;
+    const auto cutAt = [&](std::size_t i) {
+      return cuts_.begin() + static_cast<std::ptrdiff_t>(i * cuts / count);
+    };
+    std::vector<std::size_t> cheap;
+    for (std::size_t i = 0; i < count; ++i)
+      cheap.push_back(*std::ranges::min_element(cutAt(i), cutAt(i + 1), {},
+                                                [&](std::size_t cut) { return p_.exchange[1][cut]; }));
+    cheap.push_back(cuts_.back());
+    return cheap;
+  }
+
   std::int64_t leastLoad() const {
     const auto stages = static_cast<std::int64_t>(p_.stages());
-    const std::int64_t share = (cost_.back() + fixedAfter_.front() + stages - 1) / stages;
-    return std::max(share, *std::max_element(p_.cost.begin(), p_.cost.end()));
+    const std::int64_t share = (cost_.back() + leastAfter_.front() + stages - 1) / stages;
+    // Units between neighbouring cuts stay together.
+    std::int64_t most = 0;
+    std::size_t before = 0;
+    for (const std::size_t cut : cuts_) most = std::max(most, cost_[cut] - cost_[std::exchange(before, cut)]);
+    return std::max(share, most);
   }
 
   /// The cost of a stage without its exchanges.
@@ -180,7 +225,7 @@ class Splitter {
     // An end after which the other stages could not hold the rest is not worth a label (roomIsLeft).
     const auto left = static_cast<std::int64_t>(p_.stages() - stage - 1);
     const auto leavesTooMuch = [&](std::size_t cut) {
-      return cost_.back() - cost_[cut] + fixedAfter_[stage + 1] > left * bound_;
+      return cost_.back() - cost_[cut] + leastAfter_[stage + 1] > left * bound_;
     };
     if (!last) end = std::partition_point(end, cuts_.end(), leavesTooMuch);
     for (; end != cuts_.end() && (last || *end < p_.units()); ++end) {
@@ -265,7 +310,7 @@ class Splitter {
   bool roomIsLeft(std::size_t stage, std::size_t end, const Label& to) const {
     const auto left = static_cast<std::int64_t>(p_.stages() - stage - 1);
     const std::int64_t held = std::accumulate(to.loads.begin(), to.loads.end(), std::int64_t{0});
-    const std::int64_t units = cost_.back() - cost_[end] + fixedAfter_[stage + 1];
+    const std::int64_t units = cost_.back() - cost_[end] + leastAfter_[stage + 1];
     if (left == 0) return true;
     if (units + held > left * bound_) return false;
     // The squares of the rest are smallest if all stages cost the same. A margin allows for rounding.
@@ -294,9 +339,9 @@ class Splitter {
   const SplitProblem& p_;
   bool fixed_;
   std::vector<std::int64_t> cost_, again_, works_;  ///< sums over the units before
-  std::vector<std::int64_t> fixedAfter_;            ///< sum over each stage and those that follow
-  std::vector<std::size_t> cuts_;                   ///< cuts at which stages may end, ascending
-  std::vector<std::vector<std::size_t>> open_;      ///< sets with units on both sides of each cut, ascending
+  std::vector<std::int64_t> leastAfter_;  ///< fixed costs and least exchange of a stage and those after it
+  std::vector<std::size_t> cuts_;         ///< cuts at which stages may end, ascending
+  std::vector<std::vector<std::size_t>> open_;  ///< sets with units on both sides of each cut, ascending
   std::int64_t bound_ = 0;
   bool squares_ = false;
   double mostSquares_ = 0;                               ///< of a split that is known: no better one has more

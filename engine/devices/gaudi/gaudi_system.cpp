@@ -117,7 +117,7 @@ base::Result<std::shared_ptr<const System>> makeGaudiSystem(const SystemRequest&
   if (request.system) {
     FigureReader figures(*request.system);
     const std::int64_t cards = figures.count("devices", "cards", 1024);
-    largestBoxes = figures.countOr("max_boxes", "boxes", 4096, 1);
+    largestBoxes = figures.countOr("max_boxes", "boxes", 16384, 1);
     available = cards * request.boxes;
     const std::int64_t wanted = request.devices == 0 ? available : std::min(request.devices, available);
     PIPESCOPE_ASSIGN(fabric, Fabric::read(card, figures, static_cast<int>(cards), static_cast<int>(wanted)));

@@ -19,7 +19,7 @@ inline gaudi::Fabric fabricOf(const std::string& system, int devices) {
   const gaudi::Card card = cardOf(file.chip);
   FigureReader figures(file);
   const auto cards = static_cast<int>(figures.count("devices", "cards", 1024));
-  figures.countOr("max_boxes", "boxes", 4096, 1);
+  figures.countOr("max_boxes", "boxes", 16384, 1);
   return gaudi::Fabric::read(card, figures, cards, devices).value();
 }
 

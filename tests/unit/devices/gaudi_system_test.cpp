@@ -73,7 +73,7 @@ TEST(GaudiSystem, TakesPartsAndBoxes) {
 TEST(GaudiSystem, RefusesWhatIsNotThere) {
   EXPECT_EQ(refusalOf("hls-gaudi2:9"),
             "System \"hls-gaudi2:9\" has 8 cards, but 9 are wanted; take more boxes (hls-gaudi2xBOXES).");
-  EXPECT_EQ(refusalOf("hls-1x999"), "System \"hls-1x999\": there are at most 128 boxes of it.");
+  EXPECT_EQ(refusalOf("hls-1x99999"), "System \"hls-1x99999\": there are at most 16384 boxes of it.");
   EXPECT_EQ(refusalOf("gaudi2x2"), "System \"gaudi2x2\": there are at most 1 box of it.");
 }
 
@@ -226,7 +226,7 @@ TEST(GaudiFabric, ATwiceAsFastWayOutHelps) {
     const FigureFile file = DeviceFiles(folder.path()).system(name).value();
     FigureReader figures(file);
     const auto cards = static_cast<int>(figures.count("devices", "cards", 1024));
-    figures.countOr("max_boxes", "boxes", 4096, 1);
+    figures.countOr("max_boxes", "boxes", 16384, 1);
     for (const int boxes : {2, 4, 16}) {
       const gaudi::Fabric fast =
           gaudi::Fabric::read(cardOf(file.chip), figures, cards, cards * boxes).value();

@@ -102,15 +102,15 @@ TEST(SystemRegistry, RefusesUnknownNamesWithTheNearest) {
 TEST(SystemRegistry, RefusesCountsThatAreNotThere) {
   EXPECT_THAT(refusalOf("pod4:8"), HasSubstr("System \"pod4:8\" has 4 IPUs, but 8 are wanted"));
   EXPECT_THAT(refusalOf("mk2:2"), HasSubstr("has 1 IPU, but 2 are wanted"));
-  EXPECT_THAT(refusalOf("pod4:0"), HasSubstr("number of devices must be between 1 and 4096"));
+  EXPECT_THAT(refusalOf("pod4:0"), HasSubstr("number of devices must be between 1 and 131072"));
   EXPECT_THAT(refusalOf("pod4:99999999999999999999"),
-              HasSubstr("number of devices must be between 1 and 4096"));
-  EXPECT_THAT(refusalOf("c2x0"), HasSubstr("number of boxes must be between 1 and 4096"));
+              HasSubstr("number of devices must be between 1 and 131072"));
+  EXPECT_THAT(refusalOf("c2x0"), HasSubstr("number of boxes must be between 1 and 131072"));
   EXPECT_THAT(refusalOf("c2x9"), HasSubstr("at most 8 boxes"));
   EXPECT_THAT(refusalOf("pod4x2"), HasSubstr("at most 1 box of it"));
   SystemOptions options;
   options.devices = -1;
-  EXPECT_THAT(refusalOf("pod4", options), HasSubstr("number of devices must be between 1 and 4096"));
+  EXPECT_THAT(refusalOf("pod4", options), HasSubstr("number of devices must be between 1 and 131072"));
 }
 
 TEST(SystemRegistry, RefusesMemoryProportionsOutOfRange) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -200,6 +202,46 @@ TEST(ContiguousSplit, SplitsManyUnits) {
   EXPECT_EQ(split->placeOfStage.back(), 0);
   EXPECT_GE(split->largest, (all + 14) / 15) << "15 devices";
   EXPECT_LE(split->largest, all / 15 + most);
+}
+
+// Cuts are so many that a split at the cheap ones is sought first.
+TEST(ContiguousSplit, FindsTheBestOfManyCuts) {
+  Dice dice(11);
+  constexpr std::size_t kUnits = 1200;
+  SplitProblem problem = plainProblem(std::vector<std::int64_t>(kUnits), 3);
+  for (std::int64_t& each : problem.cost) each = static_cast<std::int64_t>(dice.below(100));
+  for (std::size_t u = 1; u < kUnits; ++u)
+    problem.exchange[1][u] = problem.exchange[2][u] = static_cast<std::int64_t>(dice.below(20'000));
+  std::vector<std::int64_t> sum(kUnits + 1, 0);
+  for (std::size_t u = 0; u < kUnits; ++u) sum[u + 1] = sum[u] + problem.cost[u];
+  Score best{std::numeric_limits<std::int64_t>::max(), 0};
+  for (std::size_t a = 1; a < kUnits; ++a) {
+    for (std::size_t b = a + 1; b < kUnits; ++b) {
+      const std::int64_t before = problem.exchange[1][a], after = problem.exchange[2][b];
+      const std::int64_t first = sum[a] + before, second = sum[b] - sum[a] + before + after,
+                         third = sum[kUnits] - sum[b] + after;
+      best = std::min(
+          best, Score{std::max({first, second, third}), first * first + second * second + third * third});
+    }
+  }
+  const std::optional<StageSplit> split = splitContiguously(problem);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->largest, best.largest);
+  EXPECT_EQ(scoreOf(problem, split->first)->squares, best.squares);
+}
+
+// Sets of units that share a place leave nothing to try where each stage has a place of its own.
+TEST(ContiguousSplit, RefusesATieOverManyUnitsAtOnce) {
+  SplitProblem problem = plainProblem(std::vector<std::int64_t>(6000, 7), 16);
+  problem.together = {{0, 5999}};
+  problem.placeOfStage.resize(16);
+  std::iota(problem.placeOfStage.begin(), problem.placeOfStage.end(), 0);
+  int asked = 0;
+  problem.fits = [&](std::size_t, std::size_t, std::size_t) { return ++asked > 0; };
+  EXPECT_FALSE(splitContiguously(problem));
+  EXPECT_EQ(asked, 0);
+  problem.together = {{0, 3000}};
+  EXPECT_TRUE(splitContiguously(problem));
 }
 
 }  // namespace
