@@ -93,8 +93,8 @@ struct FlameLane {
   std::int32_t depth = 0;
 };
 
-/// Placements of a device that do not overlap: all of them, or those of one lane if lanes work at the same
-/// time.
+/// Placements of a device that do not overlap: all of them, or those of one lane if some overlap. A lane
+/// whose own placements overlap has several tracks.
 struct TraceTrack {
   model::LaneId lane;  ///< none: all lanes of the device
   std::string name;
@@ -128,7 +128,10 @@ struct DeviceTrace {
   /// False: the profile leaves out its replica, which does the same at the same time as a recorded one.
   bool recorded = true;
   std::int32_t alike = -1;         ///< index of an earlier device that does the same (see alikeDevices)
-  std::vector<TraceTrack> tracks;  ///< tracks, at least one
+  std::vector<TraceTrack> tracks;  ///< tracks, at least one; those of a lane follow each other
+  /// Placements of a large trace that overlap others of their lane. They count and are not drawn, because
+  /// another track would move all rows below it.
+  std::vector<TracePlacement> crowded;
   std::vector<TransferLane> transferLanes;
 };
 

@@ -54,29 +54,21 @@ class Layout {
     std::vector<TracePlacement>& placements = draft_.placements[index];
     std::stable_sort(placements.begin(), placements.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
-    std::map<model::LaneId, TraceTrack> tracks;
+    std::vector<TraceTrack> tracks;  // by lane; one lane has several if its placements overlap
     const bool byLane = draft_.trace->large
                             ? draft_.worksSideBySide(device.id)
-                            : lanesOverlap(placements) || waitsBeside(placements, draft_.waits[index]);
+                            : overlap(placements) || waitsBeside(placements, draft_.waits[index]);
     if (draft_.trace->large && byLane) {
-      for (const model::LaneId lane : draft_.lanesOf(device.id)) tracks[lane].lane = lane;
+      for (const model::LaneId lane : draft_.lanesOf(device.id)) freeTrack(tracks, lane, Ticks());
     }
     for (const TracePlacement& placement : placements) {
-      const model::LaneId lane =
-          byLane && placement.segment >= 0
-              ? draft_.trace->segments[static_cast<std::size_t>(placement.segment)].lane
-              : model::LaneId();
-      TraceTrack& track = tracks[lane];
-      if (!track.placements.empty() && placement.start < track.placements.back().end) {
-        ++draft_.trace->damagedRows;
-        continue;
-      }
-      track.lane = lane;
-      track.placements.push_back(placement);
+      const model::LaneId lane = byLane ? laneOf(placement) : model::LaneId();
+      TraceTrack* track = freeTrack(tracks, lane, placement.start);
+      (track != nullptr ? track->placements : device.crowded).push_back(placement);
     }
-    if (tracks.empty()) tracks[model::LaneId()];
-    for (auto& [lane, track] : tracks) {
-      if (const auto name = draft_.trace->laneNames.find(lane); name != draft_.trace->laneNames.end())
+    if (tracks.empty()) tracks.emplace_back();
+    for (TraceTrack& track : tracks) {
+      if (const auto name = draft_.trace->laneNames.find(track.lane); name != draft_.trace->laneNames.end())
         track.name = name->second;
       device.tracks.push_back(std::move(track));
     }
@@ -84,6 +76,7 @@ class Layout {
     auto& waits = device.tracks.front().waits;
     std::stable_sort(waits.begin(), waits.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
+    const TraceTrack* before = nullptr;
     for (TraceTrack& track : device.tracks) {
       if (draft_.trace->far) {
         layOutFar(device, track);
@@ -91,7 +84,13 @@ class Layout {
         findPasses(track);
         listActivities(*draft_.trace, device, track);
       }
-      layOutSteps(device, track);
+      // Segments are laid out once for each lane, so all tracks of a lane have the same rows.
+      if (before != nullptr && before->lane == track.lane) {
+        track.flameLanes = before->flameLanes, track.flatLanes = before->flatLanes;
+      } else {
+        layOutSteps(device, track);
+      }
+      before = &track;
     }
   }
 
@@ -109,13 +108,26 @@ class Layout {
     track.far = std::move(far.spans);
   }
 
-  bool lanesOverlap(const std::vector<TracePlacement>& placements) const {
-    for (std::size_t i = 1; i < placements.size(); ++i) {
-      const TracePlacement &a = placements[i - 1], &b = placements[i];
-      if (b.start >= a.end || a.segment < 0 || b.segment < 0) continue;
-      if (draft_.trace->segments[static_cast<std::size_t>(a.segment)].lane !=
-          draft_.trace->segments[static_cast<std::size_t>(b.segment)].lane)
-        return true;
+  /// Returns the first track of the lane that has no work at `start`, and adds one if all have. Null if the
+  /// rows of the trace are fixed, because a new track would move the rows below it.
+  TraceTrack* freeTrack(std::vector<TraceTrack>& tracks, model::LaneId lane, Ticks start) const {
+    auto at = std::ranges::lower_bound(tracks, lane, {}, &TraceTrack::lane);
+    const bool known = at != tracks.end() && at->lane == lane;
+    for (; at != tracks.end() && at->lane == lane; ++at) {
+      if (at->placements.empty() || at->placements.back().end <= start) return &*at;
+    }
+    if (known && draft_.trace->large) return nullptr;
+    at = tracks.insert(at, TraceTrack());
+    at->lane = lane;
+    return &*at;
+  }
+
+  /// True if placements of the device overlap. They are sorted by start.
+  static bool overlap(const std::vector<TracePlacement>& placements) {
+    Ticks end = placements.empty() ? Ticks() : placements.front().start;
+    for (const TracePlacement& placement : placements) {
+      if (placement.start < end && placement.end > placement.start) return true;
+      end = std::max(end, placement.end);
     }
     return false;
   }

@@ -19,7 +19,11 @@ class DeviceRange {
   RangeStatistics make() {
     for (const TraceTrack& track : device_.tracks) {
       covered_ = busy_.joined();
-      addTrack(track);
+      addTrack(track.placements);
+    }
+    for (const TracePlacement& placement : device_.crowded) {
+      covered_ = busy_.joined();
+      if (placement.end > from_ && placement.start < to_) addPlacement(placement);
     }
     for (const TransferLane& lane : device_.transferLanes) addTransfers(lane);
     const Ticks outside = moving_.unionLength() - commonLength(moving_, busy_);
@@ -39,10 +43,9 @@ class DeviceRange {
   }
 
  private:
-  void addTrack(const TraceTrack& track) {
-    for (std::size_t i = analysis::firstEndingAfter(track.placements, from_); i < track.placements.size();
-         ++i) {
-      const TracePlacement& placement = track.placements[i];
+  void addTrack(const std::vector<TracePlacement>& placements) {
+    for (std::size_t i = analysis::firstEndingAfter(placements, from_); i < placements.size(); ++i) {
+      const TracePlacement& placement = placements[i];
       if (placement.start >= to_) break;
       if (placement.end > placement.start) addPlacement(placement);
     }

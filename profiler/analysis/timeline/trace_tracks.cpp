@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "profiler/base/intervals.h"
+
 namespace pipescope::analysis {
 namespace {
 
@@ -115,24 +117,27 @@ void findPasses(TraceTrack& track) {
 }
 
 void listActivities(Trace& trace, const DeviceTrace& device, TraceTrack& track) {
-  std::vector<Activity> all;
+  base::Intervals work;
   for (std::size_t i = 0; i < track.passes.size(); ++i) {
-    all.push_back(
-        {track.passes[i].start, track.passes[i].end, Activity::Kind::pass, static_cast<std::int32_t>(i)});
+    const PassSpan& pass = track.passes[i];
+    if (pass.end == pass.start) continue;
+    track.activities.push_back({pass.start, pass.end, Activity::Kind::pass, static_cast<std::int32_t>(i)});
+    work.add(pass.start, pass.end);
   }
+  // Work may go on while the device waits for something else. The row then shows the rest of the wait.
+  const std::vector<base::Intervals::Interval> taken = work.joined();
+  Ticks shown;
   for (std::size_t i = 0; i < track.waits.size(); ++i) {
-    all.push_back(
-        {track.waits[i].start, track.waits[i].end, Activity::Kind::wait, static_cast<std::int32_t>(i)});
+    const model::Wait& wait = track.waits[i];
+    const std::size_t before = track.activities.size();
+    const Ticks start = i == 0 ? wait.start : std::max(wait.start, shown);
+    base::forEachFreePart(taken, start, wait.end, [&](Ticks from, Ticks to) {
+      track.activities.push_back({from, to, Activity::Kind::wait, static_cast<std::int32_t>(i)});
+    });
+    if (track.activities.size() == before && wait.end > wait.start) ++trace.damagedRows;
+    shown = i == 0 ? wait.end : std::max(shown, wait.end);
   }
-  std::stable_sort(all.begin(), all.end(), byStart);
-  for (const Activity& item : all) {
-    if (item.end == item.start) continue;
-    if (!track.activities.empty() && item.start < track.activities.back().end) {
-      ++trace.damagedRows;
-      continue;
-    }
-    track.activities.push_back(item);
-  }
+  std::stable_sort(track.activities.begin(), track.activities.end(), byStart);
   if (&track == &device.tracks.front()) addTransferTime(trace, device, track.activities);
 }
 

@@ -141,6 +141,47 @@ TEST(SideBySide, EnginesMayWaitWhileTheNicWorks) {
   EXPECT_EQ(trace->devices[0].tracks[0].waits.size(), 1U);
 }
 
+/// Work on one lane that overlaps other work of that lane, or a wait of the device, is legal. By hand
+/// (ticks): the NIC works in 80–140, and again in 90–100 and 150–170; the device waits in 130–200.
+TEST(SideBySide, WorkThatOverlapsOnALaneGetsATrackOfItsOwn) {
+  Cards cards(1, 1);
+  const model::SegmentId shorter = cards.segment(LaneRole::network, model::Pass::sync, 10);
+  cards.step(shorter, LaneRole::network, StepKind::sync, 0, 10);
+  cards.place(shorter, model::Pass::sync, 90, 100);
+  const model::SegmentId later = cards.segment(LaneRole::network, model::Pass::collective, 20);
+  cards.step(later, LaneRole::network, StepKind::globalExchange, 0, 20);
+  cards.place(later, model::Pass::collective, 150, 170);
+  model::Wait wait;
+  wait.device = cards.devices[0];
+  wait.start = Ticks(95);
+  wait.end = Ticks(200);
+  wait.run = model::RunId(0);
+  cards.recorder.add(wait);
+  ASSERT_TRUE(cards.recorder.finish(model::ProfileState::complete).ok());
+  cards.catalog = *loadCatalog(cards.profile);
+  const auto trace = cards.trace();
+  EXPECT_EQ(trace->damagedRows, 0);
+  const auto& tracks = trace->devices[0].tracks;
+  ASSERT_EQ(tracks.size(), 3U) << "the engines and two for the NIC";
+  EXPECT_EQ(tracks[1].placements.size(), 2U);
+  ASSERT_EQ(tracks[2].placements.size(), 1U);
+  EXPECT_EQ(tracks[2].placements[0].start, Ticks(90));
+  EXPECT_EQ(tracks[1].lane, tracks[2].lane);
+  EXPECT_EQ(tracks[1].flameLanes.size(), tracks[2].flameLanes.size());
+  ASSERT_EQ(tracks[0].activities.size(), 2U) << "the engines work, then the device waits";
+  EXPECT_EQ(tracks[0].activities[1].start, Ticks(100)) << "the engines work until then";
+  EXPECT_EQ(tracks[0].activities[1].end, Ticks(200));
+  const RangeStatistics row = rangeStatistics(*trace, Ticks(0), Ticks(200)).front();
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::globalExchange)], 40 + 20);
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::sync)], 0) << "90–100 belongs to the engines";
+  EXPECT_EQ(row.idle, Ticks(200 - 140 - 20));
+  base::SilentProgress progress;
+  const auto far = farStatistics(cards.profile, *trace, Ticks(0), Ticks(200), progress);
+  ASSERT_TRUE(far.ok());
+  EXPECT_EQ(far->front().byKind, row.byKind);
+  EXPECT_EQ(far->front().idle, row.idle);
+}
+
 TEST(SideBySide, FromAfarTheSameIsCounted) {
   const Cards cards;
   const auto trace = cards.trace();

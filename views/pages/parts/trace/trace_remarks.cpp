@@ -30,6 +30,12 @@ TraceRemarks traceRemarks(const analysis::Trace& trace) {
     sentences << tr("%1 rows of this trace contradict others and are left out.").arg(trace.damagedRows);
   if (trace.crowdedTransfers > 0)
     sentences << tr("%1 transfers overlap too many others to be drawn.").arg(trace.crowdedTransfers);
+  std::size_t crowded = 0;
+  for (const analysis::DeviceTrace& device : trace.devices) crowded += device.crowded.size();
+  if (crowded > 0)
+    sentences << tr("%1 passes overlap others on their lane. They count, but a trace of this length does not "
+                    "draw them.")
+                     .arg(crowded);
   const bool damaged = !sentences.isEmpty();
   if (const QString others = otherReplicas(trace); !others.isEmpty()) sentences << others;
   if (trace.ranks > 1)
