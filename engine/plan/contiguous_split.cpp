@@ -99,7 +99,7 @@ class Splitter {
       const std::vector<std::size_t>& members = p_.together[set];
       for (std::size_t cut = members.front() + 1; cut <= members.back(); ++cut) open_[cut].push_back(set);
     }
-    // Where every stage has a place of its own, no cut may lie between the units of a set.
+    // Stages that each have a place of their own cannot share a set, so no cut may lie between its units.
     const bool apart = fixed_ && std::set<int>(p_.placeOfStage.begin(), p_.placeOfStage.end()).size() ==
                                      p_.placeOfStage.size();
     for (std::size_t u = 1; u < units; ++u)

@@ -230,7 +230,8 @@ TEST(ContiguousSplit, FindsTheBestOfManyCuts) {
   EXPECT_EQ(scoreOf(problem, split->first)->squares, best.squares);
 }
 
-// Sets of units that share a place leave nothing to try where each stage has a place of its own.
+// The units of a set must share a place. If each stage has its own, they must be in one stage, and 16 stages
+// do not fit: the search asks nothing.
 TEST(ContiguousSplit, RefusesATieOverManyUnitsAtOnce) {
   SplitProblem problem = plainProblem(std::vector<std::int64_t>(6000, 7), 16);
   problem.together = {{0, 5999}};
