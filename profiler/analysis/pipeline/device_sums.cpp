@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/counted_once.h"
+
 namespace pipescope::analysis {
 
 using model::StepKind;
@@ -183,7 +185,6 @@ bool DeviceSums::unused() const {
 
 std::vector<DeviceSums::Stretch> DeviceSums::place() {
   std::vector<Stretch> cut;
-  base::Intervals all;
   if (recorded_) return cut;  // addRecorded() has counted its steps
   if (counted_ == Counted::slices) {
     placements_ = std::move(others_);
@@ -192,18 +193,19 @@ std::vector<DeviceSums::Stretch> DeviceSums::place() {
     placements_ = std::move(hosts_);
     working_ = std::move(hostWork_);
   }
+  CountedOnce counted;
   for (auto& [lane, placements] : placements_) {
+    counted.nextLane();
     std::ranges::stable_sort(placements, {}, &Placed::start);
     for (const Placed& placed : placements) {
       if (placed.end <= placed.start) continue;
-      forEachFreePart(placed_, placed.start, placed.end, [&](Ticks from, Ticks to) {
+      counted.add(placed.start, placed.end, [&](Ticks from, Ticks to) {
         if (placed.whole && from == placed.start && to == placed.end) return addKinds(placed.use->byKind);
         cut.push_back({placed.segment, from - placed.origin, to - placed.origin});
       });
-      all.add(placed.start, placed.end);
     }
-    placed_ = all.joined();
   }
+  placed_ = counted.busy();
   return cut;
 }
 
@@ -217,7 +219,11 @@ DeviceExecution DeviceSums::finish() {
   // A trace holds slices for what its ranks exchange, too, which have counted already.
   if (measured_) transfersByLane_.clear();
   for (const auto& [role, transfers] : transfersByLane_) {
-    if (const Ticks length = transfers.unionLength(); length.count > 0) result_.byLane[role] += length;
+    // A lane sends for a collective and for a stage at the same time.
+    static const std::vector<base::Intervals::Interval> kNothing;
+    const bool shared = used_.contains(role);
+    const Ticks length = freeLength(shared ? collectives_.joined() : kNothing, transfers.joined());
+    if (length.count > 0) result_.byLane[role] += length;
   }
   result_.transfersOutside = freeLength(placed, transfers_.joined());
   result_.byKind[kindIndex(StepKind::globalExchange)] += result_.transfersOutside.count;
@@ -246,8 +252,7 @@ void DeviceSums::limitLanes() {
   for (const auto& [role, ticks] : folded_.byRole) result_.byLane[role] = ticks;
   for (const auto& [role, used] : used_) {
     if (folded_.byRole.contains(role)) continue;
-    if (used.lanes.size() > 1 || measured_)
-      result_.byLane[role] = std::min(result_.byLane[role], used.placements.unionLength());
+    result_.byLane[role] = std::min(result_.byLane[role], used.placements.unionLength());
   }
 }
 

@@ -69,9 +69,8 @@ class DeviceSums {
     model::SegmentId segment;
     Ticks from, to;
   };
-  /// Adds the time by kind of placements that count as a whole. A moment in which several lanes work counts
-  /// on the first of them. Returns what is left of the other placements, whose times by kind addKinds()
-  /// takes.
+  /// Adds the time by kind of placements that count as a whole (see CountedOnce). Returns what is left of the
+  /// other placements, whose times by kind addKinds() takes.
   std::vector<Stretch> place();
   void addKinds(const TicksByKind& ticks);
 
@@ -99,8 +98,8 @@ class DeviceSums {
 
   bool isOutside(Ticks start, Ticks end) const { return start > to_ || (end <= from_ && start < from_); }
 
-  /// Several lanes of one role, such as the nested rows of an imported thread, work no longer than the
-  /// placements last that use them. The same holds for recorded placements of one lane that overlap.
+  /// Lanes of one role work no longer than the placements last that use them. Their sums are longer where
+  /// placements overlap, as the nested rows of an imported thread do.
   void limitLanes();
 
   /// Sums to which the placements of a segment are added.

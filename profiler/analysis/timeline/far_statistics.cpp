@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "profiler/analysis/counted_once.h"
 #include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
@@ -46,7 +47,7 @@ class FarReader {
     double share = 0, ended = 0;
   };
 
-  /// A placement on a device whose lanes work at the same time.
+  /// A placement, which others of its device may overlap.
   struct Beside {
     Ticks start, end;  ///< axis ticks, within one stretch
     model::SegmentId segment;
@@ -124,14 +125,8 @@ class FarReader {
     const double inside = std::min(end, to) - std::max(start, static_cast<double>(from_.count));
     if (inside <= 0) return;
     sums_[static_cast<std::size_t>(index)].busy.add(within(start), within(end));
-    if (device.tracks.size() > 1) {
-      beside_[index][laneOf(row.segment)].push_back(
-          {within(start), within(end), row.segment, end - start, end <= to});
-      return;
-    }
-    Use& use = placed_[row.segment][index];
-    use.share += inside / (end - start);
-    if (end <= to) use.ended += 1;
+    beside_[index][laneOf(row.segment)].push_back(
+        {within(start), within(end), row.segment, end - start, end <= to});
   }
 
   model::LaneId laneOf(model::SegmentId segment) {
@@ -142,29 +137,25 @@ class FarReader {
     return found == lanes_.end() ? model::LaneId() : found->second;
   }
 
-  /// Each moment counts on the first lane that works in it, as in the sums of rows that were read one by one.
+  /// Counts each moment once, as in the sums of rows that were read one by one.
   void takeSideBySide() {
     for (auto& [index, lanes] : beside_) {
-      std::vector<base::Intervals::Interval> covered;
-      base::Intervals busy;
-      for (auto& [lane, placements] : lanes) takeLane(index, placements, covered, busy);
+      CountedOnce counted;
+      for (auto& [lane, placements] : lanes) takeLane(index, placements, counted);
     }
     beside_.clear();
   }
 
-  void takeLane(std::int32_t index, std::vector<Beside>& placements,
-                std::vector<base::Intervals::Interval>& covered, base::Intervals& busy) {
-    std::sort(placements.begin(), placements.end(),
-              [](const Beside& a, const Beside& b) { return a.start < b.start; });
+  void takeLane(std::int32_t index, std::vector<Beside>& placements, CountedOnce& counted) {
+    counted.nextLane();
+    std::ranges::stable_sort(placements, {}, &Beside::start);
     for (const Beside& row : placements) {
       Ticks free;
-      forEachFreePart(covered, row.start, row.end, [&](Ticks from, Ticks to) { free += to - from; });
+      counted.add(row.start, row.end, [&](Ticks from, Ticks to) { free += to - from; });
       Use& use = placed_[row.segment][index];
       use.share += static_cast<double>(free.count) / row.length;
       use.ended += row.ended ? 1 : 0;
-      busy.add(row.start, row.end);
     }
-    covered = busy.joined();
   }
 
   /// Adds the steps of the placed segments, each as often as its segment was placed.

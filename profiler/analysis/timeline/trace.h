@@ -133,6 +133,9 @@ struct DeviceTrace {
   /// another track would move all rows below it.
   std::vector<TracePlacement> crowded;
   std::vector<TransferLane> transferLanes;
+  /// Transfers for which there is no lane: too many overlap, or the rows of a large trace are fixed. They
+  /// count and are not drawn. Those of one entry may overlap.
+  std::vector<TransferLane> crowdedTransfers;
 };
 
 /// Place of a placement in the trace.
@@ -150,10 +153,9 @@ struct Trace {
   std::vector<model::Transfer> transfers;  ///< sorted by start, in axis ticks
   std::vector<TraceSegment> segments;
   std::vector<std::string> names;
-  std::int64_t damagedRows = 0;       ///< rows that were left out because they contradict others
-  std::int64_t crowdedTransfers = 0;  ///< transfers that were left out because too many overlap
-  std::int64_t replicas = 1;          ///< replicas of the executable
-  std::int64_t ranks = 1;             ///< chips that share the work of a place
+  std::int64_t damagedRows = 0;  ///< rows that were left out because they contradict others
+  std::int64_t replicas = 1;     ///< replicas of the executable
+  std::int64_t ranks = 1;        ///< chips that share the work of a place
   /// Recorded ranks of a place. The replica of a device is that of its data × these + its rank.
   std::int64_t recordedRanks = 1;
   std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these

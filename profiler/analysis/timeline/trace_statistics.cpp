@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "profiler/analysis/counted_once.h"
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/base/intervals.h"
 #include "profiler/base/wrapping.h"
@@ -17,15 +19,15 @@ class DeviceRange {
   }
 
   RangeStatistics make() {
-    for (const TraceTrack& track : device_.tracks) {
-      covered_ = busy_.joined();
-      addTrack(track.placements);
+    for (const auto& [lane, placements] : placementsOfLanes()) {
+      counted_.nextLane();
+      for (const TracePlacement* placement : placements) addPlacement(*placement);
     }
-    for (const TracePlacement& placement : device_.crowded) {
-      covered_ = busy_.joined();
-      if (placement.end > from_ && placement.start < to_) addPlacement(placement);
-    }
+    busy_ = base::Intervals(counted_.busy());
     for (const TransferLane& lane : device_.transferLanes) addTransfers(lane);
+    for (const TransferLane& lane : device_.crowdedTransfers) {
+      for (const std::int32_t index : lane.transfers) addTransfer(transferOf(index), lane.outgoing);
+    }
     const Ticks outside = moving_.unionLength() - commonLength(moving_, busy_);
     base::addWrapped(result_.byKind[kindIndex(model::StepKind::globalExchange)], outside.count);
     result_.idle = std::max(Ticks(0), result_.total - busy_.unionLength() - outside);
@@ -43,21 +45,33 @@ class DeviceRange {
   }
 
  private:
-  void addTrack(const std::vector<TracePlacement>& placements) {
-    for (std::size_t i = analysis::firstEndingAfter(placements, from_); i < placements.size(); ++i) {
-      const TracePlacement& placement = placements[i];
-      if (placement.start >= to_) break;
-      if (placement.end > placement.start) addPlacement(placement);
+  /// Returns the placements that meet the range, by lane and then by start. A device whose placements never
+  /// overlap has one track, and its lanes do not matter.
+  std::map<model::LaneId, std::vector<const TracePlacement*>> placementsOfLanes() const {
+    std::map<model::LaneId, std::vector<const TracePlacement*>> lanes;
+    const bool split = device_.tracks.size() > 1 || !device_.crowded.empty();
+    const auto add = [&](const TracePlacement& placement) {
+      const TraceSegment* segment = split ? trace_.segmentOf(placement) : nullptr;
+      if (placement.end > placement.start)
+        lanes[segment == nullptr ? model::LaneId() : segment->lane].push_back(&placement);
+    };
+    for (const TraceTrack& track : device_.tracks) {
+      const std::vector<TracePlacement>& all = track.placements;
+      for (std::size_t i = firstEndingAfter(all, from_); i < all.size() && all[i].start < to_; ++i)
+        add(all[i]);
     }
+    for (const TracePlacement& placement : device_.crowded)
+      if (placement.end > from_ && placement.start < to_) add(placement);
+    for (auto& [lane, placements] : lanes)
+      if (split)
+        std::ranges::stable_sort(placements, {}, [](const TracePlacement* each) { return each->start; });
+    return lanes;
   }
 
   void addPlacement(const TracePlacement& placement) {
     const TraceSegment* segment = trace_.segmentOf(placement);
     const Ticks start = std::max(placement.start, from_), end = std::min(placement.end, to_);
-    busy_.add(start, end);
-    // Another track has already counted the times in `covered_`.
-    forEachFreePart(covered_, start, end,
-                    [&](Ticks from, Ticks to) { addPiece(placement, segment, from, to); });
+    counted_.add(start, end, [&](Ticks from, Ticks to) { addPiece(placement, segment, from, to); });
     if (segment == nullptr) return;
     const SegmentUse& use = segment->use;
     unitTicks_ += use.computeMean * static_cast<double>(device_.units) *
@@ -91,29 +105,34 @@ class DeviceRange {
     }
   }
 
+  const model::Transfer& transferOf(std::int32_t index) const {
+    return trace_.transfers[static_cast<std::size_t>(index)];
+  }
+
+  /// Adds the transfers of a lane, which do not overlap.
   void addTransfers(const TransferLane& lane) {
-    const auto row = [&](std::int32_t index) -> const model::Transfer& {
-      return trace_.transfers[static_cast<std::size_t>(index)];
-    };
     auto at = std::partition_point(lane.transfers.begin(), lane.transfers.end(),
-                                   [&](std::int32_t index) { return row(index).end <= from_; });
-    for (; at != lane.transfers.end() && row(*at).start < to_; ++at) {
-      const model::Transfer& transfer = row(*at);
-      if (transfer.kind == model::TransferKind::arrow) continue;
-      moving_.add(std::max(transfer.start, from_), std::min(transfer.end, to_));
-      if (transfer.end > to_) continue;
-      const bool host = !lane.peer.valid();
-      (host ? (lane.outgoing ? result_.streamOut : result_.streamIn)
-            : (lane.outgoing ? result_.globalOut : result_.globalIn)) += transfer.bytes;
-    }
+                                   [&](std::int32_t index) { return transferOf(index).end <= from_; });
+    for (; at != lane.transfers.end() && transferOf(*at).start < to_; ++at)
+      addTransfer(transferOf(*at), lane.outgoing);
+  }
+
+  void addTransfer(const model::Transfer& transfer, bool outgoing) {
+    if (transfer.kind == model::TransferKind::arrow) return;
+    if (transfer.end <= from_ || transfer.start >= to_) return;
+    moving_.add(std::max(transfer.start, from_), std::min(transfer.end, to_));
+    if (transfer.end > to_) return;
+    const bool host = trace_.deviceOfLane(outgoing ? transfer.toLane : transfer.fromLane) < 0;
+    (host ? (outgoing ? result_.streamOut : result_.streamIn)
+          : (outgoing ? result_.globalOut : result_.globalIn)) += transfer.bytes;
   }
 
   const Trace& trace_;
   const DeviceTrace& device_;
   Ticks from_, to_;
   RangeStatistics result_;
+  CountedOnce counted_;
   base::Intervals busy_, moving_;
-  std::vector<base::Intervals::Interval> covered_;  ///< times that earlier tracks have counted
   double unitTicks_ = 0, balance_ = 0;
   std::int64_t steps_ = 0;
 };

@@ -9,11 +9,15 @@
 namespace pipescope::analysis {
 namespace {
 
-using LaneGroups = std::map<std::tuple<std::int32_t, bool, std::int32_t>, std::vector<TransferLane>>;
+struct LaneGroup {
+  std::vector<TransferLane> lanes;
+  TransferLane crowded;  ///< transfers that no lane takes
+};
+using LaneGroups = std::map<std::tuple<std::int32_t, bool, std::int32_t>, LaneGroup>;
 
 /// Puts the transfer on the first free lane.
-void addTransfer(Trace& trace, std::vector<TransferLane>& lanes, std::size_t index, std::int32_t peer,
-                 bool outgoing) {
+void addTransfer(Trace& trace, LaneGroup& group, std::size_t index, std::int32_t peer, bool outgoing) {
+  std::vector<TransferLane>& lanes = group.lanes;
   const auto row = [&](std::int32_t i) -> const model::Transfer& {
     return trace.transfers[static_cast<std::size_t>(i)];
   };
@@ -22,9 +26,10 @@ void addTransfer(Trace& trace, std::vector<TransferLane>& lanes, std::size_t ind
     return l.transfers.empty() || row(l.transfers.back()).end <= start;
   });
   if (lane == lanes.end()) {
-    if (trace.large && !lanes.empty()) return;  // a new lane would move all rows below it
-    if (lanes.size() >= TransferLane::kMost) {
-      ++trace.crowdedTransfers;
+    // A new lane of a large trace would move all rows below it.
+    if (lanes.size() >= TransferLane::kMost || (trace.large && !lanes.empty())) {
+      group.crowded.outgoing = outgoing;
+      group.crowded.transfers.push_back(static_cast<std::int32_t>(index));
       return;
     }
     lane = lanes.insert(lanes.end(), TransferLane{});
@@ -79,8 +84,8 @@ void shareTransfers(Trace& trace) {
   if (trace.large) {
     for (std::size_t d = 0; d < trace.devices.size(); ++d) {
       for (const bool incoming : {false, true}) {
-        auto& lanes = groups[{static_cast<std::int32_t>(d), incoming, -1}];
-        lanes.emplace_back().outgoing = !incoming;
+        LaneGroup& group = groups[{static_cast<std::int32_t>(d), incoming, -1}];
+        group.lanes.emplace_back().outgoing = !incoming;
       }
     }
   }
@@ -91,9 +96,10 @@ void shareTransfers(Trace& trace) {
     if (from >= 0) addTransfer(trace, groups[{from, false, trace.large ? -1 : to}], i, to, true);
     if (to >= 0) addTransfer(trace, groups[{to, true, trace.large ? -1 : from}], i, from, false);
   }
-  for (auto& [key, lanes] : groups) {
-    auto& all = trace.devices[static_cast<std::size_t>(std::get<0>(key))].transferLanes;
-    for (TransferLane& lane : lanes) all.push_back(std::move(lane));
+  for (auto& [key, group] : groups) {
+    DeviceTrace& device = trace.devices[static_cast<std::size_t>(std::get<0>(key))];
+    for (TransferLane& lane : group.lanes) device.transferLanes.push_back(std::move(lane));
+    if (!group.crowded.transfers.empty()) device.crowdedTransfers.push_back(std::move(group.crowded));
   }
 }
 

@@ -108,7 +108,14 @@ TEST(Trace, TransfersThatOverlapGetLanesUpToALimit) {
   const auto trace = small.trace();
   EXPECT_EQ(trace->devices[0].transferLanes.size(), 8U);
   EXPECT_EQ(trace->devices[0].transferLanes[0].transfers.size(), 2U) << "the first lane is free again";
-  EXPECT_EQ(trace->crowdedTransfers, 8) << "four of them, on both sides";
+  for (const std::size_t device : {0U, 1U}) {
+    ASSERT_EQ(trace->devices[device].crowdedTransfers.size(), 1U);
+    EXPECT_EQ(trace->devices[device].crowdedTransfers[0].transfers.size(), 4U);
+  }
+  const auto rows = analysis::rangeStatistics(*trace, Ticks(0), Ticks(800));
+  EXPECT_EQ(rows[0].globalOut, 13 * trace->transfers.front().bytes) << "those that are not drawn count, too";
+  EXPECT_EQ(rows[1].globalIn, rows[0].globalOut);
+  EXPECT_EQ(rows[0].globalIn, Bytes(0));
 }
 
 TEST(Trace, PlacementsAreFoundById) {

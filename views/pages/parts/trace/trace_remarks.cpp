@@ -28,10 +28,15 @@ TraceRemarks traceRemarks(const analysis::Trace& trace) {
   QStringList sentences;
   if (trace.damagedRows > 0)
     sentences << tr("%1 rows of this trace contradict others and are left out.").arg(trace.damagedRows);
-  if (trace.crowdedTransfers > 0)
-    sentences << tr("%1 transfers overlap too many others to be drawn.").arg(trace.crowdedTransfers);
-  std::size_t crowded = 0;
-  for (const analysis::DeviceTrace& device : trace.devices) crowded += device.crowded.size();
+  std::size_t crowded = 0, transfers = 0;
+  for (const analysis::DeviceTrace& device : trace.devices) {
+    crowded += device.crowded.size();
+    // A large trace has one row for all transfers of a direction, which shows when something moves.
+    if (trace.large) continue;
+    for (const analysis::TransferLane& lane : device.crowdedTransfers) transfers += lane.transfers.size();
+  }
+  if (transfers > 0)
+    sentences << tr("%1 transfers overlap too many others to be drawn. They count.").arg(transfers);
   if (crowded > 0)
     sentences << tr("%1 passes overlap others on their lane. They count, but a trace of this length does not "
                     "draw them.")
