@@ -133,6 +133,12 @@ class Splitter {
     return solve(best->largest, true);
   }
 
+  /// True if there is a split whose loads are at most `bound`.
+  bool canHold(std::int64_t bound) {
+    if (works_.back() < static_cast<std::int64_t>(p_.stages()) || cuts_.size() < p_.stages()) return false;
+    return solve(bound, false).has_value();
+  }
+
  private:
   std::int64_t worstLoad() const {
     std::int64_t sum = cost_.back() + again_.back();
@@ -354,6 +360,10 @@ class Splitter {
 };
 
 }  // namespace
+
+bool canSplitWithin(const SplitProblem& problem, std::int64_t largest) {
+  return problem.units() > 0 && problem.stages() > 0 && Splitter(problem).canHold(largest);
+}
 
 std::optional<StageSplit> splitContiguously(const SplitProblem& problem) {
   if (problem.units() == 0 || problem.stages() == 0) return {};

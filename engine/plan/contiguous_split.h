@@ -47,6 +47,9 @@ struct StageSplit {
 /// rules.
 std::optional<StageSplit> splitContiguously(const SplitProblem& problem);
 
+/// True if there is a split whose largest load is at most `largest`.
+bool canSplitWithin(const SplitProblem& problem, std::int64_t largest);
+
 /// The places of stages that begin with these units: SplitProblem::placeOfStage, or one for each stage that
 /// shares no set of SplitProblem::together with an earlier one.
 std::vector<int> placesOfSplit(const SplitProblem& problem, const std::vector<std::size_t>& first);

@@ -32,10 +32,12 @@ std::vector<bool> preparations(const Graph& graph, const ops::OperatorRegistry& 
       const NodeId producer = input.valid() ? graph.tensor(input).producer : NodeId();
       simple = simple && (!producer.valid() || prepares[static_cast<std::size_t>(producer.value)]);
     }
-    const base::Result<std::vector<ops::Work>> work = ops::workOf(graph, node, registry);
-    simple = simple && work.ok() && std::ranges::none_of(*work, [](const ops::Work& each) {
-               return std::holds_alternative<ops::Contraction>(each.item);
-             });
+    if (simple) {
+      const base::Result<std::vector<ops::Work>> work = ops::workOf(graph, node, registry);
+      simple = work.ok() && std::ranges::none_of(*work, [](const ops::Work& each) {
+                 return std::holds_alternative<ops::Contraction>(each.item);
+               });
+    }
     prepares.push_back(simple);
   }
   return prepares;

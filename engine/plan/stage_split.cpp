@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "engine/compiler/model_compiler.h"
@@ -26,6 +26,9 @@ namespace {
 
 /// Borders between layers may make the longest stage longer by this factor before the split leaves them.
 constexpr double kWorthOfLayers = 1.05;
+
+/// A further split is compiled if it promises to make the longest stage shorter by this factor.
+constexpr double kWorthCompiling = 1.005;
 
 /// The number of the first parts of two name paths that are equal.
 std::size_t commonParts(std::string_view a, std::string_view b) {
@@ -186,6 +189,9 @@ class StageSplitter : public StageSplits {
     for (int round = 0; round < kRounds; ++round) {
       PIPESCOPE_ASSIGN(StageSplit split, solve());
       if (!tried.insert(split.first).second) return {};
+      if (round > 0 &&
+          static_cast<double>(split.largest) * kWorthCompiling > static_cast<double>(best_.largest))
+        return {};
       PIPESCOPE_ASSIGN(const std::vector<std::int64_t> compiled, compiledCosts(split));
       for (std::size_t s = 0; s < stages_; ++s) problem_.fixed[s] += compiled[s] - split.stageCost[s];
       split.stageCost = compiled;
@@ -293,35 +299,26 @@ class StageSplitter : public StageSplits {
     return depth;
   }
 
-  /// The split at the outermost borders that is nearly as good as the best one.
+  /// The split at the outermost borders that is nearly as good as the best one at any border.
   base::Result<StageSplit> solve() {
     const std::vector<std::size_t> depth = cutDepths();
     const std::set<std::size_t> levels(std::next(depth.begin()), depth.end());
-    std::vector<StageSplit> found;
-    for (const std::size_t level : levels) {
+    const auto allowCuts = [&](std::size_t level) {
       problem_.mayCut.clear();
       for (std::size_t cut = 0; cut < depth.size(); ++cut)
         problem_.mayCut.push_back(borders_[cut] && depth[cut] <= level);
+    };
+    for (const std::size_t level : levels) {
+      allowCuts(level);
       std::optional<StageSplit> split = splitContiguously(problem_);
       if (!split) continue;
-      found.push_back(*std::move(split));
-      if (static_cast<double>(found.back().largest) <= kWorthOfLayers * static_cast<double>(leastLoad()))
-        break;
+      if (level == *levels.rbegin()) return *std::move(split);
+      // Whether a much better split exists is known sooner than which one is the best.
+      allowCuts(*levels.rbegin());
+      const double worth = std::ceil(static_cast<double>(split->largest) / kWorthOfLayers) - 1;
+      if (!canSplitWithin(problem_, static_cast<std::int64_t>(worth))) return *std::move(split);
     }
-    if (found.empty()) return refusal();
-    const auto good = [&](const StageSplit& split) {
-      return static_cast<double>(split.largest) <= kWorthOfLayers * static_cast<double>(found.back().largest);
-    };
-    return *std::ranges::find_if(found, good);
-  }
-
-  /// No split has a smaller load.
-  std::int64_t leastLoad() const {
-    const auto sum = [](const std::vector<std::int64_t>& each) {
-      return std::accumulate(each.begin(), each.end(), std::int64_t{0});
-    };
-    const std::int64_t all = sum(problem_.cost) + sum(problem_.fixed);
-    return std::max(*std::ranges::max_element(problem_.cost), all / static_cast<std::int64_t>(stages_));
+    return refusal();
   }
 
   base::Error refusal() const {

@@ -72,7 +72,8 @@ base::Result<compile::ModelRequest> splitAtCuts(const compile::ModelRequest& req
 ///
 /// What a model costs as one stage is not quite what its parts cost as several: each pass of each stage is
 /// launched, and inputs are stashed. So the stages that were found are compiled, the differences become fixed
-/// costs of the stages, and the search is repeated some times; the best split that was compiled is taken.
+/// costs of the stages, and the search is repeated some times, as long as it promises to gain half a percent;
+/// the best split that was compiled is taken.
 ///
 /// The first executable decides; the others are cut at the same operators. Refused: stages that are given in
 /// another way too, more stages than operators that take time, schedules that the number of stages does not

@@ -90,10 +90,11 @@ class Numbering {
   }
 
   base::Status visit(const Node& node) {
-    PIPESCOPE_ASSIGN(const bool deterministic, isDeterministic(graph_, node, context_));
-    if (!deterministic) return {};
     const auto [first, isNew] = first_.try_emplace(keyOf(node), node.id);
     if (isNew) return {};
+    // Few nodes have an equal one, so this is asked last.
+    PIPESCOPE_ASSIGN(const bool deterministic, isDeterministic(graph_, node, context_));
+    if (!deterministic) return {};
     for (const TensorId output : node.outputs) {
       if (results_.contains(output)) return {};
     }

@@ -58,13 +58,9 @@ std::vector<double> Fabric::seconds(const std::vector<Flow>& concurrent) const {
 std::vector<LinkInfo> Fabric::links() const {
   std::vector<LinkInfo> links;
   for (int from = 0; from < devices_; ++from) {
-    for (int to = 0; to < devices_; ++to) {
-      if (from == to) continue;
-      // Only cards of the same slot talk directly to other boxes; the model routes other pairs in the same
-      // way.
-      if (from / perBox_ == to / perBox_ || from % perBox_ == to % perBox_)
-        links.push_back(linkBetween(from, to));
-    }
+    const int box = from - from % perBox_;
+    for (int to = box; to < std::min(box + perBox_, devices_); ++to)
+      if (from != to) links.push_back(linkBetween(from, to));
   }
   return links;
 }

@@ -29,8 +29,10 @@ class Fabric {
   /// Seconds of each of several flows that start together. A flow takes as long as its most loaded link.
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
   std::vector<std::int64_t> linksOf(const Flow& flow) const;
+  /// The links inside boxes. A network joins the boxes. It has a way between any two cards, and their number
+  /// grows with the square of the number of boxes.
   std::vector<LinkInfo> links() const;
-  /// One link, which links() lacks between cards of different slots in different boxes.
+  /// One link, which links() lacks between cards of different boxes.
   LinkInfo linkBetween(int from, int to) const;
 
   /// Seconds of a collective among these cards (ascending, at least one). `bytes` is the size of each card's

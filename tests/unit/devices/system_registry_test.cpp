@@ -300,5 +300,17 @@ TEST(SystemRegistry, SystemsAreCheckedToo) {
   EXPECT_THAT(refusalOf("extra", withFolder(folder)), HasSubstr("did you mean \"link_lane\"?"));
 }
 
+TEST(SystemRegistry, LinksGrowWithTheNumberOfBoxesAndNotWithItsSquare) {
+  const auto system = makeSystem("hls-gaudi2x64");
+  ASSERT_TRUE(system.ok()) << system.error().message;
+  EXPECT_EQ(std::ranges::count_if((*system)->links(),
+                                  [](const LinkInfo& link) { return link.from >= 0 && link.to >= 0; }),
+            64 * 8 * 7)
+      << "each card has a link to each other one of its box";
+  const std::vector<LinkInfo> route = (*system)->route(3, 64 * 8 - 1);
+  ASSERT_EQ(route.size(), 1U) << "the network joins cards of different boxes";
+  EXPECT_EQ(route.front().name, "scale-out");
+}
+
 }  // namespace
 }  // namespace pipescope::devices

@@ -155,6 +155,8 @@ TEST(ContiguousSplit, IsAsGoodAsTheBestOfAllSplits) {
     EXPECT_EQ(own->largest, best->largest) << "round " << round;
     EXPECT_EQ(own->squares, best->squares) << "round " << round;
     EXPECT_EQ(split->largest, own->largest) << "round " << round;
+    EXPECT_TRUE(canSplitWithin(problem, best->largest)) << "round " << round;
+    EXPECT_FALSE(canSplitWithin(problem, best->largest - 1)) << "round " << round;
     ++solved;
     const std::set<int> devices(split->placeOfStage.begin(), split->placeOfStage.end());
     shared += devices.size() < split->placeOfStage.size() && problem.placeOfStage.empty() ? 1 : 0;
