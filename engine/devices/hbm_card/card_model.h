@@ -34,7 +34,11 @@ struct CardFigures {
   bool operandsByCopy = false;    ///< copy engines bring the operands of products into on-chip memory
   double kernelOverhead = 0;      ///< seconds from the arrival of the operands to the start of a kernel
   double recipeLaunch = 0;        ///< seconds in which the host starts the kernels of a pass
-  std::size_t mostOperands = 1;   ///< operands that a fused kernel may have
+  /// One kernel at a time runs on the engines, as the kernels of one stream do, and each pays kernelOverhead.
+  /// Otherwise the engines work side by side, and kernelOverhead counts from the arrival of the operands.
+  bool oneStream = false;
+  double kernelIssue = 0;        ///< seconds in which the host issues a kernel; 0: it issues all at once
+  std::size_t mostOperands = 1;  ///< operands that a fused kernel may have
 
   std::int64_t usableHbm() const { return hbmBytes - hbmReserved; }
   base::Timebase timebase() const { return {kTicksPerSecond}; }
