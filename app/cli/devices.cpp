@@ -90,13 +90,15 @@ base::Result<sections::Section> list() {
 
 constexpr const char* kOwnCard =
     R"(To describe a card of your own, write devices/mine.toml into the user folder (by default
-~/.config/pipescope). It takes over the figures of `base`; state those that differ:
+~/.config/pipescope). It takes over the figures of the card `base`; state those that differ:
 
   family = "card"
-  base = "h100"
+  base = "a100-80"
   description = "My card"
   [figures]
   peak_bf16 = { value = 400e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
+  peak_fp16 = { value = 400e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
+  peak_fp32 = { value = 30e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
   vector_fp32 = { value = 30e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
   hbm = { value = 64e9, unit = "B", grade = "D", source = "data sheet" }
   hbm_bandwidth = { value = 2e12, unit = "B/s", grade = "D", source = "data sheet" }
@@ -104,18 +106,17 @@ constexpr const char* kOwnCard =
 A box of eight is systems/mybox.toml:
 
   family = "card"
-  base = "dgx-h100"
+  base = "dgx-a100"
   chip = "mine"
   description = "8 of my card"
   [figures]
   inside_bandwidth = { value = 200e9, unit = "B/s", grade = "D", source = "one direction" }
 
 Then `pipescope run CONFIG.toml --system mybox`, or mybox:2 for two cards, myboxx4 for four boxes. `pipescope
-devices dgx-h100` lists all figures; those of a peak that your card lacks cannot be left out, so a base without
-float8 is a100-80.)";
+devices mybox` lists all figures with their sources. A card that multiplies float8 has h100 as its base, and
+peak_fp8. The key noun, beside description, is the word for one card in reports (by default GPU).)";
 
 std::function<int()> setUpDevices(CLI::App& command) {
-  command.footer(kOwnCard);
   auto name = std::make_shared<std::string>(), format = std::make_shared<std::string>("text");
   command.add_option("name", *name, "Chip, system or host; without, all are listed");
   command.add_option("--format", *format, "text, json or csv")
@@ -138,7 +139,7 @@ std::function<int()> setUpDevices(CLI::App& command) {
 
 PIPESCOPE_REGISTER_COMMAND(devices) {
   registry.add({"devices", "List emulated devices and systems, or show one with its figures and sources",
-                setUpDevices, "pipescope devices gaudi2"});
+                setUpDevices, "pipescope devices gaudi2", kOwnCard});
 }
 
 }  // namespace pipescope::cli
