@@ -1,8 +1,6 @@
 #pragma once
 // The figures of one card as plain numbers, read from the TOML that describes it.
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "engine/devices/core/figures.h"
 #include "engine/devices/hbm_card/card_model.h"
@@ -15,17 +13,13 @@ using graph::ElementType;
 using hbm_card::kTicksPerSecond;
 
 struct Card : hbm_card::CardFigures {
-  std::string name, description;
   /// FLOP per second of products; 0: the card does not multiply the type.
   double peakBf16 = 1, peakFp32 = 1, peakFp16 = 0, peakFp8 = 0;
-  std::optional<Float8Support> float8;  ///< nothing: peakFp8 is 0
-  double productEfficiency = 1;         ///< share of the peak that the largest products reach
-  double productHalfFlops = 0;          ///< FLOP of the product that reaches half of this share
-  std::int64_t productTile = 1;         ///< rows and columns of a product are padded to multiples of it
+  double productEfficiency = 1;  ///< share of the peak that the largest products reach
+  double productHalfFlops = 0;   ///< FLOP of the product that reaches half of this share
+  std::int64_t productTile = 1;  ///< rows and columns of a product are padded to multiples of it
   double vectorFlops = 1;  ///< FLOP per second of float32 outside products; a multiply-add counts as two
   double onChipBytesPerSecond = 1, hbmBytesPerSecond = 1, hbmEffective = 1;
-  double callOverhead = 0;
-  double hostBytesPerSecond = 1, hostLatency = 0;
   std::int64_t fusesAttentionFrom = 1;
 
   double peak(ElementType type) const;

@@ -1,5 +1,8 @@
 #include "engine/devices/card/network.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -14,16 +17,20 @@ base::Result<Network> Network::read(FigureReader& figures, int cardsPerBox, int 
   network.inside_ = figures.positive("inside_bandwidth", "B/s");
   network.mesh_ = figures.notNegative("inside_is_mesh", "1") > 0;
   network.insideLatency_ = figures.notNegative("inside_latency", "s");
-  network.sumsInSwitch_ = figures.notNegative("sums_in_switch", "1") > 0;
+  network.switchSum_ = figures.notNegative("switch_sum_efficiency", "1");
   network.outside_ = figures.positive("outside_bandwidth", "B/s");
   network.outsideLatency_ = figures.notNegative("outside_latency", "s");
   network.efficiency_ = figures.positive("link_efficiency", "1", 1);
   PIPESCOPE_TRY(figures.status());
-  if (network.mesh_ && network.sumsInSwitch_)
+  if (network.mesh_ && network.switchSum_ > 0)
     return base::badInput(
-        "Figures inside_is_mesh and sums_in_switch are both above 0, but a mesh has no switch that could "
-        "sum; "
-        "set one of them to 0.");
+        "Figures inside_is_mesh and switch_sum_efficiency are both above 0, but a mesh has no switch that "
+        "could sum; set one of them to 0.");
+  if (network.switchSum_ > 1)
+    return base::badInput(fmt::format(
+        "Figure switch_sum_efficiency is {}, but must be at most 1, the share of inside_bandwidth "
+        "at which switches sum.",
+        network.switchSum_));
   return network;
 }
 
@@ -94,18 +101,20 @@ double Network::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   const auto steps = [&](double members) {
     return kind == allToAll ? 1.0 : std::min(members - 1, std::ceil(std::log2(members)));
   };
-  double time = 0;
+  double starts = 0, inside = 0, outside = 0;
   if (p > 1) {
-    const double rate = peerBytesPerSecond() * (mesh_ ? p - 1 : 1) * efficiency_;
-    const bool once = sumsInSwitch_ && kind == allReduce;
-    time += phases * steps(p) * insideLatency_ + (once ? 1 : phases * (p - 1) / p) * bytes / rate;
+    const double rate = peerBytesPerSecond() * (mesh_ ? p - 1 : 1);
+    starts += phases * steps(p) * insideLatency_;
+    inside = phases * (p - 1) / p * bytes / (rate * efficiency_);
+    if (switchSum_ > 0 && kind == allReduce) inside = std::min(inside, bytes / (rate * switchSum_));
   }
   if (b > 1) {
     // In an all-to-all, each card has rows of its own for every card of the other boxes.
     const double leaves = kind == allToAll ? bytes : bytes / static_cast<double>(least);
-    time += phases * steps(b) * outsideLatency_ + phases * (b - 1) / b * leaves / (outside_ * efficiency_);
+    starts += phases * steps(b) * outsideLatency_;
+    outside = phases * (b - 1) / b * leaves / (outside_ * efficiency_);
   }
-  return time;
+  return starts + std::max(inside, outside);
 }
 
 }  // namespace pipescope::devices::card
