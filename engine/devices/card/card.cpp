@@ -62,6 +62,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.kernelIssue = graphs ? 0 : start;
   if (!graphs) card.recipeLaunch = 0;
   card.onChipIsCache = true;
+  card.sumsInPlace = true;  // C: Megatron-LM, core/distributed/param_and_grad_buffer.py
   card.sliceBytes = card.onChipBytes;
   card.mostOperands = 16;  // X: inputs of one kernel that a compiler of elementwise work fuses
   if (card.peakFp8 > 0) {

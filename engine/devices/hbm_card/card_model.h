@@ -43,7 +43,9 @@ struct CardFigures {
   bool oneStream = false;
   double kernelIssue = 0;        ///< seconds in which the host issues a kernel; 0: it issues all at once
   std::size_t mostOperands = 1;  ///< operands that a fused kernel may have
-  double callOverhead = 0;       ///< seconds between two calls of the host
+  /// Cards that update shares sum gradients where they were accumulated, instead of in a buffer of their own.
+  bool sumsInPlace = false;
+  double callOverhead = 0;  ///< seconds between two calls of the host
   double hostBytesPerSecond = 1, hostLatency = 0;
 
   std::int64_t usableHbm() const { return hbmBytes - hbmReserved; }
