@@ -88,6 +88,34 @@ base::Result<sections::Section> list() {
   return section;
 }
 
+constexpr const char* kOwnCard =
+    R"(To describe a card of your own, write devices/mine.toml into the user folder (by default
+~/.config/pipescope). It takes over the figures of the card `base`; state those that differ:
+
+  family = "card"
+  base = "a100-80"
+  description = "My card"
+  [figures]
+  peak_bf16 = { value = 400e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
+  peak_fp16 = { value = 400e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
+  peak_fp32 = { value = 30e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
+  vector_fp32 = { value = 30e12, unit = "FLOP/s", grade = "D", source = "data sheet" }
+  hbm = { value = 64e9, unit = "B", grade = "D", source = "data sheet" }
+  hbm_bandwidth = { value = 2e12, unit = "B/s", grade = "D", source = "data sheet" }
+
+A box of eight is systems/mybox.toml:
+
+  family = "card"
+  base = "dgx-a100"
+  chip = "mine"
+  description = "8 of my card"
+  [figures]
+  inside_bandwidth = { value = 200e9, unit = "B/s", grade = "D", source = "one direction" }
+
+Then `pipescope run CONFIG.toml --system mybox`, or mybox:2 for two cards, myboxx4 for four boxes. `pipescope
+devices mybox` lists all figures with their sources. A card that multiplies float8 has h100 as its base, and
+peak_fp8. The key noun, beside description, is the word for one card in reports (by default GPU).)";
+
 std::function<int()> setUpDevices(CLI::App& command) {
   auto name = std::make_shared<std::string>(), format = std::make_shared<std::string>("text");
   command.add_option("name", *name, "Chip, system or host; without, all are listed");
@@ -111,7 +139,7 @@ std::function<int()> setUpDevices(CLI::App& command) {
 
 PIPESCOPE_REGISTER_COMMAND(devices) {
   registry.add({"devices", "List emulated devices and systems, or show one with its figures and sources",
-                setUpDevices, "pipescope devices gaudi2"});
+                setUpDevices, "pipescope devices gaudi2", kOwnCard});
 }
 
 }  // namespace pipescope::cli

@@ -133,7 +133,7 @@ int runMain(int argc, char** argv) {
   for (int i = 0; i < argc; ++i)
     keptCommandLine() += (i == 0 ? "" : " ") + std::string(i == 0 ? "pipescope" : argv[i]);
   CLI::App app(
-      "Runs models across emulated IPUs and Gaudis, records profiles, and reports what holds a pipeline up.",
+      "Runs models across emulated accelerators, records profiles, and reports what holds a pipeline up.",
       "pipescope");
   app.formatter(std::make_shared<HelpFormat>());
   app.footer(
@@ -158,7 +158,8 @@ int runMain(int argc, char** argv) {
     for (CLI::Option* option :
          sub->get_options([](CLI::Option* one) { return one->get_items_expected_max() == 0; }))
       option->disable_flag_override();  // --no-numerics=false would be ignored
-    if (!command.example.empty()) sub->footer("Example:\n  " + command.example);
+    if (!command.example.empty())
+      sub->footer("Example:\n  " + command.example + (command.guide.empty() ? "" : "\n\n" + command.guide));
   }
   try {
     app.parse(argc, argv);

@@ -158,7 +158,7 @@ class ModelCompiler {
     if (!usual) {
       return base::badInput(fmt::format(
           "The software of system {} has no fused attention: leave execution.fused_attention out, "
-          "or choose a system of Gaudis.",
+          "or choose a system of cards, such as hls-gaudi2.",
           result_.system->name()));
     }
     AttentionFusion fusion{.leastKeys = request_.fusedAttention ? 1 : *usual};

@@ -46,12 +46,13 @@ void addFloat8(std::vector<Key>& all) {
 }
 
 void addPrecision(std::vector<Key>& all) {
-  all.push_back(text("execution.precision", "float32",
-                     "Type of samples, weights and activations. Sums within operators, statistics and losses "
-                     "stay float32. 32, 16 and bf16 are other names of the first three. float8: the factors "
-                     "of products with weights are cast to float8, as the keys float8_... say; everything "
-                     "else, the weights themselves among it, is float16 on IPUs and bfloat16 on Gaudis.",
-                     {"precision"}, {"float32", "float16", "bfloat16", "float8", "32", "16", "bf16", "fp8"}));
+  all.push_back(
+      text("execution.precision", "float32",
+           "Type of samples, weights and activations. Sums within operators, statistics and losses "
+           "stay float32. 32, 16 and bf16 are other names of the first three. float8: the factors "
+           "of products with weights are cast to float8, as the keys float8_... say; everything "
+           "else, the weights themselves among it, is float16 on IPUs and bfloat16 on other devices.",
+           {"precision"}, {"float32", "float16", "bfloat16", "float8", "32", "16", "bf16", "fp8"}));
   addFloat8(all);
   all.push_back({"execution.float32_operators",
                  KeyType::texts,
@@ -197,9 +198,10 @@ void addExecution(std::vector<Key>& all) {
   all.push_back(text(
       "execution.fused_attention", "auto",
       "Whether software computes attention over a whole sequence without keeping its scores in memory, as "
-      "FusedSDPA of Gaudis does. auto: on Gaudis if the sequence has more than 1,024 tokens, because their "
-      "programs for long sequences do so; never on IPUs. true: for sequences of any length. It affects "
-      "emulated time and memory only: the computed numbers stay the same.",
+      "FusedSDPA of Gaudis and FlashAttention do. auto: on Gaudis if the sequence has more than 1,024 "
+      "tokens, because their programs for long sequences do so; on cards that a file describes from the "
+      "figure fuses_attention_from on; never on IPUs. true: for sequences of any length. It affects emulated "
+      "time and memory only: the computed numbers stay the same.",
       {"fused-attention"}, {"auto", "true", "false"}));
   const auto location = [&](const char* name, const char* help, Texts flags = {}) {
     all.push_back(boolean(std::string("execution.") + name, false, help, std::move(flags)));

@@ -140,6 +140,10 @@ base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, co
   PIPESCOPE_ASSIGN(const SystemRequest request, requestOf(name, options));
   PIPESCOPE_ASSIGN(const Family* family, familyOf(request));
   PIPESCOPE_TRY(checkSettings(name, *family, options));
+  if (!request.chip.noun.empty() && !family->namedByFile) {
+    return base::badInput(fmt::format("{}: a device of family \"{}\" is called {}, so leave \"noun\" out.",
+                                      request.chip.file, request.chip.family, family->deviceNoun));
+  }
   return family->make(request, options);
 }
 

@@ -21,6 +21,8 @@ struct Command {
   std::function<std::function<int()>(CLI::App&)> setUp;
   /// A command line that shows what it is for. The help shows it.
   std::string example = {};
+  /// Paragraphs that the help shows after the example.
+  std::string guide = {};
 };
 
 class CommandRegistry {

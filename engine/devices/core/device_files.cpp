@@ -71,10 +71,12 @@ class Parser {
     const std::map<std::string, std::string*> texts{{"family", &parsed_.file.family},
                                                     {"base", &parsed_.base},
                                                     {"chip", &parsed_.file.chip},
+                                                    {"noun", &parsed_.file.noun},
                                                     {"description", &parsed_.file.description}};
     const auto found = texts.find(key);
     if (found == texts.end()) {
-      const std::string nearest = config::nearest(key, {"family", "base", "chip", "description", "figures"});
+      const std::string nearest =
+          config::nearest(key, {"family", "base", "chip", "noun", "description", "figures"});
       return base::badInput(
           fmt::format("{}: unknown key \"{}\"{}", display_, key,
                       nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest)));
@@ -172,6 +174,9 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
   }
   PIPESCOPE_ASSIGN(ParsedFile parsed, Parser(name, source.display).parse(text));
   FigureFile& file = parsed.file;
+  if (kind != "chip" && !file.noun.empty())
+    return base::badInput(
+        fmt::format("{}: \"noun\" belongs into the file of a chip; leave it out.", source.display));
   if (!parsed.base.empty()) {
     if (depth >= kMaximumBases) {
       return base::badInput(
@@ -186,6 +191,7 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
     file.figures.insert(below->figures.begin(), below->figures.end());
     if (file.family.empty()) file.family = below->family;
     if (file.chip.empty()) file.chip = below->chip;
+    if (file.noun.empty()) file.noun = below->noun;
     if (file.description.empty()) file.description = below->description;
   }
   if (file.family.empty() && kind != "host") {

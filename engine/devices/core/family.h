@@ -30,6 +30,7 @@ struct Family {
   std::string usualSystem = {};            ///< the system to use where only the accelerator is named
   std::vector<std::string> settings = {};  ///< names of the SystemOptions::settings that it takes
   bool costsGiven = false;                 ///< see SystemFacts::costsGiven
+  bool namedByFile = false;                ///< a chip's file may state the word for one device, `noun`
   base::Result<std::shared_ptr<const System>> (*make)(const SystemRequest&, const SystemOptions&) = nullptr;
 };
 

@@ -30,6 +30,7 @@ struct FigureFile {
   std::string family;       ///< "ipu", "gaudi" …
   std::string description;  ///< one line for people
   std::string chip;         ///< systems only: name of the chip
+  std::string noun;         ///< chips only: word for one device; empty: that of the family
   std::map<std::string, FigureValue> figures;
 };
 

@@ -2,8 +2,6 @@
 // The figures of one Gaudi card as plain numbers, read from its TOML.
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "engine/devices/core/figures.h"
 #include "engine/devices/hbm_card/card_model.h"
@@ -16,12 +14,10 @@ using graph::ElementType;
 using hbm_card::kTicksPerSecond;
 
 struct Card : hbm_card::CardFigures {
-  std::string name, description;
   // All matrix engines (MME) of a card together.
   std::int64_t macsBf16 = 1, macsFp32 = 1, macsFp16 = 0,
-               macsFp8 = 0;             ///< per cycle; 0: the card does not compute in this type
-  std::optional<Float8Support> float8;  ///< nothing: macsFp8 is 0
-  std::int64_t engines = 1;             ///< engines that may work on products of their own
+               macsFp8 = 0;  ///< per cycle; 0: the card does not compute in this type
+  std::int64_t engines = 1;  ///< engines that may work on products of their own
   /// Small products that an engine may work on at a time, and the least side of the part of the engine that
   /// each of them has.
   std::int64_t productsPerEngine = 1, leastPackedSide = 1;
@@ -43,8 +39,6 @@ struct Card : hbm_card::CardFigures {
   double dmaBytesPerSecond = 1, dmaLatency = 0, dmaSliceFactor = 1;
   bool layeredBundles = false;  ///< bundles of kernels may hold two products that follow each other
   double sliceExposure = 0;     ///< the share of a product's HBM time that computing does not hide
-  double callOverhead = 0;
-  double hostBytesPerSecond = 1, hostLatency = 0;
   double portBytesPerSecond = 1;
   std::int64_t ports = 1;
   double collectiveEfficiency = 1, collectiveLatency = 0;

@@ -7,65 +7,19 @@
 
 #include "engine/devices/gaudi/kernel.h"
 #include "engine/devices/gaudi/mme_geometry.h"
+#include "engine/devices/hbm_card/product.h"
 
 namespace pipescope::devices::gaudi {
 namespace {
 
+using hbm_card::extents;
 using ops::Contraction;
-
-std::int64_t extents(const std::vector<std::int64_t>& list) {
-  std::int64_t product = 1;
-  for (const std::int64_t extent : list) product *= extent;
-  return product;
-}
-
-/// The product that a phase of a layer amounts to. Its depth follows from the multiply-adds, because the
-/// input gradient of a strided convolution needs fewer than kernel × channels for each element.
-MmeProduct productOf(const Contraction& work) {
-  MmeProduct p;
-  const std::int64_t taps = extents(work.kernel);
-  switch (work.phase) {
-    case Contraction::Phase::forward:
-      p.m = work.batch * extents(work.output), p.n = work.outputChannels;
-      break;
-    case Contraction::Phase::inputGradient:
-      p.m = work.batch * extents(work.field), p.n = work.inputChannels;
-      break;
-    case Contraction::Phase::weightGradient:
-      p.m = work.inputChannels * taps, p.n = work.outputChannels;
-      break;
-  }
-  p.batch = work.groups;
-  p.k = std::max<std::int64_t>(1, work.multiplyAdds() / work.groups / p.m / p.n);
-  p.type = work.type;
-  p.groups = work.groups > 1 && (work.kernel.size() > 1 || work.batch > 1);
-  return p;
-}
 
 /// The factor for rows that begin anywhere in a cache line: every access but the first touches two lines.
 double unaligned(const Card& card, std::int64_t rowBytes) {
   if (rowBytes % card.cacheLine == 0) return 1;
   const auto lines = static_cast<double>((rowBytes + card.cacheLine - 1) / card.cacheLine);
   return (1 + 2 * (lines - 1)) / lines;
-}
-
-/// The bytes that a product reads. The input of a convolution counts once, however often the kernel meets an
-/// element, because the MME walks over it.
-struct Operands {
-  double left = 0, right = 0, result = 0;  ///< bytes
-};
-Operands operandsOf(const Contraction& work) {
-  const auto size = static_cast<double>(graph::sizeOf(work.type));
-  const auto groups = static_cast<double>(work.groups);
-  const double input =
-      groups * static_cast<double>(work.batch * extents(work.field) * work.inputChannels) * size;
-  const double weight =
-      groups * static_cast<double>(work.inputChannels * work.outputChannels * extents(work.kernel)) * size;
-  const double output =
-      groups * static_cast<double>(work.batch * extents(work.output) * work.outputChannels) * size;
-  if (work.phase == Contraction::Phase::forward) return {input, weight, output};
-  if (work.phase == Contraction::Phase::inputGradient) return {output, weight, input};
-  return {input, output, weight};
 }
 
 /// The bytes that the groups of engines read together of operands of `left` and `right` bytes if each keeps
@@ -98,9 +52,10 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
         fmt::format("{}: the MME of {} does not multiply {}; use --precision bfloat16 or float32.",
                     context.what, card.name, toString(work.type)));
   }
-  const MmeProduct product = productOf(work);
+  const hbm_card::Product whole = hbm_card::productOf(work);
+  const MmeProduct product{whole.m, whole.n, whole.k, whole.batch, work.type, whole.groups};
   const Geometry geometry = chooseGeometry(card, product);
-  const Operands operands = operandsOf(work);
+  const hbm_card::Operands operands = hbm_card::operandsOf(work);
   EngineKernel kernel;
   kernel.engine = Engine::matrix;
   kernel.name = work.kernel.size() > 1 ? "Convolve" : product.batch > 1 ? "BatchGemm" : "Gemm";

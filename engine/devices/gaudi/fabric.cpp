@@ -55,16 +55,6 @@ std::vector<double> Fabric::seconds(const std::vector<Flow>& concurrent) const {
   return result;
 }
 
-std::vector<LinkInfo> Fabric::links() const {
-  std::vector<LinkInfo> links;
-  for (int from = 0; from < devices_; ++from) {
-    const int box = from - from % perBox_;
-    for (int to = box; to < std::min(box + perBox_, devices_); ++to)
-      if (from != to) links.push_back(linkBetween(from, to));
-  }
-  return links;
-}
-
 LinkInfo Fabric::linkBetween(int from, int to) const {
   const bool box = from / perBox_ == to / perBox_;
   if (box && mesh()) return {from, to, "RoCE", peer_};

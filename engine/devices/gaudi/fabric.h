@@ -9,31 +9,28 @@
 #include "engine/devices/core/device_family.h"
 #include "engine/devices/core/figures.h"
 #include "engine/devices/gaudi/card.h"
+#include "engine/devices/hbm_card/interconnect.h"
 #include "engine/ops/core/work.h"
 
 namespace pipescope::devices::gaudi {
 
-class Fabric {
+class Fabric final : public hbm_card::Interconnect {
  public:
   /// The fabric of a single card has no links.
   explicit Fabric(const Card& card) : card_(card) {}
   /// The first `devices` cards of boxes with `cards` each.
   static base::Result<Fabric> read(const Card& card, FigureReader& figures, int cardsPerBox, int devices);
 
-  int devices() const { return devices_; }
-  int cardsPerBox() const { return perBox_; }
+  int devices() const override { return devices_; }
+  int cardsPerBox() const override { return perBox_; }
   bool mesh() const { return peer_ > 0; }
   /// Bytes per second between two cards of a box in one direction; 0: they talk through switches.
   double peerBytesPerSecond() const { return peer_; }
 
-  /// Seconds of each of several flows that start together. A flow takes as long as its most loaded link.
-  std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
-  std::vector<std::int64_t> linksOf(const Flow& flow) const;
-  /// The links inside boxes. A network joins the boxes. It has a way between any two cards, and their number
-  /// grows with the square of the number of boxes.
-  std::vector<LinkInfo> links() const;
-  /// One link, which links() lacks between cards of different boxes.
-  LinkInfo linkBetween(int from, int to) const;
+  std::vector<double> seconds(const std::vector<Flow>& concurrent) const override;
+  std::vector<std::int64_t> linksOf(const Flow& flow) const override;
+  LinkInfo linkBetween(int from, int to) const override;
+  double latency() const override { return card_.collectiveLatency; }
 
   /// Seconds of a collective among these cards (ascending, at least one). `bytes` is the size of each card's
   /// tensor; for an all-gather, of the whole. Inside a box, t(all-reduce) = α + 2·(P−1)/P·S/(η·B), where B

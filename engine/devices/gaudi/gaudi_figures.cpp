@@ -2,20 +2,18 @@
 
 #include <string>
 
+#include "engine/devices/hbm_card/hbm_cards.h"
+
 namespace pipescope::devices::gaudi {
 
 std::vector<Figure> gaudiFigures(const Card& card, const FigureFile& cardFile, const FigureFile* boxFile,
                                  const Fabric& fabric) {
   std::vector<Figure> figures;
-  const auto given = [&](const FigureFile& file) {
-    for (const auto& [name, figure] : file.figures)
-      figures.push_back(readableFigure(name, figure.value, figure.unit, figure.grade, figure.source));
-  };
   const auto derive = [&](const std::string& name, double value, const std::string& unit,
                           const std::string& from) {
     figures.push_back(readableFigure(name, value, unit, "X", from));
   };
-  given(cardFile);
+  hbm_card::addFigures(cardFile, figures);
   const auto peak = [&](std::int64_t macs) { return 2 * static_cast<double>(macs) * card.mmeHz; };
   const std::string product = "multiply-adds x 2 x clock of the MME";
   derive("peak_bf16", peak(card.macsBf16), "FLOP/s", product);
@@ -32,7 +30,7 @@ std::vector<Figure> gaudiFigures(const Card& card, const FigureFile& cardFile, c
   derive("all_ports", static_cast<double>(card.ports) * card.portBytesPerSecond, "B/s",
          "ports x rate of a port");
   if (!boxFile) return figures;
-  given(*boxFile);
+  hbm_card::addFigures(*boxFile, figures);
   const double devices = fabric.devices();
   derive("system_peak_bf16", devices * peak(card.macsBf16), "FLOP/s", "cards x " + product);
   derive("system_hbm", devices * static_cast<double>(card.usableHbm()), "B", "cards x usable HBM");

@@ -33,17 +33,7 @@ double accessSeconds(const Card& card, double bytes) {
 
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
                            const GaudiLoweringContext& context) {
-  constexpr double kMost = 1LL << 48;
-  double product = 1;
-  for (const std::int64_t factor : factors) {
-    if (factor < 1)
-      return base::badInput(
-          fmt::format("{}: the {} is {}, but must be at least 1.", context.what, extent, factor));
-    product *= static_cast<double>(factor);
-  }
-  if (product <= kMost) return {};
-  return base::badInput(
-      fmt::format("{}: the {} is {:.3g}, but must be at most {:.3g}.", context.what, extent, product, kMost));
+  return hbm_card::checkElements(extent, factors, context.what);
 }
 
 base::Status checkComputes(ElementType type, const GaudiLoweringContext& context) {

@@ -48,8 +48,7 @@ EngineKernel tpcKernel(const Card& card, const std::string& name, std::int64_t e
 /// Seconds in which the TPCs load or store `bytes`.
 double accessSeconds(const Card& card, double bytes);
 
-/// Fails with a sentence unless each extent is at least 1 and their product at most 2^48: the scores of a
-/// million tokens, which fused attention never writes, are some 10^13.
+/// As hbm_card::checkElements.
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
                            const GaudiLoweringContext& context);
 /// Fails with a sentence unless the card computes in this type.

@@ -62,9 +62,13 @@ void insertAll(KernelList& list, std::vector<Insertion> insertions) {
 
 }  // namespace
 
-std::int64_t reduceBufferBytes(const compile::StagePlan& stage, const StageUses& uses) {
+std::int64_t reduceBufferBytes(const CardModel& model, const compile::StagePlan& stage,
+                               const StageUses& uses) {
+  const bool inPlace = model.figures().sumsInPlace;
   std::int64_t most = 0;
-  for (const Bucket& bucket : bucketsOf(stage, uses)) most = std::max(most, bucket.shares ? bucket.bytes : 0);
+  for (const Bucket& bucket : bucketsOf(stage, uses)) {
+    if (bucket.shares && !(inPlace && bucket.accumulates)) most = std::max(most, bucket.bytes);
+  }
   for (const compile::PassPlan& pass : stage.passes) {
     if (pass.pass != model::Pass::backward && pass.pass != model::Pass::weightGradient) continue;
     for (const compile::PlanOperator& op : pass.operators) {

@@ -3,7 +3,8 @@
 // soon as all gradients of the bucket exist. The cards sum the bucket. In PyTorch's DistributedDataParallel
 // the gradients are views of buckets from then on, so they take their memory once (D:
 // gradient_as_bucket_view, which Optimum Habana sets). Where cards update shares, as DeepSpeed does, all
-// buckets use the same memory one after another. Before the update, a kernel passes over each sum once more.
+// buckets use the same memory one after another, unless CardFigures::sumsInPlace says that sums over
+// micro-batches are views of them. Before the update, a kernel passes over each sum once more.
 // (X: for views no source says so; without it, measured scaling over eight cards would be a per cent further
 // off.)
 #include <string>
@@ -26,7 +27,8 @@ struct Bucket {
 std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& uses);
 
 /// Bytes of the memory that buckets share one after another, where cards update shares.
-std::int64_t reduceBufferBytes(const compile::StagePlan& stage, const StageUses& uses);
+std::int64_t reduceBufferBytes(const CardModel& model, const compile::StagePlan& stage,
+                               const StageUses& uses);
 
 /// Adds a kernel for each bucket right behind the kernel that makes its last gradient in this backward pass.
 /// The kernel has a start for each gradient. A bucket whose gradients another pass makes gets no kernel.

@@ -91,7 +91,7 @@ class StageLowering {
       if (!bucket.shares && !bucket.accumulates) addBucket(stage, bucket.name + "/bucket", bucket.bytes);
     }
     addBucket(stage, "stage" + std::to_string(stage.index) + "/reduce_buffer",
-              reduceBufferBytes(stage, state.uses));
+              reduceBufferBytes(model_, stage, state.uses));
   }
 
   /// The tensors, and a workspace for each operator. There may be a few more.

@@ -4,10 +4,12 @@
 // memory are the same for all.
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/compile/plan.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/devices/hbm_card/engine_kernel.h"
 #include "engine/devices/hbm_card/kernel_list.h"
 #include "engine/devices/hbm_card/on_chip_traffic.h"
@@ -25,6 +27,8 @@ inline constexpr std::int64_t kTicksPerSecond = 1'000'000'000'000;
 
 /// The figures of a card that all families have.
 struct CardFigures {
+  std::string name, description;
+  std::optional<Float8Support> float8 = {};  ///< nothing: the card does not multiply float8
   std::int64_t hbmBytes = 1, hbmReserved = 0;
   std::int64_t cacheLine = 1;     ///< variables begin at multiples of it
   std::int64_t onChipBytes = 1;   ///< SRAM or cache that all engines share
@@ -34,7 +38,15 @@ struct CardFigures {
   bool operandsByCopy = false;    ///< copy engines bring the operands of products into on-chip memory
   double kernelOverhead = 0;      ///< seconds from the arrival of the operands to the start of a kernel
   double recipeLaunch = 0;        ///< seconds in which the host starts the kernels of a pass
-  std::size_t mostOperands = 1;   ///< operands that a fused kernel may have
+  /// One kernel at a time runs on the engines, as the kernels of one stream do, and each pays kernelOverhead.
+  /// Otherwise the engines work side by side, and kernelOverhead counts from the arrival of the operands.
+  bool oneStream = false;
+  double kernelIssue = 0;        ///< seconds in which the host issues a kernel; 0: it issues all at once
+  std::size_t mostOperands = 1;  ///< operands that a fused kernel may have
+  /// Cards that update shares sum gradients where they were accumulated, instead of in a buffer of their own.
+  bool sumsInPlace = false;
+  double callOverhead = 0;  ///< seconds between two calls of the host
+  double hostBytesPerSecond = 1, hostLatency = 0;
 
   std::int64_t usableHbm() const { return hbmBytes - hbmReserved; }
   base::Timebase timebase() const { return {kTicksPerSecond}; }

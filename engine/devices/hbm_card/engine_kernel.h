@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "profiler/base/result.h"
 #include "profiler/model/enums.h"
 
 namespace pipescope::devices::hbm_card {
@@ -49,5 +51,10 @@ struct EngineKernel {
   /// Bytes of gradient buckets that it reads from and writes to HBM, besides its tensors.
   std::int64_t bucketRead = 0, bucketWritten = 0;
 };
+
+/// Fails with a sentence unless each extent is at least 1 and their product at most 2^48: the scores of a
+/// million tokens, which fused attention never writes, are some 10^13. `what` names the operator.
+base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
+                           const std::string& what);
 
 }  // namespace pipescope::devices::hbm_card

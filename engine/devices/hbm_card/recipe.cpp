@@ -29,6 +29,8 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
     }
     PlacedKernel& at = placed.emplace_back();
     double& free = engineFree[static_cast<std::size_t>(kernel.engine)];
+    const bool streamed = card.oneStream && kernel.engine != Engine::network && kernel.engine != Engine::host;
+    if (streamed) ready = std::max({ready, free, static_cast<double>(k) * card.kernelIssue});
     at.start = std::max({free, allEnd[before], ready + card.kernelOverhead});
     at.end = std::max(at.start + cost.alone, earliestEnd);
     if (cost.memory > 0) {
@@ -48,6 +50,10 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
       at.end = std::max(at.end, onChipWritesFree);
     }
     free = at.end;
+    if (streamed) {
+      for (const Engine engine : {Engine::matrix, Engine::vector, Engine::copy})
+        engineFree[static_cast<std::size_t>(engine)] = at.end;
+    }
     allEnd.push_back(std::max(allEnd.back(), at.end));
   }
 }

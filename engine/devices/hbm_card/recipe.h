@@ -1,6 +1,8 @@
 #pragma once
-// Decides when the kernels of a pass run. Each engine runs its kernels in the order of the recipe as soon as
-// their operands are there. Engines work side by side and share HBM.
+// Decides when the kernels of a pass run. Each engine runs its kernels in the order of the list as soon as
+// their operands are there. Engines share HBM. They work side by side, or, where a card runs one stream of
+// kernels (CardFigures::oneStream), one kernel after another; collectives and copies to and from the host
+// run beside them in both cases.
 #include <vector>
 
 #include "engine/devices/hbm_card/kernel_list.h"
@@ -15,13 +17,12 @@ struct PlacedKernel {
 };
 
 /// Appends kernels [placed.size(), end) of the list to `placed`. They begin at `start` or later, when all
-/// earlier ones have ended. A kernel takes as long as its engine computes, loads and stores, or as HBM
-/// needs, whichever is longer. A product also pays the share Card::sliceExposure of HBM's time on top of
-/// computing, because slices are never hidden perfectly (the measured HBM rates include this). A kernel
-/// starts CardFigures::kernelOverhead after its operands are there. On-chip memory holds the slices of
-/// two kernels, so a kernel also waits for all kernels but the one before it. If operands come in slices
-/// from an earlier kernel, the first slice is enough to start; the kernel ends at least one of its own
-/// slices after that kernel's end.
+/// earlier ones have ended. A kernel takes as long as CardModel::costOf says for it alone, and longer where
+/// on-chip memory or HBM are busy with earlier kernels. It starts CardFigures::kernelOverhead after its
+/// operands are there; in one stream also after the kernel before it has ended, and not before the host has
+/// issued it (CardFigures::kernelIssue). On-chip memory holds the slices of two kernels, so a kernel also
+/// waits for all kernels but the one before it. If operands come in slices from an earlier kernel, the first
+/// slice is enough to start; the kernel ends at least one of its own slices after that kernel's end.
 void placeKernels(const CardModel& model, const KernelList& list, const std::vector<Traffic>& traffic,
                   std::size_t end, double start, std::vector<PlacedKernel>& placed);
 

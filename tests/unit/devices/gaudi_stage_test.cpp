@@ -302,13 +302,14 @@ TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
 }
 
 /// The gradients of three weights. The first two form one bucket, and the last forms another.
-StagePlan withBuckets(ops::Collective::Kind kind = ops::Collective::Kind::allReduce) {
+StagePlan withBuckets(ops::Collective::Kind kind = ops::Collective::Kind::allReduce,
+                      TensorUse use = TensorUse::gradient) {
   StageMaker maker(0, 0);
   const std::int64_t n = 4096;
   std::vector<compile::PlanTensorId> gradients;
   const auto x = maker.tensor("x", {n, n}, TensorUse::input, kCardHalf);
   for (int i = 0; i < 3; ++i) {
-    gradients.push_back(maker.tensor("gradient" + std::to_string(i), {n, n}, TensorUse::gradient, kCardHalf));
+    gradients.push_back(maker.tensor("gradient" + std::to_string(i), {n, n}, use, kCardHalf));
     maker.add(Pass::backward, "layer" + std::to_string(i), "MatMul", {{product(n, n, n, kCardHalf), 1, ""}},
               {x}, {gradients.back()});
   }
@@ -413,6 +414,22 @@ TEST(GaudiBuckets, HoldGradientsOnce) {
   const LoweredDevice shares = lowerOnCard(*system, withBuckets(ops::Collective::Kind::reduceScatter));
   expectCardSound(*system, shares);
   EXPECT_EQ(bytesByCategory(shares)["bucket"], 2 * gradient);
+}
+
+/// Megatron's distributed optimizer sums over cards what was accumulated, in place. DeepSpeed has a buffer.
+TEST(DescribedCardBuckets, AreWhatWasAccumulated) {
+  const StagePlan stage = withBuckets(ops::Collective::Kind::reduceScatter, TensorUse::accumulator);
+  const std::int64_t gradient = std::int64_t{2} * 4096 * 4096;
+  std::map<std::string, std::int64_t> described, gaudi;
+  for (const auto& [name, bytes] : {std::pair("dgx-h100", &described), {"hls-gaudi2", &gaudi}}) {
+    const auto system = systemOf(name);
+    const LoweredDevice device = lowerOnCard(*system, stage);
+    expectCardSound(*system, device);
+    *bytes = bytesByCategory(device);
+    EXPECT_EQ((*bytes)["accumulator"], 3 * gradient) << name;
+  }
+  EXPECT_EQ(described["bucket"], 0);
+  EXPECT_EQ(gaudi["bucket"], 2 * gradient);
 }
 
 TEST(GaudiStage, SumsMayWaitForTheEndOfTheBackwardPass) {

@@ -29,7 +29,9 @@ TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
     ASSERT_NE(system, nullptr) << name;
     EXPECT_EQ(system->name(), name);
     const bool gaudi = name.find("gaudi") == 0 || name.find("hls-") == 0 || name == "dl1";
-    EXPECT_EQ(system->family(), name == "fixed" ? "fixed" : gaudi ? "gaudi" : "ipu");
+    const bool card = name.find("dgx-") == 0 || name.find("mi300x") == 0 || name == "a100-80" || name == "h100" ||
+                      name == "b200";
+    EXPECT_EQ(system->family(), name == "fixed" ? "fixed" : gaudi ? "gaudi" : card ? "card" : "ipu");
     EXPECT_FALSE(system->description().empty());
   }
 }
@@ -279,7 +281,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},
         FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n",
-                   "unknown family \"abacus\"; known are fixed, gaudi, ipu"},
+                   "unknown family \"abacus\"; known are card, fixed, gaudi, ipu"},
         FaultyFile{"base = \"bad\"\n", "longer than 8 or goes in a circle"},
         FaultyFile{"base = \"nowhere\"\n", "There is no chip \"nowhere\""}));
 

@@ -1,0 +1,76 @@
+#include "engine/devices/card/card.h"
+
+#include <fmt/format.h>
+
+#include "engine/devices/core/float8_figures.h"
+
+namespace pipescope::devices::card {
+
+double Card::peak(ElementType type) const {
+  switch (type) {
+    case ElementType::bfloat16:
+      return peakBf16;
+    case ElementType::float32:
+      return peakFp32;
+    case ElementType::float16:
+      return peakFp16;
+    default:
+      return graph::isFloat8(type) ? peakFp8 : 0;
+  }
+}
+
+base::Result<Card> readCard(const FigureFile& file) {
+  FigureReader read(file);
+  constexpr std::int64_t kSide = 1 << 20, kMemory = std::int64_t{1} << 50;
+  Card card;
+  card.name = file.name;
+  card.description = file.description;
+  card.peakBf16 = read.positive("peak_bf16", "FLOP/s");
+  card.peakFp32 = read.positive("peak_fp32", "FLOP/s");
+  card.peakFp16 = read.positiveOr("peak_fp16", "FLOP/s", 0);
+  card.peakFp8 = read.positiveOr("peak_fp8", "FLOP/s", 0);
+  const Float8Figures float8 = readFloat8(read);
+  card.productEfficiency = read.positive("product_efficiency", "1", 1);
+  card.productHalfFlops = read.notNegative("product_half_size", "FLOP");
+  card.productTile = read.count("product_tile", "elements", kSide);
+  card.vectorFlops = read.positive("vector_fp32", "FLOP/s");
+  card.onChipBytes = read.count("on_chip", "B", kMemory);
+  card.onChipBytesPerSecond = read.positive("on_chip_bandwidth", "B/s");
+  card.hbmBytes = read.count("hbm", "B", kMemory);
+  card.hbmReserved = static_cast<std::int64_t>(read.notNegative("hbm_reserved", "B"));
+  card.hbmBytesPerSecond = read.positive("hbm_bandwidth", "B/s");
+  card.hbmEffective = card.hbmBytesPerSecond * read.positive("hbm_efficiency", "1", 1);
+  card.cacheLine = read.count("cache_line", "B", kSide);
+  const double start = read.positive("kernel_start", "s"),
+               graphStart = read.positive("kernel_start_in_graph", "s");
+  const bool graphs = read.notNegative("uses_graphs", "1") > 0;
+  card.recipeLaunch = read.notNegative("graph_launch", "s");
+  card.callOverhead = read.notNegative("call_overhead", "s");
+  card.fusesAttentionFrom = read.count("fuses_attention_from", "tokens", kSide);
+  card.hostBytesPerSecond = read.positive("host_bandwidth", "B/s");
+  card.hostLatency = read.notNegative("host_latency", "s");
+  PIPESCOPE_TRY(read.status());
+  if (graphStart > start)
+    return base::badInput(fmt::format("{}: kernel_start_in_graph ({} s) must be at most kernel_start ({} s).",
+                                      file.file, graphStart, start));
+  if (card.hbmReserved >= card.hbmBytes)
+    return base::badInput(fmt::format("{}: hbm_reserved ({} B) must be less than hbm ({} B).", file.file,
+                                      card.hbmReserved, card.hbmBytes));
+  // Without a graph, the host issues kernel after kernel while the card works on earlier ones.
+  card.oneStream = true;
+  card.kernelOverhead = graphStart;
+  card.kernelIssue = graphs ? 0 : start;
+  if (!graphs) card.recipeLaunch = 0;
+  card.onChipIsCache = true;
+  card.sumsInPlace = true;  // C: Megatron-LM, core/distributed/param_and_grad_buffer.py
+  card.sliceBytes = card.onChipBytes;
+  card.mostOperands = 16;  // X: inputs of one kernel that a compiler of elementwise work fuses
+  if (card.peakFp8 > 0) {
+    PIPESCOPE_ASSIGN(
+        card.float8,
+        float8Support(file, float8, {.beside = ElementType::bfloat16, .sums = ElementType::float32}));
+  }
+  return card;
+}
+
+}  // namespace pipescope::devices::card

@@ -1,0 +1,32 @@
+#pragma once
+// The figures of one card as plain numbers, read from the TOML that describes it.
+#include <cstdint>
+
+#include "engine/devices/core/figures.h"
+#include "engine/devices/hbm_card/card_model.h"
+#include "engine/graph/tensor_type.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::devices::card {
+
+using graph::ElementType;
+using hbm_card::kTicksPerSecond;
+
+struct Card : hbm_card::CardFigures {
+  /// FLOP per second of products; 0: the card does not multiply the type.
+  double peakBf16 = 1, peakFp32 = 1, peakFp16 = 0, peakFp8 = 0;
+  double productEfficiency = 1;  ///< share of the peak that the largest products reach
+  double productHalfFlops = 0;   ///< FLOP of the product that reaches half of this share
+  std::int64_t productTile = 1;  ///< rows and columns of a product are padded to multiples of it
+  double vectorFlops = 1;  ///< FLOP per second of float32 outside products; a multiply-add counts as two
+  double onChipBytesPerSecond = 1, hbmBytesPerSecond = 1, hbmEffective = 1;
+  std::int64_t fusesAttentionFrom = 1;
+
+  double peak(ElementType type) const;
+};
+
+/// Reads the figures of a card. Fails with a sentence that names the file and the key of a missing or
+/// absurd figure.
+base::Result<Card> readCard(const FigureFile& file);
+
+}  // namespace pipescope::devices::card

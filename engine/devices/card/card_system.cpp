@@ -1,0 +1,97 @@
+// The family of cards that a file describes: matrix engines, vector engines, HBM and a network.
+#include <memory>
+#include <optional>
+
+#include "engine/devices/card/card.h"
+#include "engine/devices/card/described_model.h"
+#include "engine/devices/card/network.h"
+#include "engine/devices/core/family.h"
+#include "engine/devices/hbm_card/hbm_cards.h"
+
+namespace pipescope::devices {
+namespace card {
+namespace {
+
+/// Words for cards whose file states none. Frameworks call the cards of all vendors so.
+constexpr const char *kNoun = "GPU", *kAccelerator = "cuda";
+
+class CardSystem final : public hbm_card::HbmCards {
+ public:
+  CardSystem(Card card, Network network, const std::string& noun, SystemRequest request)
+      : HbmCards({.family = "card",
+                  .noun = noun,
+                  .accelerator = kAccelerator,
+                  .laneTitles = {{model::LaneRole::matrix, "Matrix"},
+                                 {model::LaneRole::vector, "Vector"},
+                                 {model::LaneRole::copy, "Copy"},
+                                 {model::LaneRole::network, "Network"}}},
+                 std::move(request)),
+        card_(std::move(card)),
+        network_(std::move(network)) {
+    listDevices();
+  }
+
+  std::vector<Figure> figures() const override {
+    std::vector<Figure> figures;
+    const auto derive = [&](const char* name, double value, const char* unit, const char* from) {
+      figures.push_back(readableFigure(name, value, unit, "X", from));
+    };
+    hbm_card::addFigures(request().chip, figures);
+    derive("reachable_bf16", card_.peakBf16 * card_.productEfficiency, "FLOP/s",
+           "peak_bf16 x product_efficiency");
+    derive("hbm_effective", card_.hbmEffective, "B/s", "hbm_bandwidth x hbm_efficiency");
+    derive("hbm_usable", static_cast<double>(card_.usableHbm()), "B", "hbm - hbm_reserved");
+    if (!request().system) return figures;
+    hbm_card::addFigures(*request().system, figures);
+    const double devices = network_.devices();
+    derive("system_peak_bf16", devices * card_.peakBf16, "FLOP/s", "cards x peak_bf16");
+    derive("system_hbm", devices * static_cast<double>(card_.usableHbm()), "B", "cards x usable HBM");
+    derive("peer_bandwidth", network_.peerBytesPerSecond(), "B/s",
+           "inside_bandwidth, in a mesh divided by the peers");
+    return figures;
+  }
+  std::optional<std::int64_t> fusesAttentionFrom() const override { return card_.fusesAttentionFrom; }
+  /// PyTorch's DistributedDataParallel: a first bucket of 1 MiB, then 25 MiB each (C: its defaults).
+  std::vector<Bytes> gradientBuckets() const override { return {Bytes(1 << 20), Bytes(25 << 20)}; }
+
+ private:
+  const hbm_card::CardFigures& card() const override { return card_; }
+  const hbm_card::Interconnect& interconnect() const override { return network_; }
+  std::unique_ptr<hbm_card::CardModel> modelOf(const compile::Mesh& mesh, int device) const override {
+    return std::make_unique<DescribedModel>(
+        CardContext{.card = card_, .network = network_, .mesh = mesh, .device = device});
+  }
+
+  Card card_;
+  Network network_;
+};
+
+base::Result<std::shared_ptr<const System>> makeCardSystem(const SystemRequest& request,
+                                                           const SystemOptions&) {
+  PIPESCOPE_ASSIGN(Card card, readCard(request.chip));
+  Network network;
+  std::optional<FigureReader> figures;
+  if (request.system) figures.emplace(*request.system);
+  const hbm_card::CardCount count = hbm_card::countCards(request, figures ? &*figures : nullptr);
+  if (figures) {
+    PIPESCOPE_ASSIGN(network,
+                     Network::read(*figures, static_cast<int>(count.perBox), static_cast<int>(count.wanted)));
+  }
+  PIPESCOPE_TRY(hbm_card::checkCards(request, count));
+  const std::string noun = request.chip.noun.empty() ? kNoun : request.chip.noun;
+  return std::shared_ptr<const System>(
+      std::make_shared<CardSystem>(std::move(card), std::move(network), noun, request));
+}
+
+}  // namespace
+}  // namespace card
+
+PIPESCOPE_REGISTER_FAMILY(card) {
+  registry.add("card", {.deviceNoun = card::kNoun,
+                        .accelerator = card::kAccelerator,
+                        .usualSystem = "dgx-h100",
+                        .namedByFile = true,
+                        .make = card::makeCardSystem});
+}
+
+}  // namespace pipescope::devices

@@ -1,0 +1,47 @@
+#include "engine/devices/card/described_model.h"
+
+#include <algorithm>
+
+namespace pipescope::devices::card {
+
+const hbm_card::ProgramNames& DescribedModel::programs() const {
+  static constexpr hbm_card::ProgramNames names = {
+      .kernels = {"MatrixKernel", "VectorKernel", "Copy", "Collective", "HostCopy"},
+      .slices = "Slices",
+      .launch = "LaunchGraph"};
+  return names;
+}
+
+base::Result<EngineKernel> DescribedModel::lowerWork(const ops::WorkItem& item,
+                                                     const std::string& what) const {
+  CardContext context = context_;
+  context.what = what;
+  return card::lowerWork(item, context);
+}
+
+double DescribedModel::copySeconds(std::int64_t elements, ElementType) const {
+  return vectorSeconds(context_.card, elements, 1);
+}
+
+std::vector<std::int32_t> DescribedModel::bundlesOf(const compile::StagePlan&,
+                                                    const hbm_card::KernelList& list) const {
+  std::vector<std::int32_t> bundles;
+  for (const hbm_card::ListedKernel& kernel : list.kernels) bundles.push_back(kernel.part);
+  return bundles;
+}
+
+hbm_card::KernelCost DescribedModel::costOf(const EngineKernel& kernel,
+                                            const hbm_card::Traffic& traffic) const {
+  const Card& card = context_.card;
+  hbm_card::KernelCost cost;
+  cost.engine = cost.alone = kernel.arithmetic;
+  if (kernel.engine == Engine::host || kernel.engine == Engine::network) return cost;
+  cost.memory = static_cast<double>(traffic.read + traffic.written) * kernel.spread / card.hbmEffective;
+  const double onChip = static_cast<double>(traffic.moved) * kernel.spread / card.onChipBytesPerSecond;
+  cost.engine = std::max(kernel.arithmetic, onChip);
+  cost.alone =
+      std::max(cost.engine, cost.memory) + static_cast<double>(kernel.starts - 1) * card.kernelOverhead;
+  return cost;
+}
+
+}  // namespace pipescope::devices::card

@@ -1,0 +1,195 @@
+#include "engine/devices/card/kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "engine/devices/core/titles.h"
+#include "engine/devices/hbm_card/map_instructions.h"
+#include "engine/devices/hbm_card/product.h"
+
+namespace pipescope::devices::card {
+namespace {
+
+using hbm_card::checkElements;
+using hbm_card::extents;
+
+EngineKernel vectorKernel(const CardContext& context, const std::string& name, std::int64_t elements,
+                          double instructions) {
+  EngineKernel kernel;
+  kernel.engine = Engine::vector;
+  kernel.name = name;
+  kernel.arithmetic = vectorSeconds(context.card, elements, instructions);
+  return kernel;
+}
+
+base::Status checkType(ElementType type, const CardContext& context) {
+  const bool missing = type == ElementType::float64 ||
+                       (type == ElementType::float16 && context.card.peakFp16 <= 0) ||
+                       (graph::isFloat8(type) && context.card.peakFp8 <= 0);
+  if (!missing) return {};
+  return base::badInput(fmt::format("{}: {} does not compute in {}; use --precision bfloat16 or float32.",
+                                    context.what, context.card.name, toString(type)));
+}
+
+/// Bytes moved ÷ bytes used if rows of this size lie anywhere: whole cache lines come.
+double spreadOf(const Card& card, std::int64_t rowBytes) {
+  const std::int64_t lines = (rowBytes + card.cacheLine - 1) / card.cacheLine;
+  return static_cast<double>(lines * card.cacheLine) / static_cast<double>(rowBytes);
+}
+
+base::Result<EngineKernel> lower(const ops::Contraction& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of channels", {work.groups, work.inputChannels, work.outputChannels},
+                              context.what));
+  PIPESCOPE_TRY(checkElements("number of positions", {work.batch, extents(work.field)}, context.what));
+  PIPESCOPE_TRY(checkElements("number of outputs", {work.batch, extents(work.output)}, context.what));
+  PIPESCOPE_TRY(checkElements("size of the kernel", work.kernel, context.what));
+  PIPESCOPE_TRY(checkType(work.type, context));
+  if (context.card.peak(work.type) <= 0)
+    return base::badInput(fmt::format("{}: {} does not multiply {}; use --precision bfloat16 or float32.",
+                                      context.what, context.card.name, toString(work.type)));
+  EngineKernel kernel;
+  kernel.engine = Engine::matrix;
+  kernel.name = work.kernel.size() > 1 ? "Convolve" : work.groups > 1 ? "BatchGemm" : "Gemm";
+  kernel.arithmetic = productSeconds(context.card, work);
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Map& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkType(work.type, context));
+  PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
+  PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context.what));
+  const auto more = static_cast<double>(std::max<std::int64_t>(0, work.operands - 2));
+  EngineKernel kernel = vectorKernel(context, titleOf(work.function), work.elements,
+                                     hbm_card::instructionsOf(work.function).instructions + more);
+  kernel.elementwise = true;
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Reduce& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkType(work.type, context));
+  PIPESCOPE_TRY(checkElements("number of elements", {work.outputs, work.depth}, context.what));
+  EngineKernel kernel = vectorKernel(context, "Reduce", work.outputs * work.depth, 1);
+  // X: a block of threads keeps a row of up to 64 KB in its registers and shared memory, and uses the result
+  // in the same kernel.
+  constexpr std::int64_t kRow = 65536;
+  kernel.barrier = !work.contiguous || work.depth * graph::sizeOf(work.type) > kRow;
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Pool& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkType(work.type, context));
+  PIPESCOPE_TRY(checkElements("number of channels", {work.batch, work.channels}, context.what));
+  PIPESCOPE_TRY(checkElements("number of outputs", work.output, context.what));
+  PIPESCOPE_TRY(checkElements("size of the kernel", work.kernel, context.what));
+  PIPESCOPE_TRY(checkElements("number of positions", work.field, context.what));
+  const std::int64_t outputs = work.batch * work.channels * extents(work.output);
+  const std::int64_t inputs = work.batch * work.channels * extents(work.field);
+  const std::int64_t window = extents(work.kernel);
+  // R: the gradient also compares with the maximum, or multiplies by the share.
+  EngineKernel kernel = vectorKernel(context, work.backward ? "PoolGradient" : "Pool", outputs,
+                                     static_cast<double>(window) * (work.backward ? 2 : 1));
+  kernel.onChipBytes = std::max<std::int64_t>(0, outputs * window - inputs) * graph::sizeOf(work.type);
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Gather& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context.what));
+  EngineKernel kernel = vectorKernel(context, "Gather", work.rows * work.rowElements, 2);
+  const std::int64_t row = work.rowElements * graph::sizeOf(work.type);
+  kernel.spread = spreadOf(context.card, row);
+  kernel.tableBytes = work.tableRows * row;
+  kernel.pickedBytes = work.rows * row;
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Scatter& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context.what));
+  const std::int64_t row = work.rowElements * graph::sizeOf(work.type);
+  EngineKernel kernel =
+      vectorKernel(context, "Scatter", work.rows * work.rowElements, work.accumulate ? 4 : 2);
+  kernel.spread = spreadOf(context.card, row);
+  if (work.accumulate) kernel.againBytes = work.rows * row;
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Rearrange& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
+  PIPESCOPE_TRY(checkElements("length of a run", {work.runElements}, context.what));
+  const std::int64_t run = std::min(work.runElements, work.elements) * graph::sizeOf(work.type);
+  // Tiles of a transposition are turned on the chip, so each line comes from HBM once.
+  const bool whole = run >= context.card.cacheLine;
+  EngineKernel kernel = vectorKernel(context, whole ? "Copy" : "Transpose", work.elements, whole ? 1 : 2);
+  kernel.elementwise = whole;
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Sort& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context.what));
+  const double levels =
+      std::ceil(std::log2(static_cast<double>(std::max<std::int64_t>(2, work.rowElements))));
+  const std::int64_t elements = work.rows * work.rowElements;
+  EngineKernel kernel = vectorKernel(context, "Sort", elements, 4 * levels * (levels + 1) / 2);
+  kernel.workspace = 2 * elements * graph::sizeOf(work.type);
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Random& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
+  EngineKernel kernel = vectorKernel(context, "Random", work.elements, 10);  // R: a counter-based generator
+  kernel.elementwise = true;
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::Collective& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
+  const std::vector<int> group = context.mesh.group(context.device, work);
+  const std::int64_t bytes = work.elements * graph::sizeOf(work.type);
+  EngineKernel kernel;
+  kernel.engine = Engine::network;
+  kernel.name = ops::toString(work.kind);
+  kernel.arithmetic = context.network.collectiveSeconds(work.kind, static_cast<double>(bytes), group);
+  kernel.bytesIn = kernel.bytesOut =
+      ops::sentBytes(work.kind, bytes, static_cast<std::int64_t>(group.size()));
+  return kernel;
+}
+
+base::Result<EngineKernel> lower(const ops::HostCopy& work, const CardContext& context) {
+  PIPESCOPE_TRY(checkElements("number of bytes", {work.bytes.count}, context.what));
+  if (work.remote)
+    return base::badInput(
+        fmt::format("{}: {} has no streaming memory besides its HBM; leave optimizer state and activations "
+                    "on the device.",
+                    context.what, context.card.name));
+  EngineKernel kernel;
+  kernel.engine = Engine::host;
+  kernel.name = work.toDevice ? "CopyToDevice" : "CopyToHost";
+  kernel.arithmetic =
+      context.card.hostLatency + static_cast<double>(work.bytes.count) / context.card.hostBytesPerSecond;
+  (work.toDevice ? kernel.bytesIn : kernel.bytesOut) = work.bytes.count;
+  return kernel;
+}
+
+}  // namespace
+
+base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const CardContext& context) {
+  return std::visit([&](const auto& work) { return lower(work, context); }, item);
+}
+
+double vectorSeconds(const Card& card, std::int64_t elements, double instructions) {
+  return 2 * static_cast<double>(elements) * instructions / card.vectorFlops;
+}
+
+double productSeconds(const Card& card, const ops::Contraction& work) {
+  const hbm_card::Product product = hbm_card::productOf(work);
+  const auto padded = [&](std::int64_t side) {
+    return static_cast<double>((side + card.productTile - 1) / card.productTile * card.productTile);
+  };
+  const double flops = 2 * padded(product.m) * padded(product.n) * static_cast<double>(product.k) *
+                       static_cast<double>(product.batch);
+  return (flops + card.productHalfFlops) / (card.peak(work.type) * card.productEfficiency);
+}
+
+}  // namespace pipescope::devices::card

@@ -1,0 +1,39 @@
+#pragma once
+// Lowers one piece of Work to a kernel of a described card. One overload lowers one kind of Work, so a new
+// kind does not compile without one.
+#include <string>
+
+#include "engine/compile/plan.h"
+#include "engine/devices/card/card.h"
+#include "engine/devices/card/network.h"
+#include "engine/devices/hbm_card/engine_kernel.h"
+#include "engine/ops/core/work.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::devices::card {
+
+using hbm_card::Engine;
+using hbm_card::EngineKernel;
+
+struct CardContext {
+  const Card& card;
+  const Network& network;
+  compile::Mesh mesh;  ///< says which cards take part in a collective
+  int device = 0;
+  std::string what = {};  ///< the operator, for error sentences
+};
+
+/// Lowers one execution of the Work; the caller applies the repeat count. Fails with a sentence if the card
+/// cannot do it.
+base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const CardContext& context);
+
+/// Seconds of the vector engines for `elements`, each of which takes `instructions`. Elements of every type
+/// are computed in float32.
+double vectorSeconds(const Card& card, std::int64_t elements, double instructions);
+
+/// Seconds of a product: (F + H) / (peak × efficiency) with F the FLOP of the padded product and H
+/// `product_half_size`, at which half of the efficiency is lost. So an ever larger product comes near
+/// F / (peak × efficiency), and none is faster than that.
+double productSeconds(const Card& card, const ops::Contraction& work);
+
+}  // namespace pipescope::devices::card

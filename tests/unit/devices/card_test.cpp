@@ -1,0 +1,256 @@
+// Checks described cards against closed formulas: what a product, a copy and a small kernel cost, and that a
+// better figure never makes a kernel slower.
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "engine/devices/card/card.h"
+#include "engine/devices/card/described_model.h"
+#include "engine/devices/card/network.h"
+#include "engine/devices/hbm_card/recipe.h"
+#include "ipu_fixtures.h"
+
+namespace pipescope::devices {
+namespace {
+
+using card::CardContext;
+using card::DescribedModel;
+using card::Network;
+using graph::ElementType;
+using hbm_card::EngineKernel;
+using hbm_card::Traffic;
+using ::testing::HasSubstr;
+using testing::refusalOf;
+using testing::TemporaryFolder;
+using DescribedCard = card::Card;
+
+DescribedCard described(const std::string& name) {
+  return card::readCard(DeviceFiles({}).chip(name).value()).value();
+}
+
+Network networkOf(const std::string& system, int devices) {
+  const FigureFile file = DeviceFiles({}).system(system).value();
+  FigureReader figures(file);
+  const auto cards = static_cast<int>(figures.count("devices", "cards", 1024));
+  figures.countOr("max_boxes", "boxes", 4096, 1);
+  return Network::read(figures, cards, devices).value();
+}
+
+ops::Contraction square(std::int64_t m, std::int64_t n, std::int64_t k) {
+  ops::Contraction work;
+  work.field = work.output = {m};
+  work.kernel = work.stride = work.dilation = {1};
+  work.padding = {0, 0};
+  work.inputChannels = k;
+  work.outputChannels = n;
+  work.type = ElementType::bfloat16;
+  return work;
+}
+
+EngineKernel kernelOf(const DescribedCard& card, const ops::WorkItem& item) {
+  const Network network;
+  return card::lowerWork(item, {.card = card, .network = network, .mesh = {}, .what = "layer"}).value();
+}
+
+double aloneSeconds(const DescribedCard& card, const ops::WorkItem& item, std::int64_t hbmBytes) {
+  const Network network;
+  const DescribedModel model({.card = card, .network = network, .mesh = {}});
+  Traffic traffic;
+  traffic.read = traffic.loaded = traffic.moved = hbmBytes;
+  return model.costOf(kernelOf(card, item), traffic).alone;
+}
+
+/// Start and end of single kernels, one after another on the card.
+std::vector<hbm_card::PlacedKernel> placedOf(const DescribedCard& card, const ops::WorkItem& item,
+                                             int count) {
+  const Network network;
+  const DescribedModel model({.card = card, .network = network, .mesh = {}});
+  hbm_card::KernelList list;
+  for (int i = 0; i < count; ++i) {
+    list.kernels.emplace_back();
+    list.kernels.back().kernel = kernelOf(card, item);
+  }
+  std::vector<hbm_card::PlacedKernel> placed;
+  std::vector<Traffic> traffic(list.kernels.size());
+  for (std::size_t i = 0; i < traffic.size(); ++i) traffic[i].bundleBegin = i;
+  hbm_card::placeKernels(model, list, traffic, list.kernels.size(), 0, placed);
+  return placed;
+}
+
+TEST(DescribedCardTest, ALargeProductTakesItsFlopsOverPeakTimesEfficiency) {
+  for (const char* name : {"a100-80", "h100", "b200", "mi300x"}) {
+    const DescribedCard card = described(name);
+    const double flops = 2.0 * 32768 * 32768 * 32768;
+    const double seconds = kernelOf(card, square(32768, 32768, 32768)).arithmetic;
+    EXPECT_NEAR(seconds, flops / (card.peakBf16 * card.productEfficiency), 0.001 * seconds) << name;
+  }
+}
+
+TEST(DescribedCardTest, HalfOfTheEfficiencyIsReachedAtTheStatedSize) {
+  DescribedCard card = described("h100");
+  card.productHalfFlops = 2.0 * 1024 * 1024 * 1024;
+  EXPECT_DOUBLE_EQ(kernelOf(card, square(1024, 1024, 1024)).arithmetic,
+                   2 * card.productHalfFlops / (card.peakBf16 * card.productEfficiency));
+  // A row takes as long as the tile that it is padded to.
+  EXPECT_DOUBLE_EQ(kernelOf(card, square(1, 1024, 1024)).arithmetic,
+                   kernelOf(card, square(card.productTile, 1024, 1024)).arithmetic);
+}
+
+TEST(DescribedCardTest, NoProductIsFasterThanThePeak) {
+  for (const char* name : {"a100-80", "h100", "b200", "mi300x"}) {
+    const DescribedCard card = described(name);
+    for (const std::int64_t side : {1, 100, 128, 1000, 4096, 20000}) {
+      const double flops = 2.0 * static_cast<double>(side * side * side);
+      EXPECT_GE(kernelOf(card, square(side, side, side)).arithmetic, flops / card.peakBf16) << name << side;
+    }
+  }
+}
+
+TEST(DescribedCardTest, ACopyTakesItsBytesOverBandwidth) {
+  const DescribedCard card = described("h100");
+  const ops::Map copy{.function = ops::MapFunction::copy, .elements = 1 << 28, .type = ElementType::bfloat16};
+  EXPECT_DOUBLE_EQ(aloneSeconds(card, copy, std::int64_t{1} << 30), (1 << 30) / (3.35e12 * 0.91));
+}
+
+TEST(DescribedCardTest, ASmallKernelTakesItsStart) {
+  DescribedCard card = described("h100");
+  const ops::Map tiny{.function = ops::MapFunction::add, .elements = 1, .type = ElementType::bfloat16};
+  // Without a graph, the host issues a kernel every 6 us; within one, 1.3 us pass between kernels.
+  EXPECT_DOUBLE_EQ(card.kernelIssue, 6e-6);
+  EXPECT_NEAR(placedOf(card, tiny, 101).back().end, 100 * 6e-6 + 1.3e-6, 1e-9);
+  card.kernelIssue = 0;
+  EXPECT_NEAR(placedOf(card, tiny, 100).back().end, 100 * 1.3e-6, 1e-9);
+}
+
+TEST(DescribedCardTest, KernelsOfDifferentEnginesFollowEachOther) {
+  const DescribedCard card = described("h100");
+  const std::vector<hbm_card::PlacedKernel> placed = placedOf(card, square(8192, 8192, 8192), 3);
+  for (std::size_t k = 1; k < placed.size(); ++k)
+    EXPECT_NEAR(placed[k].start, placed[k - 1].end + card.kernelOverhead, 1e-12);
+}
+
+TEST(DescribedCardTest, ABetterFigureNeverSlows) {
+  const ops::WorkItem items[] = {
+      square(4096, 4096, 4096), square(1, 4096, 4096),
+      ops::Map{.function = ops::MapFunction::gelu, .elements = 1 << 24, .type = ElementType::bfloat16},
+      ops::Reduce{.outputs = 4096, .depth = 4096, .type = ElementType::bfloat16},
+      ops::HostCopy{.bytes = base::Bytes(1 << 24)}};
+  const auto change = {
+      +[](DescribedCard& card) { card.peakBf16 *= 2; },
+      +[](DescribedCard& card) { card.productEfficiency = 1; },
+      +[](DescribedCard& card) { card.productHalfFlops /= 2; },
+      +[](DescribedCard& card) { card.vectorFlops *= 2; },
+      +[](DescribedCard& card) { card.onChipBytesPerSecond *= 2; },
+      +[](DescribedCard& card) { card.hbmEffective *= 2; },
+      +[](DescribedCard& card) { card.hostBytesPerSecond *= 2; },
+      +[](DescribedCard& card) { card.kernelOverhead /= 2; },
+      +[](DescribedCard& card) { card.kernelIssue /= 2; },
+  };
+  const DescribedCard before = described("h100");
+  for (const ops::WorkItem& item : items) {
+    for (const auto& improve : change) {
+      DescribedCard after = before;
+      improve(after);
+      EXPECT_LE(aloneSeconds(after, item, 1 << 24), aloneSeconds(before, item, 1 << 24));
+      EXPECT_LE(placedOf(after, item, 5).back().end, placedOf(before, item, 5).back().end);
+    }
+  }
+}
+
+TEST(DescribedCardTest, CollectivesFollowTheirFormulas) {
+  using Kind = ops::Collective::Kind;
+  const double bytes = 1e9;
+  const std::vector<int> box = {0, 1, 2, 3, 4, 5, 6, 7};
+  // A100: 300 GB/s at 78 %, two phases of 7/8 of the bytes, three steps of a tree each.
+  EXPECT_DOUBLE_EQ(networkOf("dgx-a100", 8).collectiveSeconds(Kind::allReduce, bytes, box),
+                   2 * 3 * 7e-6 + 2 * 7.0 / 8 * bytes / (300e9 * 0.78));
+  // H100: its switches sum eight, while for two a ring is faster.
+  EXPECT_DOUBLE_EQ(networkOf("dgx-h100", 8).collectiveSeconds(Kind::allReduce, bytes, box),
+                   2 * 3 * 7e-6 + bytes / (450e9 * 0.6));
+  EXPECT_DOUBLE_EQ(networkOf("dgx-h100", 8).collectiveSeconds(Kind::allReduce, bytes, {0, 1}),
+                   2 * 7e-6 + bytes / (450e9 * 0.81));
+  EXPECT_DOUBLE_EQ(networkOf("dgx-h100", 8).collectiveSeconds(Kind::allGather, bytes, box),
+                   3 * 7e-6 + 7.0 / 8 * bytes / (450e9 * 0.81));
+  // Two cards of a mesh have one of seven links.
+  EXPECT_DOUBLE_EQ(networkOf("mi300x-8", 8).collectiveSeconds(Kind::allGather, bytes, {0, 1}),
+                   7e-6 + 0.5 * bytes / (64e9 * 0.7));
+  // One card in each of two boxes.
+  EXPECT_DOUBLE_EQ(networkOf("dgx-h100", 16).collectiveSeconds(Kind::reduceScatter, bytes, {0, 8}),
+                   10e-6 + 0.5 * bytes / (50e9 * 0.81));
+  EXPECT_EQ(networkOf("dgx-h100", 8).collectiveSeconds(Kind::allReduce, bytes, {3}), 0);
+}
+
+/// Measured seconds of all-reduces (stas00/ml-engineering, network): bytes ÷ the rates of its tables. Those
+/// over boxes chose no figure.
+TEST(DescribedCardTest, CollectivesComeNearMeasuredOnes) {
+  const auto seconds = [](const char* system, int cards, double bytes) {
+    std::vector<int> all(static_cast<std::size_t>(cards));
+    std::iota(all.begin(), all.end(), 0);
+    return networkOf(system, cards).collectiveSeconds(ops::Collective::Kind::allReduce, bytes, all);
+  };
+  const double gib = 1 << 30;
+  const auto near = [](double modelled, double measured, double share) {
+    EXPECT_NEAR(modelled, measured, share * measured);
+  };
+  near(seconds("dgx-a100", 8, 16 * gib), 0.127997, 0.05);
+  near(seconds("dgx-a100", 8, gib / 2), 4.2184e-3, 0.1);
+  near(seconds("dgx-h100", 8, 16 * gib), 16 * gib / 275.58e9, 0.05);
+  near(seconds("dgx-b200", 8, 16 * gib), 16 * gib / (845.67e9 / 1.75), 0.05);
+  near(seconds("mi300x-8", 8, 4 * gib), 4 * gib / (312.912e9 / 1.75), 0.05);
+  near(seconds("dgx-h100", 32, 4 * gib), 4 * gib / (364.87e9 / 1.9375), 0.15);
+  near(seconds("dgx-b200", 32, 16 * gib), 16 * gib / (381.8e9 / 1.9375), 0.15);
+}
+
+TEST(DescribedCardTest, ClustersAndRefusals) {
+  EXPECT_EQ(makeSystem("dgx-h100x4").value()->devices().size(), 32u);
+  EXPECT_EQ(makeSystem("dgx-b200:2").value()->devices().size(), 2u);
+  EXPECT_THAT(refusalOf("h100:2"), HasSubstr("has 1 card, but 2 are wanted"));
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "devices");
+  const auto write = [&](const char* figure) {
+    std::ofstream(folder.path() / "devices/mine.toml")
+        << "family = \"card\"\nbase = \"h100\"\ndescription = \"mine\"\n[figures]\n"
+        << figure << ", grade = \"D\", source = \"mine\" }\n";
+    return card::readCard(DeviceFiles(folder.path()).chip("mine").value());
+  };
+  EXPECT_EQ(write("hbm = { value = 150e9, unit = \"B\"")->hbmBytes, 150'000'000'000);
+  EXPECT_THAT(write("hbm_reserved = { value = 1e12, unit = \"B\"").error().message,
+              HasSubstr("must be less than hbm"));
+  EXPECT_THAT(write("hbm_bandwidth = { value = -1, unit = \"B/s\"").error().message,
+              HasSubstr("must be above 0"));
+  EXPECT_THAT(write("product_efficency = { value = 0.5, unit = \"1\"").error().message,
+              HasSubstr("product_efficiency"));
+  EXPECT_THAT(write("kernel_start_in_graph = { value = 1, unit = \"s\"").error().message,
+              HasSubstr("must be at most kernel_start"));
+}
+
+TEST(DescribedCardTest, AFileMayNameItsDevicesAndABoxMayNotContradictItself) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "devices");
+  std::filesystem::create_directories(folder.path() / "systems");
+  const auto write = [&](const char* file, const char* text) { std::ofstream(folder.path() / file) << text; };
+  const auto made = [&](const char* name) {
+    SystemOptions options;
+    options.userFolder = folder.path();
+    return makeSystem(name, options);
+  };
+  write("devices/mine.toml", "family = \"card\"\nbase = \"h100\"\nnoun = \"TPU\"\n");
+  const auto system = made("mine").value();
+  EXPECT_EQ(system->facts().deviceNoun, "TPU");
+  EXPECT_EQ(system->devices().front().name, "TPU0");
+  write("devices/other.toml", "base = \"gaudi2\"\nnoun = \"TPU\"\n");
+  EXPECT_THAT(made("other").error().message, HasSubstr("is called HPU, so leave \"noun\" out"));
+  write("systems/box.toml", "base = \"dgx-h100\"\nnoun = \"TPU\"\n");
+  EXPECT_THAT(made("box").error().message, HasSubstr("belongs into the file of a chip"));
+  const auto box = [&](const char* figure, const char* value) {
+    std::ofstream(folder.path() / "systems/box.toml")
+        << "base = \"dgx-h100\"\n[figures]\n"
+        << figure << " = { value = " << value << ", unit = \"1\", grade = \"D\", source = \"mine\" }\n";
+    return made("box").error().message;
+  };
+  EXPECT_THAT(box("inside_is_mesh", "1"), HasSubstr("a mesh has no switch that could sum"));
+  EXPECT_THAT(box("switch_sum_efficiency", "1.5"), HasSubstr("must be at most 1"));
+}
+
+}  // namespace
+}  // namespace pipescope::devices
