@@ -15,15 +15,21 @@ namespace pipescope::testing {
 using nlohmann::json;
 
 std::shared_ptr<Recorded> record(const Sample& sample) {
-  auto read = app::readConfiguration(sample.path);
-  if (!read.ok()) return ADD_FAILURE() << read.error().message, nullptr;
-  config::Configuration configuration = std::move(read).value();
-  EXPECT_TRUE(configuration.setText("execution.numerics", "false", config::Origin::flag).ok());
+  auto recorded = recordWith(sample, {});
+  if (!recorded.ok()) return ADD_FAILURE() << recorded.error().message, nullptr;
+  return *recorded;
+}
+
+base::Result<std::shared_ptr<Recorded>> recordWith(const Sample& sample,
+                                                   const std::map<std::string, std::string>& settings) {
+  PIPESCOPE_ASSIGN(config::Configuration configuration, app::readConfiguration(sample.path));
+  PIPESCOPE_TRY(configuration.setText("execution.numerics", "false", config::Origin::flag));
+  for (const auto& [key, value] : settings)
+    PIPESCOPE_TRY(configuration.setText(key, value, config::Origin::flag));
   const auto file = std::filesystem::temp_directory_path() /
                     ("agreement_" + std::to_string(getpid()) + "_" + sample.name + ".pop");
   base::SilentProgress progress;
-  const auto ran = app::runConfiguration(configuration, {file.string(), "test"}, progress);
-  if (!ran.ok()) return ADD_FAILURE() << ran.error().message, nullptr;
+  PIPESCOPE_TRY(app::runConfiguration(configuration, {file.string(), "test"}, progress));
   auto recorded = std::make_shared<Recorded>();
   recorded->source = store::ProfileReader::open(file.string()).value();
   recorded->catalog = analysis::loadCatalog(*recorded->source).value();

@@ -25,6 +25,9 @@ struct Recorded {
 };
 /// Runs a sample. Null if it cannot be run, which is a failure of the test.
 std::shared_ptr<Recorded> record(const Sample& sample);
+/// Runs a sample with other settings, keyed by configuration key. An error says why it cannot be run so.
+base::Result<std::shared_ptr<Recorded>> recordWith(const Sample& sample,
+                                                   const std::map<std::string, std::string>& settings);
 
 /// All figures of one executable.
 class Figures {

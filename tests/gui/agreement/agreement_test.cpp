@@ -140,6 +140,38 @@ TEST_P(Agreement, PagesShowTheFiguresOfTheSections) {
     EXPECT_EQ(row.total, figures.trace().iterations.front().length()) << "the trace opens on an iteration";
 }
 
+/// Collectives of replicas go on beside the drain and beside other work, on each kind of device in another
+/// way.
+TEST_P(Agreement, TheTraceHoldsAllRowsOnEverySystemWithReplicas) {
+  int ran = 0;
+  for (const char* system : {"pod64", "hls-gaudi2x8"}) {
+    for (const char* schedule : {"popart", "1f1b"}) {
+      for (const char* replicas : {"1", "2"}) {
+        const auto recorded = recordWith(GetParam(), {{"system.name", system},
+                                                      {"system.devices", "0"},
+                                                      {"execution.schedule", schedule},
+                                                      {"training.epochs", "1"},
+                                                      {"training.replication_factor", replicas}});
+        if (!recorded.ok()) continue;  // not every sample runs on every system
+        ++ran;
+        SCOPED_TRACE(std::string(system) + ", " + schedule + ", replicas: " + replicas);
+        const Figures figures(**recorded, (*recorded)->catalog->executables.front().id);
+        ASSERT_TRUE(figures.ran());
+        EXPECT_EQ(figures.trace().damagedRows, 0);
+        for (const analysis::DeviceTrace& device : figures.trace().devices) {
+          EXPECT_TRUE(device.crowded.empty()) << device.name;
+        }
+        for (const analysis::RangeStatistics& row : figures.ranges()) {
+          std::int64_t sum = row.idle.count;
+          for (const std::int64_t ticks : row.byKind) sum += ticks;
+          EXPECT_EQ(sum, row.total.count) << "each moment counts once, device " << row.device;
+        }
+      }
+    }
+  }
+  if (ran == 0) GTEST_SKIP() << "the sample cannot be run with these systems and schedules";
+}
+
 INSTANTIATE_TEST_SUITE_P(Samples, Agreement, ::testing::ValuesIn(allSamples()),
                          [](const auto& sample) { return sample.param.name; });
 
