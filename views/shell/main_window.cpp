@@ -280,7 +280,8 @@ void MainWindow::selectPage(int index) {
 
 void MainWindow::saveCurrentPicture(bool whole) {
   Picture picture = currentPage()->picture();
-  picture.title = QStringLiteral("%1 — %2").arg(picture.title, session_->title());
+  for (QString* title : {&picture.title, &picture.wholeTitle})
+    if (!title->isEmpty()) *title = QStringLiteral("%1 — %2").arg(*title, session_->title());
   savePicture(picture, whole, definitions_[static_cast<std::size_t>(stack_->currentIndex())].id, *context_);
 }
 
