@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/base/byte_text.h"
 #include "profiler/clock/ring_entries.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
+#include "profiler/replay/replayed_memory.h"
 
 namespace pipescope::replay {
 namespace {
@@ -127,10 +130,7 @@ base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Re
     if (s < recorded.size()) fit.stashBefore = recorded[s];
     if (s < stash.size()) fit.stashAfter = stash[s];
     if (fit.stashBefore && fit.stashAfter) {
-      const Bytes entryAfter = after.recording.stages[s].stashBytesPerEntry;
-      fit.added = stage.stashBytesPerEntry * (*fit.stashAfter - *fit.stashBefore);
-      // A stage without a stash keeps its results once, until its backward pass.
-      fit.added += (entryAfter - stage.stashBytesPerEntry) * std::max<std::int64_t>(*fit.stashAfter, 1);
+      fit.added = stashAdded(stage, *fit.stashBefore, after.recording.stages[s], *fit.stashAfter);
     }
     added[stage.device] += fit.added;
     fits.push_back(fit);
