@@ -7,6 +7,7 @@
 #include <QStatusBar>
 #include <QTemporaryDir>
 #include <QThreadPool>
+#include <QTimer>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "app/gui/demo.h"
+#include "app/gui/given_files.h"
+#include "app/gui/import_trace.h"
 #include "app/gui/log_file.h"
 #include "app/gui/numbers.h"
 #include "app/gui/open_profile.h"
@@ -126,10 +129,27 @@ class Windows {
   /// A window with the profile and the page that the command line names.
   shell::MainWindow& add(const QString& profile) {
     shell::MainWindow& window = addPlain();
+    openAsked(window, profile);
+    return window;
+  }
+
+  /// A window that asks what these files of the command line are.
+  shell::MainWindow& addAsking(GivenFiles kind, const QStringList& files) {
+    shell::MainWindow& window = addPlain();
+    QTimer::singleShot(0, &window, [this, &window, kind, files] {
+      askAbout(window, kind, files,
+               {importPlaces().cache, [this, &window](const QString& file) { openAsked(window, file); },
+                [this](const QString& file) { add(file).show(); }});
+    });
+    return window;
+  }
+
+  /// Opens a profile as the command line says.
+  void openAsked(shell::MainWindow& window, const QString& profile) {
     const bool wanted = options_.page == kWorkbench;
     if (!options_.page.isEmpty() && !wanted) window.showPage(options_.page);
     if (profile.isEmpty() && wanted) workbench().newRun();
-    if (profile.isEmpty()) return window;
+    if (profile.isEmpty()) return;
     if (wanted && !shell::MainWindow::runs(profile)) editOnceOpen(window);
     if (!options_.at.isEmpty() || !options_.lane.isEmpty()) {
       QObject::connect(&window.session(), &shell::ProfileSession::opened, &window,
@@ -140,7 +160,6 @@ class Windows {
       window.comparison().open(options_.compare);
       if (options_.page.isEmpty()) window.showPage(QStringLiteral("compare"));
     }
-    return window;
   }
 
   /// Returns the subject of a screenshot: the window, or the workbench that was asked for.
@@ -171,6 +190,14 @@ class Windows {
     QObject::connect(&window, &shell::MainWindow::newRunRequested, &window, [this] { workbench().newRun(); });
     QObject::connect(&window, &shell::MainWindow::configurationGiven, &window,
                      [this](const QString& file) { workbench().openConfiguration(file); });
+    QObject::connect(
+        &window, &shell::MainWindow::filesGiven, &window, [this, &window](const QStringList& files) {
+          takeDropped(window, files,
+                      {importPlaces().cache, [&window](const QString& file) { window.open(file); },
+                       [this](const QString& file) { openBeside(file); }});
+        });
+    QObject::connect(&window, &shell::MainWindow::profileMade, &window,
+                     [this, &window](const shell::MadeProfile& made) { openBeside(window, made); });
     QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window,
                      [this, &window] { edit(window); });
     window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
@@ -218,6 +245,17 @@ class Windows {
 
   shell::MainWindow& openBeside(const QString& profile) {
     return windowFor(profile, windows_, [this]() -> shell::MainWindow& { return addPlain(); });
+  }
+
+  /// A new window covers neither the title nor the menu of the one that it comes from.
+  void openBeside(const shell::MainWindow& from, const shell::MadeProfile& made) {
+    constexpr int kAside = 48;
+    shell::MainWindow& window = addPlain();
+    window.openMade(made);
+    window.show();
+    window.move(from.pos() + QPoint(kAside, kAside));
+    window.raise();
+    window.activateWindow();
   }
 
   /// Destroys a closed window and its profile after the close event has been handled.
@@ -287,15 +325,27 @@ int run(int argc, char** argv, const WindowOptions& options) {
   Windows windows(options, palette);
   if (const base::Status known = windows.check(); !known.ok()) return say(known.error().message), 2;
   std::unique_ptr<Screenshot> screenshot;
-  for (const QString& profile : options.profiles.isEmpty() ? QStringList(QString()) : options.profiles) {
-    shell::MainWindow& window = windows.add(profile);
+  const auto show = [&](shell::MainWindow& window) {
     if (options.size) window.resize(*options.size);
     window.show();
-    if (!options.screenshot.isEmpty()) {
-      window.resize(options.size.value_or(QSize(1600, 900)));
-      screenshot =
-          std::make_unique<Screenshot>(windows.subject(window), options.screenshot, pictureRules(options));
-    }
+    if (options.screenshot.isEmpty()) return;
+    window.resize(options.size.value_or(QSize(1600, 900)));
+    screenshot =
+        std::make_unique<Screenshot>(windows.subject(window), options.screenshot, pictureRules(options));
+  };
+  // Nobody can answer for a picture, and profiles have a window each.
+  const GivenFiles given = kindOf(options.profiles);
+  const bool asks =
+      (given == GivenFiles::traces || given == GivenFiles::mixed) && options.screenshot.isEmpty();
+  if (asks) {
+    show(windows.addAsking(given, options.profiles));
+  } else if (given == GivenFiles::ranks) {
+    const auto folder = folderOfRanks(options.profiles, importPlaces().cache);
+    if (!folder.ok()) return say(folder.error().message), 2;
+    show(windows.add(*folder));
+  } else {
+    for (const QString& profile : options.profiles.isEmpty() ? QStringList(QString()) : options.profiles)
+      show(windows.add(profile));
   }
   const int status = QApplication::exec();
   // The user has closed the last window, so what is still being read is of no use. A note that is being

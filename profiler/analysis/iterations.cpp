@@ -24,6 +24,19 @@ std::vector<IterationSpan> IterationEnds::spansOf(const std::vector<model::Run>&
   return spans;
 }
 
+std::vector<IterationSpan> iterationsOf(const Catalog& catalog,
+                                        const std::vector<model::Placement>& placements,
+                                        const model::Run& run) {
+  IterationEnds ends;
+  const bool bounded = !catalog.iterationsFillCalls();
+  for (const model::Placement& p : placements) {
+    if (bounded && p.replica != 0) continue;
+    ends.add(p.run, p.iteration, catalog.toAxis(p.device, p.end));
+    if (bounded) ends.addStart(p.run, p.iteration, catalog.toAxis(p.device, p.start));
+  }
+  return ends.spansOf({run});
+}
+
 const IterationSpan* findIteration(const std::vector<IterationSpan>& spans, std::int32_t iteration) {
   const auto found = std::ranges::find(spans, iteration, &IterationSpan::iteration);
   return found == spans.end() ? nullptr : &*found;

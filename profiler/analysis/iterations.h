@@ -48,6 +48,12 @@ class IterationEnds {
   std::map<model::RunId, Ticks> starts_;  // starts of recorded runs
 };
 
+/// The iterations of a call from its placements. Those of other replicas do not bound a recorded run: their
+/// clocks may have nothing in common.
+std::vector<IterationSpan> iterationsOf(const Catalog& catalog,
+                                        const std::vector<model::Placement>& placements,
+                                        const model::Run& run);
+
 /// The iteration of that number; null if the list does not hold it.
 const IterationSpan* findIteration(const std::vector<IterationSpan>& spans, std::int32_t iteration);
 

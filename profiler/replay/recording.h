@@ -32,6 +32,7 @@ struct Recording : clock::Call {
   clock::Host host;
   double hostTicksPerMicroBatch = 0;  ///< part of the host's work for a step that each micro-batch adds
   Ticks tail;                         ///< time from the end of the last device to the end of the call
+  Ticks outside;                      ///< time of the call before and behind its iterations
   Ticks syncTicks;                    ///< time of the external sync, also if the recorded schedule needs none
   bool explained = true;  ///< false if the rules do not explain an emulated call, so that there are lags
   std::vector<model::Stage> stages;  ///< stages of the first replica, by index

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "profiler/analysis/iterations.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/number_text.h"
 #include "profiler/replay/flow_reader.h"
@@ -126,6 +127,16 @@ base::Status addOrder(const Schedules* schedules, Recording& recording) {
   return {};
 }
 
+/// A recorded call may hold anything before and behind its iterations, which no step takes.
+Ticks timeOutside(const analysis::Catalog& catalog, const std::vector<model::Placement>& placements,
+                  const model::Run& run) {
+  if (catalog.iterationsFillCalls()) return {};
+  Ticks outside = run.end - run.start;
+  for (const analysis::IterationSpan& span : analysis::iterationsOf(catalog, placements, run))
+    outside -= span.length();
+  return outside;
+}
+
 base::Result<CallRows> readRows(const model::ProfileSource& source, const model::Run& run) {
   CallRows rows;
   PIPESCOPE_ASSIGN(rows.placements, analysis::rowsOfRun<model::Placement>(source, run));
@@ -192,6 +203,7 @@ base::Result<Recording> readRecording(const model::ProfileSource& source, const 
   recording.tickMeaning = catalog.target.tickMeaning;
   PIPESCOPE_TRY(addStages(catalog, recording));
   PIPESCOPE_ASSIGN(const CallRows rows, readRows(source, *run));
+  recording.outside = timeOutside(catalog, rows.placements, *run);
   PIPESCOPE_ASSIGN(const clock::RecordedStarts starts, addWork(catalog, rows, recording));
   PIPESCOPE_TRY(addOrder(schedules, recording));
   PIPESCOPE_TRY(checkOrder(recording));

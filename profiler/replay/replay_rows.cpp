@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/clock/ring_entries.h"
+#include "profiler/replay/replayed_memory.h"
 
 namespace pipescope::replay {
 namespace {
@@ -29,11 +30,12 @@ class ReplayWriter {
     recorder_.add(context_.catalog.target);
     writeFacts(changes);
     writeStages();
-    if (extent == Extent::whole)
-      PIPESCOPE_TRY(
-          (copy<model::DebugContext, model::Operator, model::Program, model::Variable, model::LivenessStep,
-                model::LifeInterval, model::UnitMemory, model::CompilerPass, model::Step, model::StepUnits,
-                model::VariableUnits, model::Edge, model::VertexUse>()));
+    if (extent == Extent::whole) {
+      PIPESCOPE_TRY((
+          copy<model::DebugContext, model::Operator, model::Program, model::LivenessStep, model::LifeInterval,
+               model::CompilerPass, model::Step, model::StepUnits, model::Edge, model::VertexUse>()));
+      PIPESCOPE_TRY(writeReplayedMemory(context_, recording_, recorder_));
+    }
     writePlacements();
     writeTransfers();
     writeWaits();
@@ -82,15 +84,33 @@ class ReplayWriter {
     writeFact("copies_overlap", host.overlapsCopies ? "1" : "");
     writeFact("sync_ticks",
               recording_.syncTicks.count > 0 ? fmt::format("{}", recording_.syncTicks.count) : "");
-    for (const model::ConfigurationEntry& entry : context_.catalog.configuration) {
-      model::ConfigurationEntry own = entry;
-      const auto set = [&](const char* path, const std::string& value) {
-        if (own.path == path && own.value != value) own = {path, value, "what-if"};
-      };
-      set("training.gradient_accumulation", fmt::format("{}", recording_.microBatches));
-      set("execution.schedule", fmt::format("\"{}\"", recording_.executable.schedule));
-      recorder_.add(own);
+    writeOptions(changes);
+  }
+
+  /// Writes the options of the run. Those that the changes set have what the replayed call has.
+  void writeOptions(const std::vector<Change>& changes) {
+    if (context_.catalog.configuration.empty()) return;  // A recorded trace has no options.
+    std::map<std::string, std::string> set;
+    const auto valueOf = [&](const std::string& key) -> std::string {
+      if (key == kAccumulationKey) return fmt::format("{}", recording_.microBatches);
+      if (key == kScheduleKey) return fmt::format("\"{}\"", recording_.executable.schedule);
+      if (key == kRecomputeKey) return fmt::format("\"{}\"", recording_.executable.recompute);
+      if (key.ends_with(".replication_factor")) return fmt::format("{}", recording_.executable.replicas);
+      return {};
+    };
+    for (const Change& change : changes) {
+      const std::string key = spelledOut(recording_, change).key;
+      if (const std::string value = valueOf(key); !value.empty()) set[key] = value;
     }
+    for (model::ConfigurationEntry entry : context_.catalog.configuration) {
+      const auto changed = set.find(entry.path);
+      if (changed != set.end()) {
+        if (entry.value != changed->second) entry = {entry.path, changed->second, "what-if"};
+        set.erase(changed);
+      }
+      recorder_.add(entry);
+    }
+    for (const auto& [path, value] : set) recorder_.add(model::ConfigurationEntry{path, value, "what-if"});
   }
 
   void writeFact(const char* name, const std::string& value) {

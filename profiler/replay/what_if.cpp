@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/base/byte_text.h"
 #include "profiler/clock/ring_entries.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
+#include "profiler/replay/replayed_memory.h"
 
 namespace pipescope::replay {
 namespace {
@@ -17,7 +20,7 @@ namespace {
 ReplayedCall callOf(const ChangeContext& context, const Recording& recording, Ticks length) {
   ReplayedCall call;
   call.microBatches = recording.microBatches;
-  call.stepTicks = static_cast<double>(length.count) / recording.iterations;
+  call.stepTicks = static_cast<double>((length - recording.outside).count) / recording.iterations;
   const auto replicas = static_cast<double>(std::max<std::int64_t>(recording.executable.replicas, 1));
   call.microBatchTicks = call.stepTicks / (recording.microBatches * replicas);
   const std::int64_t samples = samplesOf(recording, context.catalog);
@@ -36,6 +39,24 @@ base::Result<analysis::StagesReport> stagesOf(const ChangeContext& context, cons
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(profile));
   return analysis::stagesReport(profile, *catalog, recording.executable.id);
+}
+
+/// Makes the waits of a replay of a recorded trace comparable with the recorded ones. Their causes were found
+/// in another way than those of the clock, so a change of the replayed waits is a change of the recorded
+/// ones.
+analysis::StagesReport withRecordedWaits(const analysis::StagesReport& recorded,
+                                         const analysis::StagesReport& before, analysis::StagesReport after) {
+  for (analysis::StageReport& stage : after.stages) {
+    const auto of = [&](const analysis::StagesReport& report) {
+      const auto found = std::ranges::find(report.stages, stage.index, &analysis::StageReport::index);
+      return found == report.stages.end() ? std::map<model::WaitCause, double>() : found->waits;
+    };
+    const std::map<model::WaitCause, double> replayed = std::exchange(stage.waits, of(recorded));
+    for (const auto& [cause, ticks] : replayed) stage.waits[cause] += ticks;
+    for (const auto& [cause, ticks] : of(before)) stage.waits[cause] -= ticks;
+    std::erase_if(stage.waits, [](const auto& wait) { return wait.second <= 0; });
+  }
+  return after;
 }
 
 /// Returns the effect of each change alone.
@@ -127,10 +148,7 @@ base::Result<std::vector<StageFit>> fitOf(const ChangeContext& context, const Re
     if (s < recorded.size()) fit.stashBefore = recorded[s];
     if (s < stash.size()) fit.stashAfter = stash[s];
     if (fit.stashBefore && fit.stashAfter) {
-      const Bytes entryAfter = after.recording.stages[s].stashBytesPerEntry;
-      fit.added = stage.stashBytesPerEntry * (*fit.stashAfter - *fit.stashBefore);
-      // A stage without a stash keeps its results once, until its backward pass.
-      fit.added += (entryAfter - stage.stashBytesPerEntry) * std::max<std::int64_t>(*fit.stashAfter, 1);
+      fit.added = stashAdded(stage, *fit.stashBefore, after.recording.stages[s], *fit.stashAfter);
     }
     added[stage.device] += fit.added;
     fits.push_back(fit);
@@ -166,6 +184,14 @@ base::Result<WhatIf> whatIf(const ChangeContext& context, const Recording& recor
   } else {
     PIPESCOPE_ASSIGN(result.timeline, replayCall(changed.recording));
     PIPESCOPE_ASSIGN(result.stagesAfter, stagesOf(context, changed.recording, result.timeline));
+  }
+  if (recording.measured) {
+    PIPESCOPE_ASSIGN(analysis::StagesReport stages,
+                     analysis::stagesReport(context.source, context.catalog, recording.executable.id));
+    result.stagesAfter = changes.empty()
+                             ? stages
+                             : withRecordedWaits(stages, result.stagesBefore, std::move(result.stagesAfter));
+    result.stagesBefore = std::move(stages);
   }
   result.after = callOf(context, changed.recording, result.timeline.length());
   result.parts = partsOf(context, recording, changes, result.before, result.after);

@@ -208,11 +208,24 @@ TEST_F(AnswersPagesTest, AReplayedCallOpensAsAProfile) {
   QTest::mouseClick(button, Qt::LeftButton);
   EXPECT_TRUE(notice().contains(QStringLiteral("Choose a change first"))) << notice().toStdString();
   change("stages.N.forward", "1", "*3");
+  std::optional<shell::MadeProfile> made;
+  QObject::connect(window.get(), &shell::MainWindow::profileMade, window.get(),
+                   [&](const shell::MadeProfile& one) { made = one; });
   QTest::mouseClick(button, Qt::LeftButton);
-  ASSERT_TRUE(waitFor([&] { return window->session().title().startsWith(QStringLiteral("What-if of")); }));
+  ASSERT_TRUE(waitFor([&] { return made.has_value(); }));
+  EXPECT_EQ(window->session().title(), QStringLiteral("fixture.pop")) << "the window keeps its profile";
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("What if"));
+  // The program opens it in another window; the test has one only.
+  window->openMade(*made);
   ASSERT_TRUE(settle());
+  EXPECT_EQ(window->session().title(), QStringLiteral("What-if of fixture.pop"));
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Compare"));
   EXPECT_NE(window->comparison().snapshot(), nullptr);
+  bool listed = false;
+  for (pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>())
+    for (int row = 0; row < table->model()->rowCount(); ++row)
+      listed = listed || table->model()->index(row, 0).data() == QStringLiteral("what-if stages.1.forward");
+  EXPECT_TRUE(listed) << "the change stands among the options";
 }
 
 TEST_F(AnswersPagesTest, ATableOpensOnThePageOfSweeps) {

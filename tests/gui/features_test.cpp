@@ -303,6 +303,12 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
   EXPECT_FALSE(visible.contains("IPU3"));
   for (const char* device : {"IPU0", "IPU1", "IPU2", "IPU3"}) EXPECT_TRUE(all.contains(device)) << device;
   EXPECT_TRUE(all.contains("iteration 3")) << "the whole time";
+  const auto titleOf = [](const QByteArray& svg) {
+    const auto from = svg.indexOf("<title>") + 7;
+    return QString::fromUtf8(svg.mid(from, svg.indexOf("</title>") - from));
+  };
+  EXPECT_EQ(titleOf(visible), QStringLiteral("Trace, Call 3 (last), Iteration 0 of 0–3"));
+  EXPECT_EQ(titleOf(all), QStringLiteral("Trace, Call 3 (last)"));
   for (const QByteArray& one : {visible, all}) EXPECT_TRUE(one.contains("slower stage")) << "the legend";
   EXPECT_EQ(window->timeRange().view(), view) << "the window is as before";
   EXPECT_EQ(canvas->size(), size);

@@ -1,11 +1,18 @@
 // Opening traces of other tools: the import in a process of its own, its progress, its cache and its errors.
+#include <QAbstractButton>
 #include <QDir>
+#include <QDropEvent>
 #include <QFile>
+#include <QMessageBox>
+#include <QMimeData>
 #include <QTemporaryDir>
+#include <QUrl>
 #include <thread>
 
+#include "app/gui/given_files.h"
 #include "app/gui/import_trace.h"
 #include "app/gui/open_profile.h"
+#include "views/shell/comparison.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -108,6 +115,133 @@ TEST_F(ImportTest, TellsTracesFromProfiles) {
   const auto opened = gui::openOrImport(
       folder.filePath(QStringLiteral("a.pop")).toStdString(), [](const QString&) {}, [] { return false; });
   EXPECT_FALSE(opened.ok());
+}
+
+/// Traces that are given together are ranks of one run if they say so, or if their names do.
+TEST_F(ImportTest, RanksAreKnownByTheirNamesOrByWhatTheyState) {
+  const auto files = [&](const QStringList& names, const char* content = "[]") {
+    QStringList paths;
+    for (const QString& name : names) paths << write(name, content);
+    return paths;
+  };
+  const auto kind = [&](const QStringList& names) { return gui::kindOf(files(names)); };
+  using gui::GivenFiles;
+  EXPECT_EQ(kind({"rank0.json", "rank1.json", "rank10.json"}), GivenFiles::ranks);
+  EXPECT_EQ(kind({"a/worker-3/trace.json.gz", "a/worker-4/trace.json.gz"}), GivenFiles::ranks);
+  EXPECT_EQ(kind({"node1_gpu0_171234.json", "node1_gpu1_171299.json"}), GivenFiles::ranks);
+  EXPECT_EQ(kind({"node0_gpu0.json", "node1_gpu0.json"}), GivenFiles::ranks);
+  EXPECT_EQ(kind({"run1.json", "run2.json"}), GivenFiles::traces) << "two runs have such names";
+  EXPECT_EQ(kind({"rank0.json", "other1.json"}), GivenFiles::traces);
+  EXPECT_EQ(kind({"rank0_1.json", "rank0_2.json"}), GivenFiles::traces) << "the same rank twice";
+  EXPECT_EQ(kind({"one.json", "rank1.csv"}), GivenFiles::others);
+  EXPECT_EQ(kind({"one.json", "two.json", "a.toml"}), GivenFiles::mixed);
+  EXPECT_EQ(gui::kindOf(files({"a.pop", "b.pop"}, "SQLite format 3")), GivenFiles::others);
+  EXPECT_EQ(gui::kindOf({}), GivenFiles::others);
+  const auto stating = [&](int first, int second) {
+    const auto content = [](int rank) {
+      return R"({"distributedInfo": {"backend": "nccl", "rank": )" + QByteArray::number(rank) +
+             R"(, "world_size": 2}, "traceEvents": []})";
+    };
+    return gui::kindOf({write(QStringLiteral("x_1.json"), content(first)),
+                        write(QStringLiteral("y.json"), content(second))});
+  };
+  EXPECT_EQ(stating(0, 1), GivenFiles::ranks);
+  EXPECT_EQ(stating(1, 1), GivenFiles::traces);
+}
+
+TEST_F(ImportTest, RanksAreImportedFromAFolderWithLinks) {
+  const QString one = write(QStringLiteral("a/rank0.json"), "[0]"),
+                two = write(QStringLiteral("a/rank1.json"), "[1]");
+  const QString cache = folder.filePath(QStringLiteral("cache"));
+  const auto made = gui::folderOfRanks({two, one}, cache);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(QFileInfo(*made).fileName(), QStringLiteral("rank0 and 1 more"));
+  EXPECT_EQ(QDir(*made).entryList(QDir::Files), (QStringList{"rank0.json", "rank1.json"}));
+  EXPECT_EQ(*gui::folderOfRanks({one, two}, cache), *made) << "the order says nothing";
+  const QString same = write(QStringLiteral("b/rank0.json"), "[1]");
+  EXPECT_EQ(QDir(*gui::folderOfRanks({one, same}, cache)).entryList(QDir::Files).size(), 2)
+      << "files of one name";
+  const auto refused = gui::folderOfRanks({one, two}, one);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("cannot be written"), std::string::npos) << refused.error().message;
+}
+
+class GivenFilesTest : public WindowTest {
+ protected:
+  void SetUp() override {
+    WindowTest::SetUp();
+    QObject::connect(window.get(), &shell::MainWindow::filesGiven, window.get(),
+                     [this](const QStringList& files) { gui::takeDropped(*window, files, openers); });
+  }
+  QStringList write(const QStringList& names, const QByteArray& content) {
+    QStringList paths;
+    for (const QString& name : names) {
+      QFile file(folder.filePath(name));
+      EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+      file.write(content);
+      paths << file.fileName();
+    }
+    return paths;
+  }
+  void drop(const QStringList& files) {
+    QMimeData data;
+    QList<QUrl> urls;
+    for (const QString& file : files) urls << QUrl::fromLocalFile(file);
+    data.setUrls(urls);
+    QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(window.get(), &enter);
+    QDropEvent event(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(window.get(), &event);
+  }
+  QMessageBox* question() { return window->findChild<QMessageBox*>(); }
+  /// Answers the question with the button of that text.
+  void answer(const QString& text) {
+    ASSERT_TRUE(waitFor([&] { return question() != nullptr; }));
+    for (QAbstractButton* button : question()->buttons()) {
+      if (button->text() == text) {
+        button->click();
+        return;
+      }
+    }
+    FAIL() << "there is no button " << text.toStdString();
+  }
+
+  QTemporaryDir folder;
+  QStringList here, beside;
+  gui::GivenOpeners openers{folder.filePath(QStringLiteral("cache")),
+                            [this](const QString& file) { here << file; },
+                            [this](const QString& file) { beside << file; }};
+};
+
+TEST_F(GivenFilesTest, RanksBecomeOneImport) {
+  drop(write({"rank0.json", "rank1.json", "rank2.json"}, "[]"));
+  ASSERT_TRUE(waitFor([&] { return !here.isEmpty(); }));
+  ASSERT_EQ(here.size(), 1);
+  EXPECT_EQ(QDir(here.front()).entryList(QDir::Files).size(), 3);
+  EXPECT_TRUE(beside.isEmpty());
+}
+
+TEST_F(GivenFilesTest, TracesThatMayBeOneRunAreAskedAbout) {
+  const QStringList files = write({"run1.json", "run2.json"}, "[]");
+  drop(files);
+  answer(QStringLiteral("Import as one run"));
+  ASSERT_TRUE(waitFor([&] { return !here.isEmpty(); }));
+  EXPECT_EQ(QDir(here.front()).entryList(QDir::Files).size(), 2);
+}
+
+TEST_F(GivenFilesTest, NoneOfThreeProfilesIsForgotten) {
+  const QStringList files = write({"a.pop", "b.pop", "c.pop"}, "SQLite format 3");
+  drop(files);
+  answer(QStringLiteral("Open each in a window"));
+  EXPECT_EQ(here, files.mid(0, 1));
+  EXPECT_EQ(beside, files.mid(1));
+}
+
+TEST_F(GivenFilesTest, TwoProfilesAreCompared) {
+  drop(write({"a.pop", "b.pop"}, "SQLite format 3"));
+  EXPECT_TRUE(waitFor([&] { return window->comparison().path().endsWith(QStringLiteral("a.pop")); }));
+  EXPECT_TRUE(window->session().wantedPath().endsWith(QStringLiteral("b.pop")));
+  EXPECT_EQ(question(), nullptr);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
 
 #include "profiler/sections/frame/words.h"
 #include "views/pages/parts/charts/graph_drawing.h"
@@ -275,27 +278,44 @@ class GraphPage : public shell::Page {
     for (std::size_t i = 0; i < opened_->view.boxes.size(); ++i) {
       for (const std::size_t node : opened_->view.boxes[i].nodes) boxOf[node] = static_cast<int>(i);
     }
-    for (const analysis::ModelEdge& edge : data_->graph.edges) {
-      const int from = boxOf[edge.from], to = boxOf[edge.to];
-      if (from == to || (box >= 0 && from != box && to != box) || (box < 0 && (from < 0 || to < 0))) continue;
-      addTensor(edge, table);
-    }
+    addTensors(
+        [&](const analysis::ModelEdge& edge) {
+          const int from = boxOf[edge.from], to = boxOf[edge.to];
+          return from != to && (box < 0 ? from >= 0 && to >= 0 : from == box || to == box);
+        },
+        [&](std::size_t node) { return boxOf[node]; }, table);
     return table;
   }
 
-  void addTensor(const analysis::ModelEdge& edge, sections::SectionTable& table) const {
-    table.rows.push_back({data_->graph.nodes[edge.from].name, data_->graph.nodes[edge.to].name, edge.tensor,
-                          edge.shape, edge.bytes.count,
-                          edge.ticks.count > 0 ? sections::Cell(edge.ticks.count) : sections::Cell()});
+  /// Adds the tensors of the edges that are wanted. A tensor with several readers in one place is sent there
+  /// once, so it is one row, which names them all.
+  void addTensors(const std::function<bool(const analysis::ModelEdge&)>& wanted,
+                  const std::function<int(std::size_t node)>& placeOf, sections::SectionTable& table) const {
+    constexpr std::size_t kTo = 1;
+    std::map<std::tuple<std::size_t, std::string, int>, std::size_t> rowOf;
+    for (const analysis::ModelEdge& edge : data_->graph.edges) {
+      if (!wanted(edge)) continue;
+      const std::string& reader = data_->graph.nodes[edge.to].name;
+      const auto [known, isNew] =
+          rowOf.try_emplace({edge.from, edge.tensor, placeOf(edge.to)}, table.rows.size());
+      if (isNew) {
+        table.rows.push_back({data_->graph.nodes[edge.from].name, reader, edge.tensor, edge.shape,
+                              edge.bytes.count,
+                              edge.ticks.count > 0 ? sections::Cell(edge.ticks.count) : sections::Cell()});
+      } else {
+        auto& readers = std::get<std::string>(table.rows[known->second][kTo]);
+        readers += ", " + reader;
+      }
+    }
   }
 
   void applyCuts() {
     sections::SectionTable table = tensorTable(static_cast<int>(kMostGraphBoxes));
     table.rows.clear();
     table.title = "Cuts between stages";
-    for (const analysis::ModelEdge& edge : data_->graph.edges) {
-      if (data_->graph.nodes[edge.from].stage != data_->graph.nodes[edge.to].stage) addTensor(edge, table);
-    }
+    const auto& nodes = data_->graph.nodes;
+    addTensors([&](const auto& edge) { return nodes[edge.from].stage != nodes[edge.to].stage; },
+               [&](std::size_t node) { return nodes[node].stage; }, table);
     cuts_->setTable(std::move(table), data_->time.ticks);
   }
 

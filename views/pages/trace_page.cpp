@@ -124,9 +124,10 @@ class TracePage : public shell::Page {
   shell::Picture picture() override {
     shell::Picture made{canvas_->parentWidget(), accessibleName(), {}};
     if (!model_) return made;
-    const int step = currentStep();
-    made.title = QStringLiteral("%1, %2").arg(accessibleName(), bar_->call());
-    if (step >= 0) made.title += QStringLiteral(", ") + stepText(*model_->trace, step);
+    const geometry::TimeView& view = context_.timeRange.view();
+    const QString steps = stepsText(*model_->trace, view.time(0), view.time(view.width()));
+    made.wholeTitle = QStringLiteral("%1, %2").arg(accessibleName(), bar_->call());
+    made.title = steps.isEmpty() ? made.wholeTitle : made.wholeTitle + QStringLiteral(", ") + steps;
     made.showWhole = [this] { return canvas_->showWhole(*canvas_->parentWidget()); };
     return made;
   }

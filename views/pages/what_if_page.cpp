@@ -272,7 +272,7 @@ class WhatIfPage : public shell::Page {
         });
   }
 
-  /// The replayed call becomes the profile of the window, and the recorded one the source of a comparison.
+  /// Opens the replayed call in a window of its own, which compares it with the recorded one.
   void openAsProfile() {
     const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     if (snapshot == nullptr || !held_) return;
@@ -286,9 +286,7 @@ class WhatIfPage : public shell::Page {
         },
         [this, own = *snapshot, title](const base::Result<std::shared_ptr<record::MemoryProfile>>& made) {
           if (!made.ok()) return remark(text(made.error().message), shell::NoticeKind::error);
-          context_.comparison.openSource({own.source, {}, {}}, title);
-          context_.session.openSource({*made, {}, {}}, tr("What-if of %1").arg(title));
-          context_.go({QStringLiteral("compare")});
+          context_.openBeside({{*made, {}, {}}, tr("What-if of %1").arg(title), {own.source, {}, {}}, title});
         });
   }
 

@@ -55,7 +55,8 @@ BesidePages::BesidePages(PageContext& context, QObject* parent)
                context.saved,
                context.find,
                *none_,
-               context.chooseCompared} {
+               context.chooseCompared,
+               context.openBeside} {
   connect(&context.comparison, &Comparison::changed, this, &BesidePages::followComparison);
   connect(&context.session, &ProfileSession::opened, this, &BesidePages::followExecutable);
   connect(&context.session, &ProfileSession::executableChanged, this, &BesidePages::followExecutable);

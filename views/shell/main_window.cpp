@@ -51,7 +51,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       [this](const Place& place) { go(place); }, [this] { setTimeUnit(!menus_->showsTime()); },
       [this](bool whole) { saveCurrentPicture(whole); }, [this](const QString& path) { saved_->show(path); },
       [this](const QString& text) { find_->begin(text); }, *comparison_,
-      [this] { dialogs_->chooseCompared(); }});
+      [this] { dialogs_->chooseCompared(); }, [this](const MadeProfile& made) { Q_EMIT profileMade(made); }});
   beside_ = std::make_unique<BesidePages>(*context_, nullptr);
   dialogs_ = new WindowDialogs(*this);
   new StaleTips(this);
@@ -186,6 +186,12 @@ void MainWindow::openSource(OpenedSource source, const QString& title) {
   session_->openSource(std::move(source), title);
 }
 
+void MainWindow::openMade(const MadeProfile& made) {
+  openSource(made.source, made.title);
+  comparison_->openSource(made.from, made.fromTitle);
+  showPage(QStringLiteral("compare"));
+}
+
 void MainWindow::compareWith(const QString& path) {
   comparison_->open(path);
   showPage(QStringLiteral("compare"));
@@ -280,7 +286,8 @@ void MainWindow::selectPage(int index) {
 
 void MainWindow::saveCurrentPicture(bool whole) {
   Picture picture = currentPage()->picture();
-  picture.title = QStringLiteral("%1 — %2").arg(picture.title, session_->title());
+  for (QString* title : {&picture.title, &picture.wholeTitle})
+    if (!title->isEmpty()) *title = QStringLiteral("%1 — %2").arg(*title, session_->title());
   savePicture(picture, whole, definitions_[static_cast<std::size_t>(stack_->currentIndex())].id, *context_);
 }
 
@@ -403,16 +410,20 @@ void MainWindow::dropEvent(QDropEvent* event) {
   if (urls.isEmpty() || !urls.front().isLocalFile()) return;
   event->acceptProposedAction();
   const QString first = urls.front().toLocalFile();
-  // Two dropped files are compared with each other. One file that is dropped on the strip with the name of
-  // the open profile, or on the compare page, is compared with it.
-  const bool two = urls.size() == 2 && urls.back().isLocalFile();
+  if (urls.size() > 1) {
+    QStringList files;
+    for (const QUrl& url : urls)
+      if (url.isLocalFile()) files << url.toLocalFile();
+    if (files.size() > 1) return Q_EMIT filesGiven(files);
+  }
+  // One file that is dropped on the strip with the name of the open profile, or on the compare page, is
+  // compared with it.
   const bool onName = header_->isVisible() && header_->rect().contains(header_->mapFrom(this, event->pos()));
   const bool comparing = session_->snapshot() != nullptr && stack_->currentIndex() >= 0 &&
                          (onName || definitions_[static_cast<std::size_t>(stack_->currentIndex())].id ==
                                         QLatin1String("compare"));
-  if (!two && comparing) return compareWith(first);
-  if (!two) return open(first);
-  compare(first, urls.back().toLocalFile());
+  if (comparing) return compareWith(first);
+  open(first);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

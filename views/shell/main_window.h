@@ -53,6 +53,8 @@ class MainWindow : public QMainWindow {
   void setTheme(Theme theme);
   void setTimeUnit(bool time);
   void openSource(OpenedSource source, const QString& title);
+  /// Shows a profile that a page of another window has made, and compares it with what it was made from.
+  void openMade(const MadeProfile& made);
   /// Compares the window's profile with the one at `path`, and shows the page that compares them.
   void compareWith(const QString& path);
   Comparison& comparison() { return *comparison_; }
@@ -79,8 +81,12 @@ class MainWindow : public QMainWindow {
   void newRunRequested();
   /// The file to open runs, and is no profile.
   void configurationGiven(const QString& file);
+  /// Several files were dropped. The program knows which of them belong together.
+  void filesGiven(const QStringList& files);
   /// The settings of the window's profile are wanted in the workbench.
   void runAgainRequested();
+  /// A page has made a profile, which wants a window of its own.
+  void profileMade(const MadeProfile& made);
   void closed();
 
  protected:

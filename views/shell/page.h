@@ -43,6 +43,15 @@ struct Picture {
   QString title;
   /// Makes the widget show all of its content, and returns what undoes that. Empty: it always shows all.
   std::function<std::function<void()>()> showWhole;
+  QString wholeTitle = {};  ///< title of the picture of all content; empty: the same as `title`
+};
+
+/// A profile that a page has made from another one, which it is compared with.
+struct MadeProfile {
+  OpenedSource source;
+  QString title;
+  OpenedSource from;
+  QString fromTitle;
 };
 
 /// Objects that all pages of a window share.
@@ -61,6 +70,8 @@ struct PageContext {
   std::function<void(const QString& text)> find;   ///< looks for a text on the present page
   Comparison& comparison;
   std::function<void()> chooseCompared;  ///< asks for the profile to compare with
+  /// Shows a profile that a page has made in a window of its own, beside this one.
+  std::function<void(const MadeProfile&)> openBeside;
 };
 
 /// A page shows content that it loads on a worker, or a notice. The last good content stays visible until the

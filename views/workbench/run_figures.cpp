@@ -30,9 +30,6 @@ base::Result<RunFigures> readFigures(const shell::Opener& open, const QString& p
   PIPESCOPE_ASSIGN(const sections::Section summary, pages::sectionNamed("summary", context));
   PIPESCOPE_ASSIGN(const sections::Section stages, pages::sectionNamed("stages", context));
   figures.stepTime = shownFact(stages, "step_cycles");
-  if (const sections::Fact* step = pages::factNamed(stages, "step_cycles");
-      step != nullptr && !std::holds_alternative<std::monostate>(step->value) && stages.time().isCycles())
-    figures.stepTime += QLatin1Char(' ') + QString::fromUtf8(stages.timeUnit);
   figures.samplesPerSecond = shownFact(summary, "samples_per_second");
   figures.bubble = shownFact(summary, "bubble_fraction");
   figures.imbalance = shownFact(summary, "imbalance");

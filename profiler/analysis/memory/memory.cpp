@@ -13,11 +13,6 @@ constexpr const char* kMemoryGap = "gap";
 /// No real device has more units, but a hostile file may claim any number.
 constexpr std::int64_t kMostUnits = 1 << 20;
 
-std::int64_t memoryUnitsOf(const Catalog& catalog, model::MemorySpaceId space) {
-  const model::MemorySpace* row = catalog.memorySpaces.find(space);
-  return row == nullptr ? 0 : std::clamp<std::int64_t>(row->units, 0, kMostUnits);
-}
-
 /// The rows of one memory space in an executable, and the units that each of them describes.
 using UnitRows = std::vector<const model::UnitMemory*>;
 
@@ -83,6 +78,11 @@ Result<std::map<model::MemorySpaceId, LivePeak>> livePeaks(const model::ProfileS
 }
 
 }  // namespace
+
+std::int64_t memoryUnitsOf(const Catalog& catalog, model::MemorySpaceId space) {
+  const model::MemorySpace* row = catalog.memorySpaces.find(space);
+  return row == nullptr ? 0 : std::clamp<std::int64_t>(row->units, 0, kMostUnits);
+}
 
 Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog,
                         model::ExecutableId executable, model::MemorySpaceId space) {

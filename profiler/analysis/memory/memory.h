@@ -16,6 +16,9 @@ struct UnitUse {
 /// True for memory on the chip. False for streaming memory and for the host's memory.
 bool isOnDevice(const model::MemorySpace& space);
 
+/// The number of units of a memory space, at most 2^20; 0 if there is no such space.
+std::int64_t memoryUnitsOf(const Catalog& catalog, model::MemorySpaceId space);
+
 struct DeviceMemory {
   int index = 0;  ///< −1: the host
   std::string name, spaceKind;

@@ -12,11 +12,20 @@
 namespace pipescope::analysis {
 namespace {
 
-/// The path of an operator in the drawing: its block first, unless its name begins with it.
+/// The length of the beginning that two paths have in common, in whole parts with the slashes behind them.
+std::size_t commonLength(const std::string& one, const std::string& other) {
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < one.size() && i < other.size() && one[i] == other[i]; ++i)
+    if (one[i] == '/') length = i + 1;
+  return length;
+}
+
+/// The path of an operator in the drawing: its block first, unless its name begins with it. The operator
+/// encoder/layer2/output of the block encoder/layer2/stage1 is encoder/layer2/stage1/output.
 std::string drawnPath(const ModelNode& node) {
   if (node.block.empty() || node.name == node.block || node.name.starts_with(node.block + "/"))
     return node.name;
-  return node.block + "/" + node.name;
+  return node.block + "/" + node.name.substr(commonLength(node.block, node.name));
 }
 
 bool isWithin(const std::string& path, const std::string& group) {
@@ -131,7 +140,8 @@ class ViewMaker {
     boxOf_[node] = place;
   }
 
-  /// Adds what the open group exchanges tensors with, as the box that the nearest common group would show.
+  /// Adds the groups that the open group exchanges tensors with, each as the box that the nearest common
+  /// group would show.
   void addNeighbours(const std::vector<std::string>& paths) {
     if (open_.empty()) return;
     const std::size_t inside = view_.boxes.size();
@@ -140,6 +150,12 @@ class ViewMaker {
       if (from == to) continue;
       const std::size_t other = from ? edge.to : edge.from;
       if (boxOf_[other] == kNone) put(other, neighbourPath(paths[other]), paths[other], true);
+    }
+    // The figures of a neighbour are those of the whole group that it is named after.
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      if (boxOf_[i] != kNone) continue;
+      const std::string neighbour = neighbourPath(paths[i]);
+      if (index_.contains(neighbour)) put(i, neighbour, paths[i], true);
     }
   }
 
@@ -174,8 +190,13 @@ class ViewMaker {
     }
   }
 
+  /// Names the boxes. A box that holds a single operator has the operator's name.
   void nameBoxes() {
     for (GraphBox& box : view_.boxes) {
+      if (box.nodes.size() == 1) {
+        box.path = drawnPath(graph_.nodes[box.nodes[0]]);
+        box.group = false;
+      }
       box.name = box.outside || !isWithin(box.path, open_)
                      ? box.path
                      : box.path.substr(open_.empty() ? 0 : open_.size() + 1);

@@ -180,35 +180,6 @@ void largestPerSampleFirst(const Diff& diff, std::vector<Part>& parts) {
   });
 }
 
-std::vector<ChangedOption> changes(const std::map<std::string, std::string>& before,
-                                   const std::map<std::string, std::string>& after) {
-  std::vector<ChangedOption> found;
-  for (const auto& [path, value] : before) {
-    const auto other = after.find(path);
-    if (other == after.end()) {
-      found.push_back({path, value, ""});
-    } else if (other->second != value) {
-      found.push_back({path, value, other->second});
-    }
-  }
-  for (const auto& [path, value] : after) {
-    if (!before.contains(path)) found.push_back({path, "", value});
-  }
-  return found;
-}
-
-std::map<std::string, std::string> versionsOf(const Catalog& catalog) {
-  std::map<std::string, std::string> found = {{"system", catalog.target.name}};
-  for (const char* key : {"tool_version", "device_model", "model"}) found[key] = catalog.property(key);
-  return found;
-}
-
-std::map<std::string, std::string> optionsOf(const Catalog& catalog) {
-  std::map<std::string, std::string> found;
-  for (const model::ConfigurationEntry& row : catalog.configuration) found[row.path] = row.value;
-  return found;
-}
-
 /// The blocks and the device of each stage.
 std::vector<std::pair<std::string, model::DeviceId>> splitOf(const DiffSide& side) {
   std::vector<std::pair<std::string, model::DeviceId>> split;
@@ -236,16 +207,6 @@ base::Status addMemory(const DiffSide& side, bool after,
 }
 
 }  // namespace
-
-std::vector<ChangedOption> changedVersions(const Catalog& before, const Catalog& after) {
-  return changes(versionsOf(before), versionsOf(after));
-}
-
-std::vector<ChangedOption> changedOptions(const Catalog& before, const Catalog& after) {
-  // A recorded trace has no options. All those of the other profile would be listed as changes.
-  if (before.configuration.empty() || after.configuration.empty()) return {};
-  return changes(optionsOf(before), optionsOf(after));
-}
 
 Result<Diff> diffOfCalls(const DiffSide& before, const DiffSide& after) {
   constexpr std::int64_t kPicoseconds = 1'000'000'000'000;

@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/option_changes.h"
 
 namespace pipescope::analysis {
-
-struct ChangedOption {
-  std::string path, before, after;  ///< empty: the profile does not have it
-};
 
 /// A part of a call's time on its critical path. The parts follow each other without a gap from the call's
 /// start to its end. They therefore add up to the call's length, and their differences to the difference of
@@ -83,10 +80,6 @@ struct Diff {
                        : 0;
   }
 };
-
-/// The versions and options that differ.
-std::vector<ChangedOption> changedVersions(const Catalog& before, const Catalog& after);
-std::vector<ChangedOption> changedOptions(const Catalog& before, const Catalog& after);
 
 struct CriticalLink;  // waits.h
 

@@ -26,15 +26,7 @@ Result<ReplicaRows> replicaRows(const model::ProfileSource& source, const Catalo
   if (rows.executable == nullptr || rows.executable->scheduleKind != model::ScheduleKind::dependency) {
     PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
   }
-  IterationEnds ends;
-  const bool bounded = !catalog.iterationsFillCalls();
-  for (const model::Placement& p : rows.placements) {
-    // The clocks of recorded replicas may have nothing in common.
-    if (bounded && p.replica != 0) continue;
-    ends.add(p.run, p.iteration, catalog.toAxis(p.device, p.end));
-    if (bounded) ends.addStart(p.run, p.iteration, catalog.toAxis(p.device, p.start));
-  }
-  rows.spans = ends.spansOf({*rows.run});
+  rows.spans = iterationsOf(catalog, rows.placements, *rows.run);
   if (catalog.measured()) {
     for (const model::Placement& p : rows.placements) {
       if (p.stage < 0 || p.iteration < 0 || !model::isComputePass(p.pass)) continue;

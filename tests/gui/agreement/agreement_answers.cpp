@@ -45,6 +45,34 @@ void expectRecordedStepAgrees(const Figures& of) {
   }
 }
 
+/// Checks that a replay without changes has the step time and the waits of the stages' report.
+void expectUnchangedReplayAgrees(const Figures& of) {
+  const replay::Schedules schedules = app::replaySchedules();
+  const replay::ChangeContext context{of.context().source, of.catalog(), &schedules};
+  const auto recording =
+      replay::readRecording(context.source, context.catalog, of.context().executable, &schedules);
+  if (!recording.ok()) return;  // What cannot be replayed has no second figure.
+  const auto replayed = replay::whatIf(context, *recording, {});
+  ASSERT_TRUE(replayed.ok()) << replayed.error().message;
+  EXPECT_NEAR(replayed->before.stepTicks, of.stages().lost.step, kRounding);
+  EXPECT_NEAR(replayed->after.stepTicks, of.stages().lost.step, kRounding);
+  for (const analysis::StagesReport* report : {&replayed->stagesBefore, &replayed->stagesAfter}) {
+    ASSERT_EQ(report->stages.size(), of.stages().stages.size());
+    for (std::size_t s = 0; s < report->stages.size(); ++s) {
+      const analysis::StageReport &own = report->stages[s], &other = of.stages().stages[s];
+      EXPECT_NEAR(own.busy, other.busy, kRounding) << "stage " << s;
+      for (const auto* waits : {&own.waits, &other.waits}) {
+        for (const auto& [cause, ticks] : *waits) {
+          const auto one = own.waits.find(cause), two = other.waits.find(cause);
+          EXPECT_NEAR(one == own.waits.end() ? 0 : one->second, two == other.waits.end() ? 0 : two->second,
+                      kRounding)
+              << "stage " << s << ", " << model::toString(cause);
+        }
+      }
+    }
+  }
+}
+
 void expectInsightsAgree(const Figures& of) {
   const json& stages = of["stages"];
   // The best single move of the stages is among the findings, under the same name.

@@ -86,6 +86,10 @@ void expectLaunchesAgree(const Figures& of);
 
 // Advice and replays (agreement_answers.cpp).
 void expectRecordedStepAgrees(const Figures& of);
+void expectUnchangedReplayAgrees(const Figures& of);
 void expectInsightsAgree(const Figures& of);
+
+// Profiles that a what-if makes (agreement_made.cpp).
+void expectMadeProfilesAgree(const Figures& of);
 
 }  // namespace pipescope::testing

@@ -1,16 +1,22 @@
 // Runs each sample and compares the figures that several sections and pages show: step time, busy and idle
 // time, compute share, critical path, memory, limiting stage, and bytes sent and received. Every new sample
 // takes part.
+#include <QTabWidget>
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
+#include <set>
+#include <tuple>
 
 #include "agreement_figures.h"
+#include "profiler/analysis/model/model_graph.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/memory_profile.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/range_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -89,20 +95,39 @@ TEST_P(Agreement, SectionsAndPageModelsShowTheSameFigures) {
     expectCopiesAgree(figures);
     expectLaunchesAgree(figures);
     expectRecordedStepAgrees(figures);
+    expectUnchangedReplayAgrees(figures);
+    expectMadeProfilesAgree(figures);
   }
 }
 
-/// A pipeline that another tool recorded. Not all of its idle time has a known cause.
-TEST(ImportedAgreement, SectionsAndPageModelsShowTheSameFigures) {
+/// The profile of a trace that lies below the project's folder.
+Recorded importOf(const std::string& path) {
   auto profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder(*profile);
   importing::ImportRequest request;
-  request.paths = {std::string(PIPESCOPE_SOURCE_DIR) + "/tests/unit/analysis/data/slow_worker.json.gz"};
+  request.paths = {std::string(PIPESCOPE_SOURCE_DIR) + "/" + path};
   request.temporaryFolder = std::filesystem::temp_directory_path();
   base::SilentProgress progress;
   const auto imported = importing::importTraces(request, recorder, progress);
-  ASSERT_TRUE(imported.ok()) << imported.error().message;
-  const Recorded recorded{profile, analysis::loadCatalog(*profile).value()};
+  EXPECT_TRUE(imported.ok()) << imported.error().message;
+  return {profile, analysis::loadCatalog(*profile).value()};
+}
+
+constexpr const char* kSlowWorker = "tests/unit/analysis/data/slow_worker.json.gz";
+
+/// Pipelines that other tools recorded.
+class ImportedAgreement : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ImportedAgreement, AnUnchangedReplayTakesAsLongAsItsStages) {
+  const Recorded recorded = importOf(GetParam());
+  const Figures figures(recorded, recorded.catalog->executables.front().id);
+  ASSERT_TRUE(figures.ran());
+  expectUnchangedReplayAgrees(figures);
+}
+
+/// Not all of the idle time has a known cause.
+TEST(ImportedFigures, SectionsAndPageModelsShowTheSameFigures) {
+  const Recorded recorded = importOf(kSlowWorker);
   const Figures figures(recorded, recorded.catalog->executables.front().id);
   ASSERT_TRUE(figures.ran());
   expectStepTimesAgree(figures);
@@ -111,6 +136,10 @@ TEST(ImportedAgreement, SectionsAndPageModelsShowTheSameFigures) {
   expectEnginesAgree(figures);
   expectPathsAgree(figures);
 }
+
+INSTANTIATE_TEST_SUITE_P(Traces, ImportedAgreement,
+                         ::testing::Values(kSlowWorker, "samples/traces/pipeline_1f1b",
+                                           "samples/traces/stage_imbalance.json.gz"));
 
 TEST_P(Agreement, PagesShowTheFiguresOfTheSections) {
   const auto recorded = record(GetParam());
@@ -125,6 +154,22 @@ TEST_P(Agreement, PagesShowTheFiguresOfTheSections) {
   EXPECT_EQ(cardValue(QStringLiteral("Bubble")),
             QString::fromStdString(sections::formatCell(figures["summary"]["bubble_fraction"].get<double>(),
                                                         sections::Format::fraction)));
+  showPage(QStringLiteral("graph"));
+  const auto graph =
+      analysis::modelGraph(*recorded->source, *recorded->catalog, figures.context().executable);
+  ASSERT_TRUE(graph.ok());
+  std::set<std::tuple<std::string, std::string, int>> sent;
+  for (const analysis::ModelEdge& edge : graph->edges) {
+    const analysis::ModelNode &from = graph->nodes[edge.from], &to = graph->nodes[edge.to];
+    if (from.stage != to.stage) sent.emplace(from.name, edge.tensor, to.stage);
+  }
+  const auto* tabs = window->currentPage()->findChild<QTabWidget*>();
+  ASSERT_NE(tabs, nullptr);
+  const auto* cuts = dynamic_cast<pages::DataTable*>(tabs->widget(2));
+  ASSERT_NE(cuts, nullptr);
+  EXPECT_TRUE(waitFor([&] { return static_cast<std::size_t>(cuts->model()->rowCount()) == sent.size(); }))
+      << "a cut tensor is sent once to each stage; rows: " << cuts->model()->rowCount() << " of "
+      << sent.size();
   showPage(QStringLiteral("pipeline"));
   const geometry::TimeScale scale = scaleOf(figures.catalog());
   const auto time = [&](Ticks ticks) { return QString::fromStdString(formatDuration(ticks, scale)); };

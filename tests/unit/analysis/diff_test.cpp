@@ -29,6 +29,41 @@ TEST(Diff, ARecordedTraceHasNoOptionsToCompare) {
   EXPECT_EQ(changedOptions(run, trace).size(), 1U);
 }
 
+TEST(Diff, OtherSpellingsOfAnOptionAreNoChange) {
+  Catalog one, other;
+  const auto option = [&](const char* path, const char* before, const char* after) {
+    one.configuration.push_back({path, before, "file"});
+    other.configuration.push_back({path, after, "file"});
+  };
+  option("execution.checkpoints", R"(["layer4..5/relu", "head"])",
+         R"(["layer4/relu", "layer5/relu", "head"])");
+  EXPECT_TRUE(changedOptions(one, other).empty());
+  option("execution.float8_except", R"(["layer4..5"])", R"(["layer4", "layer6"])");
+  option("execution.layers_per_stage", "[1, 2]", "[2, 1]");
+  option("data.ranges", R"(["0..9999999"])", R"(["0..9999998"])");
+  EXPECT_EQ(changedOptions(one, other).size(), 3U);
+}
+
+/// A group of blocks and their names one by one make the same stage.
+TEST(Diff, TheBlocksOfAStageAreThoseThatWereRecorded) {
+  const auto with = [](const char* given, const char* recorded) {
+    Catalog catalog;
+    catalog.configuration.push_back({"stages[1].blocks", given, "file"});
+    model::Executable executable;
+    executable.id = model::ExecutableId(0);
+    executable.name = "training";
+    catalog.executables.push_back(executable);
+    catalog.stages.push_back({executable.id, 1, model::DeviceId(1), recorded});
+    return catalog;
+  };
+  const Catalog group = with(R"(["encoder"])", "encoder/layer0 encoder/layer1");
+  EXPECT_TRUE(
+      changedOptions(group, with(R"(["encoder/layer1", "encoder/layer0"])", "encoder/layer0 encoder/layer1"))
+          .empty());
+  EXPECT_EQ(
+      changedOptions(group, with(R"(["encoder", "head"])", "encoder/layer0 encoder/layer1 head")).size(), 1U);
+}
+
 TEST(Diff, PartsAddUpToTheWholeExactly) {
   const TraceFixture quick(20), slow(20, 5);
   const Diff found = diffOf(quick, slow);

@@ -47,14 +47,14 @@ TEST(ModelGraph, TheRootHasTheBlocks) {
   EXPECT_EQ(view.boxes[0].stage, 0);
   EXPECT_EQ(view.boxes[0].ticks, Ticks(20));
   EXPECT_EQ(view.boxes[0].memory, Bytes(2'000));
-  EXPECT_EQ(view.boxes[2].path, "head") << "the operator's name does not begin with its block";
+  EXPECT_EQ(view.boxes[2].path, "head/loss") << "the operator's name does not begin with its block";
   const GraphLink* cut = between(view, "encoder0", "encoder1");
   ASSERT_NE(cut, nullptr);
   EXPECT_TRUE(cut->cut);
   EXPECT_EQ(cut->tensors, 2);
   EXPECT_EQ(cut->bytes, Bytes(18));
   EXPECT_EQ(cut->ticks, Ticks(7));
-  const GraphLink* within = between(view, "encoder1", "head");
+  const GraphLink* within = between(view, "encoder1", "head/loss");
   ASSERT_NE(within, nullptr);
   EXPECT_FALSE(within->cut);
   EXPECT_EQ(within->label, "2x3 float32");
@@ -63,17 +63,17 @@ TEST(ModelGraph, TheRootHasTheBlocks) {
 TEST(ModelGraph, AnOpenGroupShowsItsNeighbours) {
   const GraphView view = graphView(example(), "encoder1", 300);
   ASSERT_EQ(view.boxes.size(), 4u);
-  EXPECT_EQ(view.boxes[0].path, "encoder1/attention");
-  EXPECT_EQ(view.boxes[0].name, "attention");
-  EXPECT_TRUE(view.boxes[0].group);
+  EXPECT_EQ(view.boxes[0].path, "encoder1/attention/query") << "the only operator of its group";
+  EXPECT_EQ(view.boxes[0].name, "attention/query");
+  EXPECT_FALSE(view.boxes[0].group);
   EXPECT_EQ(view.boxes[1].path, "encoder1/output");
   EXPECT_FALSE(view.boxes[1].group);
   EXPECT_EQ(view.boxes[1].kind, "Gemm");
   EXPECT_TRUE(view.boxes[2].outside);
   EXPECT_TRUE(view.boxes[3].outside);
-  EXPECT_NE(between(view, "encoder0", "encoder1/attention"), nullptr);
+  EXPECT_NE(between(view, "encoder0", "encoder1/attention/query"), nullptr);
   EXPECT_NE(between(view, "encoder0", "encoder1/output"), nullptr);
-  EXPECT_NE(between(view, "encoder1/output", "head"), nullptr);
+  EXPECT_NE(between(view, "encoder1/output", "head/loss"), nullptr);
 }
 
 TEST(ModelGraph, TooManyBoxesAreCounted) {
@@ -111,8 +111,9 @@ TEST(ModelGraph, AGroupOfMostOperatorsIsShownOpened) {
   EXPECT_EQ(view.boxes[0].path, "model/layer0");
   EXPECT_EQ(view.boxes[0].name, "model/layer0");
   EXPECT_EQ(view.boxes[0].nodes.size(), 2u);
-  EXPECT_EQ(view.boxes[4].path, "head");
-  EXPECT_EQ(view.boxes[4].kind, "Gemm") << "a group of one operator has its type";
+  EXPECT_EQ(view.boxes[4].path, "head/loss") << "a group of one operator has its name and type";
+  EXPECT_FALSE(view.boxes[4].group);
+  EXPECT_EQ(view.boxes[4].kind, "Gemm");
   // So many layers would make the drawing too large.
   EXPECT_EQ(graphView(deepExample(100), "", 300).boxes.size(), 2u);
 }
@@ -122,9 +123,27 @@ TEST(ModelGraph, GroupsOfSeveralStagesAreShownOpened) {
   graph.nodes[1].stage = 1;  // encoder0 now lies in two stages
   const GraphView view = graphView(graph, "", 300);
   ASSERT_EQ(view.boxes.size(), 4u);
-  EXPECT_EQ(view.boxes[0].path, "encoder0/attention");
+  EXPECT_EQ(view.boxes[0].path, "encoder0/attention/query");
   EXPECT_EQ(view.boxes[1].path, "encoder0/output");
-  EXPECT_NE(between(view, "encoder0/attention", "encoder0/output"), nullptr);
+  EXPECT_NE(between(view, "encoder0/attention/query", "encoder0/output"), nullptr);
+}
+
+/// Only the output of encoder0 goes into encoder1, but the box has the name of the group.
+TEST(ModelGraph, ANeighbourHasTheFiguresOfItsWholeGroup) {
+  ModelGraph graph = example();
+  graph.edges.pop_back();
+  const GraphView view = graphView(graph, "encoder1", 300);
+  const auto neighbour = std::ranges::find(view.boxes, "encoder0", &GraphBox::path);
+  ASSERT_NE(neighbour, view.boxes.end());
+  EXPECT_TRUE(neighbour->outside);
+  EXPECT_EQ(neighbour->ticks, Ticks(20));
+  EXPECT_EQ(neighbour->kind, "2 operators");
+  EXPECT_EQ(between(view, "encoder0", "encoder1/attention/query")->tensors, 1);
+}
+
+TEST(ModelGraph, BlocksOfALayerAcrossStagesDoNotRepeatItsName) {
+  EXPECT_EQ(groupOf({"encoder/layer2/attention/query", "Gemm", "encoder/layer2/stage1"}),
+            "encoder/layer2/stage1/attention");
 }
 
 TEST(ModelGraph, AnOperatorMayHaveTheNameOfItsGroup) {

@@ -141,7 +141,9 @@ base::Result<QByteArray> pictureOf(const Picture& picture, bool whole, const QSt
                                    const PictureFormat& format, const Palette& palette) {
   const WithoutScrollBars hidden(*picture.widget);
   const std::function<void()> undo = whole && picture.showWhole ? picture.showWhole() : nullptr;
-  base::Result<QByteArray> bytes = drawn(picture, caption, format, palette);
+  Picture titled = picture;
+  if (whole && !picture.wholeTitle.isEmpty()) titled.title = picture.wholeTitle;
+  base::Result<QByteArray> bytes = drawn(titled, caption, format, palette);
   if (undo) undo();
   return bytes;
 }

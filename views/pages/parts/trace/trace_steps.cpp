@@ -24,6 +24,27 @@ QString stepText(const analysis::Trace& trace, int index) {
   return stepOf(step.iteration, last);
 }
 
+QString stepsText(const analysis::Trace& trace, base::Ticks from, base::Ticks to) {
+  constexpr std::int64_t kLeastPart = 100;
+  const auto& steps = trace.iterations;
+  int first = -1, last = -1;
+  for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
+    const analysis::IterationSpan& step = geometry::at(steps, i);
+    const base::Ticks visible = std::min(step.end, to) - std::max(step.start, from);
+    if (visible * kLeastPart <= to - from) continue;
+    if (first < 0) first = i;
+    last = i;
+  }
+  if (first < 0) return {};
+  if (first == last) return stepText(trace, first);
+  if (first == 0 && last + 1 == static_cast<int>(steps.size())) return {};
+  return QObject::tr("Iterations %1–%2 of %3–%4")
+      .arg(geometry::at(steps, first).iteration)
+      .arg(geometry::at(steps, last).iteration)
+      .arg(steps.front().iteration)
+      .arg(steps.back().iteration);
+}
+
 std::optional<model::RunId> neighbourCall(const std::vector<const model::Run*>& runs, model::RunId of,
                                           int direction) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
