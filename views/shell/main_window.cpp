@@ -88,7 +88,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
     header_->follow();
   });
   connect(&palette_, &Palette::changed, this, &MainWindow::followPalette);
-  applyByteUnits(settings_);
+  applyUnits(settings_);
   palette_.setSafe(settings_.value(setting::kSafeColours, false).toBool());
   restoreGeometry(settings_.value(kGeometry).toByteArray());
   menus_->fillRecent();
@@ -259,6 +259,7 @@ void MainWindow::setTheme(Theme theme) {
 
 void MainWindow::setTimeUnit(bool time) {
   settings_.setValue(setting::kTimeUnit, time ? QStringLiteral("time") : QStringLiteral("cycles"));
+  applyUnits(settings_);
   showAgain();
 }
 
