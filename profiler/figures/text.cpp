@@ -15,6 +15,8 @@ namespace pipescope::figures {
 namespace {
 
 std::atomic<ByteUnits> byteUnits = ByteUnits::binary;
+std::atomic<CycleUnits> cycleUnits = CycleUnits::cycles;
+std::atomic<bool> minusSign = false;
 
 using base::groupedText;
 
@@ -209,6 +211,29 @@ std::string groupedDigits(std::string number) {
   return number;
 }
 
+void useMinusSign(bool wanted) {
+  minusSign = wanted;
+}
+
+std::string withMinus(std::string number) {
+  if (!minusSign) return number;
+  const std::size_t sign = number.starts_with("> -") ? 2 : 0;  // "> -0.1 %"
+  if (sign + 1 < number.size() && number[sign] == '-' &&
+      std::isdigit(static_cast<unsigned char>(number[sign + 1])) != 0)
+    number.replace(sign, 1, "−");
+  return number;
+}
+
+void setCycleUnits(CycleUnits units) {
+  cycleUnits = units;
+}
+
+ShownTime shownCycles(double cyclesPerSecond) {
+  if (cycleUnits.load() == CycleUnits::seconds && cyclesPerSecond > 0)
+    return {cyclesPerSecond * 1e-6, "µs", cyclesPerSecond};
+  return {1, "cycles", cyclesPerSecond};
+}
+
 void setByteUnits(ByteUnits units) {
   byteUnits = units;
 }
@@ -218,7 +243,7 @@ std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit
   if (std::holds_alternative<std::string>(cell)) return base::printableName(text);
   const bool isZero = text.starts_with("-0") && text.find_first_of("123456789") == std::string::npos;
   if (isZero) text.erase(0, 1);
-  return text;
+  return withMinus(std::move(text));
 }
 
 namespace {
@@ -256,10 +281,10 @@ std::string timeText(double ticks, const ShownTime& time, TimeStyle style) {
   if (!std::isfinite(value)) return formatNumber(value, Format::number);
   if (time.isCycles()) {
     const std::string number = exact ? formatNumber(value, Format::ticks) : roughly(value);
-    return number + (number == "1" ? " cycle" : " cycles");
+    return withMinus(number + (number == "1" ? " cycle" : " cycles"));
   }
-  if (time.isCosts()) return costText(exact ? shownTicks(value) : roughly(value));
-  return exact ? exactSeconds(value * 1e-6) : seconds(value * 1e-6);
+  if (time.isCosts()) return withMinus(costText(exact ? shownTicks(value) : roughly(value)));
+  return withMinus(exact ? exactSeconds(value * 1e-6) : seconds(value * 1e-6));
 }
 
 std::string loneText(const Cell& value, Format format, const ShownTime& time) {
@@ -268,6 +293,17 @@ std::string loneText(const Cell& value, Format format, const ShownTime& time) {
   if (format != Format::ticks || (whole == nullptr && mean == nullptr))
     return formatCell(value, format, time.ticks);
   return timeText(whole != nullptr ? static_cast<double>(*whole) : *mean, time, TimeStyle::exact);
+}
+
+std::string cardText(const Cell& value, Format format, const ShownTime& time) {
+  const std::string text = loneText(value, format, time);
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  const auto* mean = std::get_if<double>(&value);
+  if (format != Format::ticks || (whole == nullptr && mean == nullptr) || !(time.cyclesPerSecond > 0))
+    return text;
+  const double ticks = whole != nullptr ? static_cast<double>(*whole) : *mean;
+  const ShownTime other = time.isCycles() ? ShownTime{time.cyclesPerSecond * 1e-6, "µs"} : ShownTime();
+  return text + " (" + timeText(ticks, other, time.isCycles() ? TimeStyle::sentence : TimeStyle::exact) + ")";
 }
 
 std::string withoutUnitOf(const std::string& other, const std::string& text) {

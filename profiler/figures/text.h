@@ -11,9 +11,22 @@ namespace pipescope::figures {
 struct ShownTime {
   double ticks = 1;             ///< ticks in one unit
   const char* unit = "cycles";  ///< cycles, µs or cost units
+  double cyclesPerSecond = 0;   ///< the clock whose cycles the ticks are; 0: they are no cycles
   bool isCycles() const { return std::string_view(unit) == "cycles"; }
   bool isCosts() const { return std::string_view(unit) == "cost units"; }
 };
+
+/// The unit in which the process shows times that are cycles of a clock. The command line uses cycles.
+enum class CycleUnits { cycles, seconds };
+void setCycleUnits(CycleUnits units);
+/// The unit in which reports show the cycles of a clock.
+ShownTime shownCycles(double cyclesPerSecond);
+
+/// Makes the process write numbers below 0 with a minus sign (−) instead of a hyphen, as the window does. The
+/// command line keeps the hyphen, which other programs read.
+void useMinusSign(bool wanted);
+/// Replaces the hyphen before a number by a minus sign if the process uses these.
+std::string withMinus(std::string number);
 
 /// The unit in which the process shows amounts of memory: 1.0 KiB, 1.0 kB or 1,024 B. The command line uses
 /// binary units.
@@ -34,6 +47,9 @@ enum class TimeStyle {
 std::string timeText(double ticks, const ShownTime& time, TimeStyle style = TimeStyle::sentence);
 /// A value that stands alone, so that a time needs its unit.
 std::string loneText(const Cell& value, Format format, const ShownTime& time);
+/// The same for a figure that stands by itself in large letters: a time in cycles is given in seconds, too,
+/// as "839,537 cycles (631 µs)", and a time in seconds in cycles.
+std::string cardText(const Cell& value, Format format, const ShownTime& time);
 /// Two texts of loneText() with their unit once: "1,160,126 → 835,653 cycles". Different units stay.
 std::string fromToText(const std::string& from, const std::string& to);
 /// Removes the unit from the end of `text` if `other` ends with the same unit.

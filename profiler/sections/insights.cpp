@@ -114,16 +114,34 @@ class GainReplay {
   base::Result<replay::ReplayedCall> before_ = base::badInput("Nothing was replayed.");
 };
 
+/// True for a finding of which every change that was replayed makes the run slower. None of them is advised.
+bool onlyLoses(const RankedInsight& ranked) {
+  return ranked.gain.gain && *ranked.gain.gain < 0;
+}
+
+/// Says why the gain is not known, or what it assumes.
+std::string gainReason(const RankedInsight& ranked) {
+  if (!onlyLoses(ranked)) return ranked.gain.reason;
+  return fmt::format("The best change that was replayed, {}, makes the run {}.", changesText(ranked.changes),
+                     analysis::fasterText(*ranked.gain.gain));
+}
+
 /// Writes "What is the matter. What to do. Setting a=b would make it 12 % faster."
 std::string insightSentence(const RankedInsight& ranked) {
   std::string text = ranked.insight.what + " " + ranked.insight.advice;
-  if (ranked.changes.empty()) return text;
   const std::string changes = changesText(ranked.changes);
-  if (!ranked.gain.gain) return text + fmt::format(" Try {}.", changes);
-  const double gain = *ranked.gain.gain;
-  if (gain >= analysis::kWorthwhileGain)
-    return text + fmt::format(" A replay with {} is {:.1f} % faster.", changes, 100 * gain);
-  return text + fmt::format(" But a replay with {} is not faster ({:+.1f} %).", changes, 100 * gain);
+  const double gain = ranked.gain.gain.value_or(0);
+  if (gain >= analysis::kWorthwhileGain) {
+    text += fmt::format(" A replay with {} is {:.1f} % faster.", changes, 100 * gain);
+  } else if (ranked.gain.gain && !changes.empty()) {
+    text += fmt::format(" It was {}.", changes);
+  } else if (!changes.empty()) {
+    text += fmt::format(" Try {}.", changes);
+  }
+  if (ranked.insight.bound > 0)
+    text += fmt::format(" The run would be up to {} {}.", analysis::fasterText(ranked.insight.bound),
+                        ranked.insight.boundText);
+  return text;
 }
 
 Cell numberOr(int number) {
@@ -146,6 +164,8 @@ SectionTable insightTable(const std::vector<RankedInsight>& all, const analysis:
       {"step_share", "Share of step", Format::fraction, "part of the step time that the finding is about"},
       {"gain_fraction", "Gain", Format::fraction,
        "rate with the changes ÷ recorded rate − 1, as a replay of the recorded call says"},
+      {"gain_bound_fraction", "At most", Format::fraction,
+       "rate without what the finding is about ÷ recorded rate − 1: no change gains more"},
       {"gain_reason", "About the gain", Format::plain, "why it is not known, or what it assumes", false},
       {"changes", "Change", Format::plain,
        "keys of the configuration; move=BLOCK:STAGE sends a block to the neighbouring stage"},
@@ -164,10 +184,12 @@ SectionTable insightTable(const std::vector<RankedInsight>& all, const analysis:
     table.rows.push_back(
         {static_cast<std::int64_t>(table.rows.size() + 1), insight.rule, insight.what, insight.figure,
          ranked.rule->threshold, ranked.rule->figure, insight.share > 0 ? Cell(insight.share) : Cell(),
-         ranked.gain.gain ? Cell(*ranked.gain.gain) : Cell(), insightText(ranked.gain.reason),
-         insightText(changesText(ranked.changes)), insight.advice, insight.severe, insight.page,
-         numberOr(insight.stage), numberOr(insight.device), insightText(insight.lane),
-         ran ? Cell(input.callStart.count) : Cell(), ran ? Cell(input.callEnd.count) : Cell()});
+         ranked.gain.gain && !onlyLoses(ranked) ? Cell(*ranked.gain.gain) : Cell(),
+         insight.bound > 0 ? Cell(insight.bound) : Cell(), insightText(gainReason(ranked)),
+         onlyLoses(ranked) ? Cell() : insightText(changesText(ranked.changes)), insight.advice,
+         insight.severe, insight.page, numberOr(insight.stage), numberOr(insight.device),
+         insightText(insight.lane), ran ? Cell(input.callStart.count) : Cell(),
+         ran ? Cell(input.callEnd.count) : Cell()});
   }
   return table;
 }
@@ -198,7 +220,8 @@ base::Result<Section> makeInsights(const Context& context) {
   Section section{"insights", "Insights", {}, {insightTable(all, input, wordsOf(context.catalog))}, {}};
   const RankedInsight* best = nullptr;
   for (const RankedInsight& ranked : all) {
-    if (ranked.gain.gain && (best == nullptr || *ranked.gain.gain > *best->gain.gain)) best = &ranked;
+    if (ranked.gain.gain && !onlyLoses(ranked) && (best == nullptr || *ranked.gain.gain > *best->gain.gain))
+      best = &ranked;
     section.remarks.push_back(fmt::format("{}. {}", section.remarks.size() + 1, insightSentence(ranked)));
   }
   section.facts = {

@@ -155,7 +155,7 @@ TEST_F(AnswersPagesTest, AChangeIsReplayedAndTakenBack) {
   change("stages.N.forward", "1", "*0.5");
   change("stages.N.backward", "0", "*0.5");
   EXPECT_EQ(chips().size(), 2);
-  EXPECT_TRUE(card("Step time")->value().startsWith(QLatin1Char('-')))
+  EXPECT_TRUE(card("Step time")->value().startsWith(QStringLiteral("−")))
       << card("Step time")->value().toStdString();
   for (QToolButton* button : window->currentPage()->findChildren<QToolButton*>()) {
     if (!button->text().startsWith(QStringLiteral("stages.1"))) continue;

@@ -11,11 +11,13 @@
 #include <QFile>
 #include <QFileDialog>
 #include <QImageReader>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
 #include <QMessageBox>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QScrollBar>
 #include <QSpinBox>
 
@@ -29,6 +31,7 @@
 #include "views/pages/parts/charts/chart.h"
 #include "views/pages/parts/charts/curve_chart.h"
 #include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/dialogs/command_palette.h"
@@ -324,6 +327,63 @@ TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
   chart->setRange(10, 100);
   drawnAs(window->currentPage()->picture(), true, QStringLiteral("caption"), "x.png");
   EXPECT_EQ(chart->range(), std::pair(10.0, 100.0));
+}
+
+/// With times in seconds, cycles stand only in brackets behind a time, on cards.
+TEST_F(FeatureTest, SecondsHoldOnAllPages) {
+  openPage(QStringLiteral("summary"));
+  window->setTimeUnit(true);
+  ASSERT_TRUE(settle());
+  const QRegularExpression inBrackets(QStringLiteral("\\([0-9,]+ cycles?\\)"));
+  for (const QString& page : window->pageIds()) {
+    showPage(page);
+    QStringList texts;
+    for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) texts << label->text();
+    for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>())
+      texts << card->value() << card->detailShown(10'000);
+    for (const pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>()) {
+      texts << table->title();
+      for (int c = 0; c < table->model()->columnCount(); ++c)
+        texts << table->model()->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
+    }
+    for (QString text : texts) {
+      text.replace(QChar::Nbsp, QLatin1Char(' ')).remove(inBrackets);
+      EXPECT_FALSE(text.contains(QStringLiteral("cycles"), Qt::CaseInsensitive))
+          << page.toStdString() << ": " << text.toStdString();
+    }
+  }
+  window->setTimeUnit(false);
+}
+
+TEST_F(FeatureTest, BackAndForwardReturnToPlaces) {
+  openPage(QStringLiteral("trace"));
+  const auto page = [&] { return window->currentPage()->accessibleName(); };
+  auto* canvas = child<TimelineCanvas>();
+  canvas->select(canvas->scene().passItem({1, 0, 12}));
+  const geometry::TimeView view = window->timeRange().view();
+  const shell::Selected selected = window->selection().current();
+  EXPECT_FALSE(action(QStringLiteral("Back"))->isEnabled()) << "the profile has just been opened";
+  showPage(QStringLiteral("stages"));
+  window->go({QStringLiteral("waits")});
+  ASSERT_TRUE(settle());
+  window->selection().clear();
+  EXPECT_FALSE(action(QStringLiteral("Forward"))->isEnabled());
+  action(QStringLiteral("Back"))->trigger();
+  EXPECT_EQ(page(), QStringLiteral("Stages"));
+  action(QStringLiteral("Back"))->trigger();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(page(), QStringLiteral("Trace"));
+  EXPECT_EQ(window->timeRange().view(), view);
+  EXPECT_EQ(window->selection().current(), selected);
+  EXPECT_FALSE(action(QStringLiteral("Back"))->isEnabled());
+  action(QStringLiteral("Forward"))->trigger();
+  EXPECT_EQ(page(), QStringLiteral("Stages"));
+  action(QStringLiteral("Forward"))->trigger();
+  EXPECT_EQ(page(), QStringLiteral("Waits"));
+  // A new way forgets what lay ahead.
+  action(QStringLiteral("Back"))->trigger();
+  showPage(QStringLiteral("memory"));
+  EXPECT_FALSE(action(QStringLiteral("Forward"))->isEnabled());
 }
 
 TEST_F(FeatureTest, SettingsHoldAtOnce) {

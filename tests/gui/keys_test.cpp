@@ -340,6 +340,11 @@ TEST_F(KeysTest, TheKeysOfTheWindowWorkOnEveryPage) {
       if (!pageOf(key.group).isEmpty() || key.group == QStringLiteral("Charts")) continue;
       if (key.what == QStringLiteral("Close window") || key.what == QStringLiteral("Quit")) continue;
       showPage(page);
+      if (key.what == QStringLiteral("Back") || key.what == QStringLiteral("Forward")) {
+        showPage(page == QStringLiteral("summary") ? QStringLiteral("stages") : QStringLiteral("summary"));
+        if (key.what == QStringLiteral("Forward")) window->goBack();
+        ASSERT_TRUE(settle());
+      }
       activate();
       QAction* action = nullptr;
       for (const auto& entry : window->actions().entries()) {

@@ -142,7 +142,7 @@ TEST_F(TracePageTest, AStepTellsItsTiles) {
   EXPECT_EQ(detail(QStringLiteral("Kind")), QStringLiteral("compute"));
   EXPECT_EQ(detail(QStringLiteral("Program")), QStringLiteral("OnTileExecute"));
   EXPECT_TRUE(detail(QStringLiteral("Active tiles")).endsWith(QStringLiteral("of 1,472")));
-  EXPECT_EQ(detail(QStringLiteral("Min · mean · max")).count(QStringLiteral(" · ")), 2);
+  EXPECT_EQ(detail(QStringLiteral("Min · mean · max, active tiles")).count(QStringLiteral(" · ")), 2);
   EXPECT_EQ(window->selection().current().kind, shell::Selected::Kind::step);
   hover(canvas->viewport(), {TimelineCanvas::kGutter + x,
                              TimelineCanvas::kTop + place.y + place.height / 2 - canvas->window().top});

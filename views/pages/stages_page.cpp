@@ -158,10 +158,8 @@ class StagesPage : public shell::Page {
     return text(timeText(ticks, data_->words.time, sections::TimeStyle::chart));
   }
   QString unit() const {
-    return data_->scale.unit == geometry::TimeUnit::cycles ? tr("cycles")
-           : data_->scale.unit == geometry::TimeUnit::time
-               ? (data_->measured ? tr("time") : tr("emulated time"))
-               : tr("cost units");
+    const QString unit = text(chartUnit(data_->words.time));
+    return unit != QLatin1String("time") || data_->measured ? unit : tr("emulated time");
   }
 
   void applyCards() {
@@ -169,7 +167,9 @@ class StagesPage : public shell::Page {
     const auto fact = [this](const char* key) -> const sections::Fact& {
       return *factNamed(data_->section, key);
     };
-    const auto shown = [&](const char* key) { return text(factText(data_->section, fact(key))); };
+    const auto shown = [&](const char* key) {
+      return text(sections::cardText(fact(key).value, fact(key).format, data_->section.time()));
+    };
     const QString detail = r.imbalanceBackward && r.imbalanceForward
                                ? tr("largest ÷ mean; forward %1, backward %2")
                                      .arg(shown("imbalance_forward"), shown("imbalance_backward"))

@@ -248,7 +248,8 @@ class SummaryPage : public shell::Page {
     const double rate = content.execution.samplesPerSecond;
     const bool costs = content.scale.unit == geometry::TimeUnit::costUnits,
                measured = context_.session.snapshot()->catalog->measured();
-    const QString took = text(formatDuration(content.execution.total, content.scale)),
+    const sections::ShownTime time = sections::wordsOf(*context_.session.snapshot()->catalog).time;
+    const QString took = text(cardText(content.execution.total.count, Format::ticks, time)),
                   samples = text(geometry::groupedNumber(content.execution.samples));
     // Costs and traces of other programs do not say how many samples a call has.
     const QString call = content.execution.samples > 0
@@ -259,7 +260,7 @@ class SummaryPage : public shell::Page {
     const double step = content.stages->lost.step;
     if (content.ran && !(rate > 0) && step > 0) {
       // The step time says how fast it is if the rate is not known.
-      const QString figure = text(formatDuration(base::Ticks(std::llround(step)), content.scale));
+      const QString figure = text(cardText(step, Format::ticks, time));
       cards_[1]->setFigure(costs ? tr("Step time, cost units") : tr("Step time"),
                            costs ? figure.section(QLatin1Char(' '), 0, 0) : figure, call,
                            tr("Show the trace"));

@@ -216,14 +216,15 @@ class WhatIfPage : public shell::Page {
     const QString caption = isHypothetical && before.format == Format::ticks  ? tr("Hypothetical step time")
                             : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
                                                                               : text(what.label);
-    if (from == to) return card.setFigure(caption, shown(after), tr("as recorded"), {});
+    const QString large = text(sections::cardText(after.value, after.format, content.section.time()));
+    if (from == to) return card.setFigure(caption, large, tr("as recorded"), {});
     const bool isShare = before.format == Format::fraction;  // changes by percentage points
     const sections::Cell change = isShare ? to - from : from == 0 ? 0 : to / from - 1;
     const bool better = (to > from) == what.moreIsBetter();
     const bool judged = before.format != Format::ticks || hasSameWork(content.section);
     card.setFigure(caption,
                    from == 0 && !isShare
-                       ? shown(after)
+                       ? large
                        : text(sections::changeText(isShare ? "delta" : "relative", Format::fraction,
                                                    formatCell(change, Format::fraction), change)),
                    text(sections::fromToText(shown(before).toStdString(), shown(after).toStdString())), {},

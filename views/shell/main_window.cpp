@@ -69,6 +69,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   connect(session_.get(), &ProfileSession::stateChanged, this, &MainWindow::followSession);
   connect(session_.get(), &ProfileSession::opened, this, [this] {
     selection_->clear();
+    history_.clear();
     if (!session_->path().isEmpty()) settings_.addRecentFile(session_->path());
     rememberComparison();
     menus_->fillRecent();
@@ -87,7 +88,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
     header_->follow();
   });
   connect(&palette_, &Palette::changed, this, &MainWindow::followPalette);
-  applyByteUnits(settings_);
+  applyUnits(settings_);
   palette_.setSafe(settings_.value(setting::kSafeColours, false).toBool());
   restoreGeometry(settings_.value(kGeometry).toByteArray());
   menus_->fillRecent();
@@ -258,6 +259,7 @@ void MainWindow::setTheme(Theme theme) {
 
 void MainWindow::setTimeUnit(bool time) {
   settings_.setValue(setting::kTimeUnit, time ? QStringLiteral("time") : QStringLiteral("cycles"));
+  applyUnits(settings_);
   showAgain();
 }
 
@@ -277,6 +279,7 @@ QStringList MainWindow::pageIds() const {
 void MainWindow::selectPage(int index) {
   if (find_ != nullptr && find_->isVisible()) Q_EMIT find_->closed(false);
   if (index < 0 || index >= static_cast<int>(pages_.size())) return;
+  if (index != stack_->currentIndex()) leave();
   sidebar_->setCurrent(index);
   stack_->setCurrentIndex(index);
   beside_->follow(currentPage(), definitions_[static_cast<std::size_t>(index)]);
@@ -296,8 +299,41 @@ void MainWindow::go(const Place& place) {
     pending_ = place;
     return;
   }
+  if (currentPage() != nullptr && (place.page.isEmpty() || place.page == visit().page)) leave();
   if (!place.page.isEmpty()) showPage(place.page);
   if (Page* page = currentPage()) page->show(place);
+}
+
+Visit MainWindow::visit() const {
+  const int index = stack_->currentIndex();
+  return {index < 0 ? QString() : definitions_[static_cast<std::size_t>(index)].id, timeRange_->view(),
+          selection_->current()};
+}
+
+void MainWindow::leave() {
+  if (isReturning_ || session_->snapshot() == nullptr || stack_->currentIndex() < 0) return;
+  history_.leave(visit());
+  menus_->enable();
+}
+
+void MainWindow::goTo(const std::optional<Visit>& visit) {
+  if (!visit) return;
+  isReturning_ = true;
+  showPage(visit->page);
+  geometry::TimeView view = visit->view;
+  view.setWidth(timeRange_->view().width());
+  timeRange_->show(view);
+  selection_->set(visit->selected);
+  isReturning_ = false;
+  menus_->enable();
+}
+
+void MainWindow::goBack() {
+  goTo(history_.back(visit()));
+}
+
+void MainWindow::goForward() {
+  goTo(history_.forward(visit()));
 }
 
 bool MainWindow::isSettled() const {

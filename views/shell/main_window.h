@@ -2,6 +2,7 @@
 #include <QMainWindow>
 #include <memory>
 
+#include "views/shell/history.h"
 #include "views/shell/page.h"
 
 class QLabel;
@@ -64,6 +65,10 @@ class MainWindow : public QMainWindow {
   bool showPage(const QString& id);
   QStringList pageIds() const;
   void go(const Place& place);
+  /// Returns to the place that was left last, or to the one that was left by goBack().
+  void goBack();
+  void goForward();
+  const History& history() const { return history_; }
 
   /// True when the window reads nothing and shows everything that was asked for.
   bool isSettled() const;
@@ -103,6 +108,9 @@ class MainWindow : public QMainWindow {
   void followSession();
   void followPalette();
   void rememberComparison();
+  Visit visit() const;
+  void leave();
+  void goTo(const std::optional<Visit>& visit);
 
   Palette& palette_;
   WindowSettings settings_;
@@ -130,6 +138,8 @@ class MainWindow : public QMainWindow {
   WindowDialogs* dialogs_ = nullptr;
   WindowMenus* menus_ = nullptr;
   bool offeringKey_ = false;
+  History history_;
+  bool isReturning_ = false;  ///< a move through the history is no new place
 };
 
 }  // namespace pipescope::shell

@@ -77,6 +77,10 @@ void WindowMenus::makeActions() {
                [] { QApplication::closeAllWindows(); });
   findAction_ =
       actions_.add(goGroup, tr("&Find on this page…"), {QKeySequence::Find}, [this] { window_.showFind(); });
+  back_ = actions_.add(goGroup, tr("&Back"), {QKeySequence(QStringLiteral("Alt+Left"))},
+                       [this] { window_.goBack(); });
+  forward_ = actions_.add(goGroup, tr("Fo&rward"), {QKeySequence(QStringLiteral("Alt+Right"))},
+                          [this] { window_.goForward(); });
   actions_.add(goGroup, tr("C&ommands…"), {QKeySequence(QStringLiteral("Ctrl+Shift+P"))},
                [this] { dialogs_.showCommands(); });
   for (std::size_t i = 0; i < pages_.size(); ++i) {
@@ -153,6 +157,8 @@ void WindowMenus::enable() {
   report_->setEnabled(any && window_.session().executable().valid());
   comparisonReport_->setEnabled(any && window_.comparison().snapshot() != nullptr);
   picture_->setEnabled(any);
+  back_->setEnabled(any && window_.history().canGoBack());
+  forward_->setEnabled(any && window_.history().canGoForward());
   wholePicture_->setEnabled(any && static_cast<bool>(window_.currentPage()->picture().showWhole));
   findAction_->setEnabled(any);
   for (QAction* page : pageActions_) page->setEnabled(any);

@@ -47,7 +47,7 @@ class WindowMenus : public QObject {
   QAction *compare_ = nullptr, *report_ = nullptr, *comparisonReport_ = nullptr;
   QAction* runAgain_ = nullptr;
   QAction *reload_ = nullptr, *demoAction_ = nullptr, *picture_ = nullptr, *wholePicture_ = nullptr,
-          *link_ = nullptr, *findAction_ = nullptr;
+          *link_ = nullptr, *findAction_ = nullptr, *back_ = nullptr, *forward_ = nullptr;
   QList<QAction*> themeActions_, pageActions_;
   std::vector<std::pair<QAction*, QString>> icons_;
 };

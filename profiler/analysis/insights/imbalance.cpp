@@ -20,6 +20,10 @@ std::vector<Insight> findImbalance(const InsightInput& input, const InsightRule&
   found.what =
       fmt::format("{} computes {:.3g} times as long as the mean of the devices, and the others wait.",
                   insightStage(*slowest, true), found.figure);
+  if (found.share > 0 && found.share < 1) {
+    found.bound = found.share / (1 - found.share);
+    found.boundText = "if all stages computed equally long";
+  }
   found.page = "stages";
   found.stage = slowest->index;
   found.device = slowest->device;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <numeric>
@@ -10,6 +11,17 @@
 
 namespace pipescope::analysis {
 namespace {
+
+/// Replaces the advice to make a change that gains nothing, as its replay says.
+void adviseAgainst(RankedInsight& ranked) {
+  if (!ranked.gain.gain || *ranked.gain.gain >= kWorthwhileGain || ranked.insight.severe) return;
+  ranked.insight.advice =
+      ranked.insight.alternatives.size() > 1
+          ? fmt::format("None of the changes that were replayed helps: the best makes the run {}.",
+                        fasterText(*ranked.gain.gain))
+          : fmt::format("The change that was replayed does not help: it makes the run {}.",
+                        fasterText(*ranked.gain.gain));
+}
 
 /// Predicts the gain of each alternative and takes the best of those that are possible.
 RankedInsight rankedOf(Insight insight, const InsightRule& rule, const PredictGain& predict) {
@@ -27,14 +39,21 @@ RankedInsight rankedOf(Insight insight, const InsightRule& rule, const PredictGa
     if (gain.possible) ranked.changes = changes;
     ranked.gain = std::move(gain);
   }
+  adviseAgainst(ranked);
   return ranked;
+}
+
+/// The gain by which a finding is sorted: none if there is nothing to gain, or nobody knows.
+double sortedGain(const RankedInsight& ranked) {
+  const double gain = ranked.gain.gain.value_or(0);
+  return gain >= kWorthwhileGain ? gain : ranked.insight.bound;
 }
 
 /// Findings with a lower number come first.
 int orderOf(const RankedInsight& ranked) {
   if (ranked.insight.severe) return 0;
-  if (!ranked.gain.gain) return 2;
-  return *ranked.gain.gain >= kWorthwhileGain ? 1 : 3;
+  if (sortedGain(ranked) >= kWorthwhileGain) return 1;
+  return ranked.gain.gain ? 3 : 2;
 }
 
 }  // namespace
@@ -81,10 +100,16 @@ std::vector<RankedInsight> findInsights(const InsightInput& input, const Predict
   all = std::move(said);
   std::ranges::stable_sort(all, [](const RankedInsight& a, const RankedInsight& b) {
     if (orderOf(a) != orderOf(b)) return orderOf(a) < orderOf(b);
+    if (sortedGain(a) != sortedGain(b)) return sortedGain(a) > sortedGain(b);
     if (a.gain.gain && b.gain.gain) return *a.gain.gain > *b.gain.gain;
     return a.insight.share > b.insight.share;
   });
   return all;
+}
+
+std::string fasterText(double gain) {
+  if (std::fabs(gain) < kLeastShownGain) return "as fast as before";
+  return fmt::format("{:.1f} % {}", 100 * std::fabs(gain), gain > 0 ? "faster" : "slower");
 }
 
 std::string insightPercent(double fraction) {

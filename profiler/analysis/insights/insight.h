@@ -96,6 +96,9 @@ struct Insight {
   std::string noAlternative = {};  ///< place to look at if there are none; empty: nothing in particular
   /// It is left out if another finding leads to the same changes.
   bool yields = false;
+  /// Rate without what the finding is about ÷ recorded rate − 1: no change gains more. 0: not known.
+  double bound = 0;
+  std::string boundText = {};  ///< a clause for it: "if all stages computed equally long"
 };
 
 struct InsightRule {
@@ -140,15 +143,20 @@ struct RankedInsight {
 
 /// Gains below this share count as none.
 inline constexpr double kWorthwhileGain = 0.01;
+/// Gains below this share are written as none.
+inline constexpr double kLeastShownGain = 0.0005;
 
-/// All findings: severe ones first, then those whose gain is known and worth while, largest first, then those
-/// whose gain is not known, by their share of the step, then those that gain nothing.
+/// All findings: severe ones first, then those with a gain that is worth while, largest first, where the
+/// bound stands for a gain that is not known or that no change reaches; then those with neither, by their
+/// share of the step, then those that gain nothing.
 std::vector<RankedInsight> findInsights(const InsightInput& input, const PredictGain& predict);
 
 // --- Helpers of the rules ---
 
 /// "12.3 %".
 std::string insightPercent(double fraction);
+/// "0.4 % faster", "1.2 % slower", or "as fast as before" below kLeastShownGain.
+std::string fasterText(double gain);
 /// "stage 1 (IPU1)", or with a capital letter at the beginning of a sentence.
 std::string insightStage(const StageReport& stage, bool begins = false);
 /// Each move of a block at the edge of the stage to the neighbour. None for a stage of one block.

@@ -2,11 +2,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "profiler/analysis/insights/insight.h"
+#include "profiler/base/byte_text.h"
 
 namespace pipescope::analysis {
 namespace {
+
+/// Says how many devices the model needs, if it needs more than it has. All devices are of one kind.
+std::string roomAdvice(const Memory& memory, const DeviceMemory& fullest) {
+  const std::string usual =
+      "Use more stages or smaller micro-batches; pipescope plan finds a split that fits if there is one.";
+  double needed = 0, devices = 0;
+  for (const DeviceMemory& device : memory.devices) {
+    if (device.spaceKind != fullest.spaceKind) continue;
+    needed += static_cast<double>(device.total.count);
+    ++devices;
+  }
+  const double room = static_cast<double>(fullest.units) * static_cast<double>(fullest.bytesPerUnit.count);
+  if (room <= 0) return usual;
+  // A split that fills every device to the brim does not exist, so this is a lower bound.
+  const double least = std::ceil(needed / room);
+  if (least <= devices) return usual;
+  return fmt::format(
+      "The model holds {} and a device has room for {}, so it needs {:.0f} or more devices of this kind "
+      "instead of {:.0f}: run it with --stages {:.0f} on a system that has them, or with smaller "
+      "micro-batches; pipescope plan finds a split that fits if there is one.",
+      base::byteText(std::llround(needed)), base::byteText(std::llround(room)), least, devices, least);
+}
 
 std::vector<Insight> findMemoryOverflow(const InsightInput& input, const InsightRule& rule) {
   const DeviceMemory* fullest = fullestMemory(input.memory);
@@ -18,8 +42,7 @@ std::vector<Insight> findMemoryOverflow(const InsightInput& input, const Insight
                            fullest->name, found.figure);
   found.page = "memory";
   found.device = fullest->index;
-  found.advice =
-      "Use more stages or smaller micro-batches; pipescope plan finds a split that fits if there is one.";
+  found.advice = roomAdvice(input.memory, *fullest);
   for (const auto& [key, tried] : input.triedForMemory) {
     // A long list is recorded without its middle, so that it cannot be set.
     if (tried.effect != "everything fits" || tried.value.find("…") != std::string::npos) continue;

@@ -27,7 +27,7 @@ std::string grouped(double value, int decimals) {
   const std::size_t point = std::min(text.find('.'), text.size());
   for (std::size_t at = point; at > 3; at -= 3) text.insert(at - 3, ",");
   const bool zero = text.find_first_of("123456789") == std::string::npos;
-  return value < 0 && !zero ? "-" + text : text;
+  return value < 0 && !zero ? "−" + text : text;
 }
 
 /// Costs are given, not measured, so they have up to four decimals.
@@ -75,7 +75,8 @@ const char* axisUnit(const TimeScale& scale) {
 }
 
 std::string groupedNumber(std::int64_t number) {
-  return base::groupedText(number);
+  const std::string text = base::groupedText(number);
+  return number < 0 ? "−" + text.substr(1) : text;
 }
 
 std::string formatDuration(Ticks ticks, const TimeScale& scale) {

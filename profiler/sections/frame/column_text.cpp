@@ -119,7 +119,7 @@ std::string formatInColumn(const Cell& cell, Format format, double ticksPerShown
     return formatCell(cell, format, ticksPerShownUnit);
   std::string text = fmt::format("{:.{}f}", *value, decimals);
   if (text.find_first_not_of("-0.") == std::string::npos && text.starts_with('-')) text.erase(0, 1);
-  return groupedDigits(std::move(text));
+  return figures::withMinus(groupedDigits(std::move(text)));
 }
 
 }  // namespace pipescope::sections

@@ -19,6 +19,7 @@ using figures::Format;
 using figures::numberOf;
 
 using figures::ByteUnits;
+using figures::cardText;
 using figures::chartUnit;
 using figures::formatCell;
 using figures::fromToText;
@@ -76,8 +77,9 @@ struct Section {
   std::vector<std::string> remarks;  ///< sentences: warnings, and how reliable a figure is
   /// Text divides ticks by this, for example to show µs or cost units. JSON always has ticks.
   double ticksPerShownUnit = 1;
-  ShownTime time() const { return {ticksPerShownUnit, timeUnit}; }
+  ShownTime time() const { return {ticksPerShownUnit, timeUnit, cyclesPerSecond}; }
   const char* timeUnit = "cycles";
+  double cyclesPerSecond = 0;  ///< see ShownTime
   /// A sentence that says why figures have no value in this profile. Empty: they have.
   std::string lacks = {};
 };
@@ -85,6 +87,7 @@ struct Section {
 inline void showTimesIn(const ShownTime& time, Section& section) {
   section.ticksPerShownUnit = time.ticks;
   section.timeUnit = time.unit;
+  section.cyclesPerSecond = time.cyclesPerSecond;
 }
 
 /// Says why figures of the section have no value, also as a remark.

@@ -59,7 +59,7 @@ ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond) {
     case model::TickMeaning::clockCycle:
       break;
   }
-  return {};
+  return figures::shownCycles(static_cast<double>(ticksPerSecond));
 }
 
 std::string Words::basis(const std::string& what) const {

@@ -91,7 +91,7 @@ TEST(TimeAxis, TicksBeginAtTheLeftEdgeAndAtTheOrigin) {
   EXPECT_EQ(at(0, 500), (Labels{{50, "0"}, {100, "500"}}));
   EXPECT_EQ(at(500, 500), (Labels{{0, "0"}, {50, "500"}, {100, "1,000"}}));
   // Without one, the axis goes on to the left of zero.
-  EXPECT_EQ(at(-500, 0), (Labels{{0, "-500"}, {50, "0"}, {100, "500"}}));
+  EXPECT_EQ(at(-500, 0), (Labels{{0, "−500"}, {50, "0"}, {100, "500"}}));
 }
 
 TEST(TimeAxis, Durations) {
@@ -99,7 +99,7 @@ TEST(TimeAxis, Durations) {
       cost{TimeUnit::costUnits, 1'000'000};
   EXPECT_EQ(formatDuration(Ticks(1), cycles), "1 cycle");
   EXPECT_EQ(formatDuration(Ticks(1'234'567), cycles), "1,234,567 cycles");
-  EXPECT_EQ(formatDuration(Ticks(-1'234), cycles), "-1,234 cycles");
+  EXPECT_EQ(formatDuration(Ticks(-1'234), cycles), "−1,234 cycles");
   EXPECT_EQ(formatDuration(Ticks(0), time), "0 s");
   EXPECT_EQ(formatDuration(Ticks(9'280), time), "9.28 µs");
   EXPECT_EQ(formatDuration(Ticks(928'000), time), "928 µs");
@@ -112,7 +112,7 @@ TEST(TimeAxis, Durations) {
   EXPECT_EQ(formatDuration(Ticks(1'234'567'812'500), cost), "1,234,567.8125 cost units");
   EXPECT_EQ(formatDuration(Ticks(0), cost), "0 cost units");
   EXPECT_EQ(groupedNumber(0), "0");
-  EXPECT_EQ(groupedNumber(-1000), "-1,000");
+  EXPECT_EQ(groupedNumber(-1000), "−1,000");
 }
 
 TEST(TimeAxis, TimesAsPeopleWriteThem) {

@@ -395,6 +395,20 @@ TEST(Insights, MemoryOverflow) {
   EXPECT_EQ(fired(input), Rules());
 }
 
+/// Two devices with room for 1,000 bytes on each of their units hold what five and a half of them could.
+TEST(Insights, MemoryOverflowNamesTheDevicesThatTheModelNeeds) {
+  InsightInput input = quiet();
+  input.executable.recompute = "pipeline";
+  const std::int64_t room = input.memory.devices[0].units * input.memory.devices[0].bytesPerUnit.count;
+  for (DeviceMemory& device : input.memory.devices) {
+    device.maxUnitIncludingGaps = Bytes(2750);
+    device.total = Bytes(room * 275 / 100);
+  }
+  const Insight found = only(input);
+  EXPECT_NE(found.advice.find("6 or more devices"), std::string::npos) << found.advice;
+  EXPECT_NE(found.advice.find("--stages 6"), std::string::npos) << found.advice;
+}
+
 TEST(Insights, ReplicaSpeeds) {
   InsightInput input = quiet();
   input.executable.replicas = 2;
@@ -530,6 +544,35 @@ TEST(Insights, AreRankedByGain) {
   // The better one of two alternatives is taken.
   EXPECT_EQ(all[1].gain.gain, 0.5);
   EXPECT_EQ(all[1].changes.size(), 2U);
+}
+
+/// A balanced split would take 1500 of 2000 ticks, so that a third more is the most that moves can gain.
+TEST(Insights, ABoundStandsForAGainThatIsNotKnownOrNotReached) {
+  InsightInput input = quiet();
+  input.stages.imbalance = 1.5;
+  input.stages.lost.imbalance = 500;
+  input.stages.lost.fillAndDrain = 300;
+  const auto rulesWith = [&](PredictedGain ofMove) {
+    std::vector<RankedInsight> all = findInsights(input, [&](const InsightChanges& changes) -> PredictedGain {
+      return changes[0].key == "move" ? ofMove : PredictedGain{0.2, ""};
+    });
+    EXPECT_EQ(all.size(), 2U);
+    return all;
+  };
+  const auto unknown = rulesWith({std::nullopt, "not known"});
+  EXPECT_EQ(unknown[0].insight.rule, "imbalance");
+  EXPECT_NEAR(unknown[0].insight.bound, 1.0 / 3, 1e-12);
+  EXPECT_EQ(unknown[0].insight.boundText, "if all stages computed equally long");
+  const auto losing = rulesWith({-0.001, ""});
+  EXPECT_EQ(losing[0].insight.rule, "imbalance");
+  EXPECT_EQ(losing[0].insight.advice,
+            "The change that was replayed does not help: it makes the run 0.1 % slower.");
+  const auto gaining = rulesWith({0.1, ""});
+  EXPECT_EQ(gaining[0].insight.rule, "fill_and_drain") << "a known gain counts as what it is";
+  EXPECT_EQ(gaining[1].insight.advice.find("replayed"), std::string::npos) << gaining[1].insight.advice;
+  // A bound that is smaller than another gain stands below it.
+  input.stages.lost.imbalance = 200;
+  EXPECT_EQ(rulesWith({std::nullopt, ""})[0].insight.rule, "fill_and_drain");
 }
 
 // An alternative that is refused is not proposed, and the reason stands where the gain would.

@@ -20,7 +20,10 @@ sections::ByteUnits byteUnits(const QString& name) {
 
 }  // namespace
 
-void applyByteUnits(const WindowSettings& settings) {
+void applyUnits(const WindowSettings& settings) {
+  const bool seconds = settings.value(setting::kTimeUnit).toString() == QLatin1String("time");
+  figures::useMinusSign(true);
+  figures::setCycleUnits(seconds ? figures::CycleUnits::seconds : figures::CycleUnits::cycles);
   sections::setByteUnits(byteUnits(settings.value(setting::kByteUnits).toString()));
 }
 
@@ -66,7 +69,7 @@ SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::
             [&settings, &palette, box, key = choice.key, changed] {
               settings.setValue(key, box->currentData());
               if (key == QLatin1String("theme")) palette.setTheme(settings.theme());
-              applyByteUnits(settings);
+              applyUnits(settings);
               changed();
             });
   }

@@ -24,6 +24,6 @@ inline const QString kTimeUnit = QStringLiteral("time_unit"), kByteUnits = QStri
 }  // namespace setting
 
 /// Makes the formatting of figures follow the settings.
-void applyByteUnits(const WindowSettings& settings);
+void applyUnits(const WindowSettings& settings);
 
 }  // namespace pipescope::shell

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/analysis/step_mean.h"
 #include "profiler/sections/frame/reports.h"
 #include "views/pages/parts/data/memory_data.h"
 #include "views/pages/parts/data/text.h"
@@ -146,8 +147,9 @@ sections::SectionTable cyclesTable(const std::optional<analysis::ProgramPlace>& 
   if (!space.unitName.empty()) {
     table.rows.push_back({"Active " + space.unitName + "s", count(step.activeUnits)});
     table.rows.push_back({"Fastest active " + space.unitName, time(step.minTicks.count)});
-    table.rows.push_back({"Mean over all " + space.unitName + "s", time(std::llround(step.meanTicks))});
-    table.rows.push_back({"Slowest " + space.unitName, time(step.maxTicks.count)});
+    table.rows.push_back({"Mean over active " + space.unitName + "s",
+                          time(std::llround(analysis::meanOfActive(step, space.units)))});
+    table.rows.push_back({"Slowest active " + space.unitName, time(step.maxTicks.count)});
   }
   table.rows.push_back({"Received", formatCell(step.bytesIn.count, Format::bytes)});
   table.rows.push_back({"Sent", formatCell(step.bytesOut.count, Format::bytes)});

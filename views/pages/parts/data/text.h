@@ -22,6 +22,13 @@ inline QString groupedCount(int count) {
 /// around "1.1 × the mean", and within the items of a list like "fill 36,158 · drain 27,459".
 QString unbroken(QString text);
 
+/// A shown number as other programs read it: with a hyphen instead of a minus sign.
+inline QString copied(QString shown) {
+  const QChar minus(0x2212);
+  if (shown.size() > 1 && shown.at(0) == minus && shown.at(1).isDigit()) shown[0] = QLatin1Char('-');
+  return shown;
+}
+
 /// Translates texts in functions that belong to no QObject.
 inline QString tr(const char* text) {
   return QObject::tr(text);

@@ -57,6 +57,8 @@ class InsightReader {
     shown.figure = tr("%1: %2; the threshold is %3").arg(wordsIn(cell("figure_meaning")), figure, threshold);
     shown.share = numberIn(cell("step_share"));
     readGain(cell("gain_fraction"), shown);
+    if (const Cell& bound = cell("gain_bound_fraction"); !std::holds_alternative<std::monostate>(bound))
+      shown.bound = tr("up to +%1").arg(text(formatCell(bound, Format::fraction)));
     readPlace(cell("page"), cell("stage"), cell("device"), cell("from_cycles"), shown);
     return shown;
   }
@@ -216,14 +218,19 @@ QWidget* InsightCard::makeGain(const shell::Palette& palette) {
   auto* layout = new QVBoxLayout(box);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(3);
-  const bool asked = !insight_.changes.isEmpty();
+  const bool asked = !insight_.changes.isEmpty() && (insight_.bound.isEmpty() || insight_.verdict > 0);
   QLabel* caption = wrappedLabel(
       asked ? tr("Rate with %1").arg(QString(insight_.changes).replace(QLatin1Char(' '), tr(" and ")))
             : tr("Gain"),
       box);
   shell::Palette::makeQuiet(*caption);
   layout->addWidget(caption);
-  QLabel* gain = wrappedLabel(insight_.gain.isEmpty() ? tr("not known") : insight_.gain, box);
+  // A bound says more than a change that gains nothing.
+  const bool bounded = !insight_.bound.isEmpty() && insight_.verdict <= 0;
+  QLabel* gain = wrappedLabel(bounded                   ? insight_.bound
+                              : insight_.gain.isEmpty() ? tr("not known")
+                                                        : insight_.gain,
+                              box);
   gain_ = gain;
   const auto follow = [&palette, gain, verdict = insight_.verdict] {
     QPalette own = gain->palette();
@@ -236,8 +243,9 @@ QWidget* InsightCard::makeGain(const shell::Palette& palette) {
   connect(&palette, &shell::Palette::changed, gain, follow);
   layout->addWidget(gain);
   const QString reason = !insight_.gainReason.isEmpty() ? insight_.gainReason
-                         : !asked ? tr("The rule names no key of the configuration, so nothing was tried.")
-                                  : tr("A replay of the recorded call says this.");
+                         : bounded ? tr("The rate if the stages were balanced; no change gains more.")
+                         : !asked  ? tr("The rule names no key of the configuration, so nothing was tried.")
+                                   : tr("A replay of the recorded call says this.");
   QLabel* why = wrappedLabel(reason, box);
   shell::Palette::makeQuiet(*why);
   layout->addWidget(why);

@@ -17,6 +17,7 @@ struct ShownInsight {
   int rank = 0;
   QString rule, what, figure, advice, changes;
   QString gain;        ///< "+16.4 %"; empty: not known
+  QString bound;       ///< the gain that no change exceeds, "up to +12.3 %"; empty: not known
   QString gainReason;  ///< reason why the gain is not known, or what it assumes
   bool severe = false;
   int verdict = 0;   ///< 1: the changes gain something; −1: they do not; 0: not known

@@ -111,7 +111,7 @@ void copyRows(const QTableView& view) {
   for (const QModelIndex& row : rows) {
     QStringList cells;
     for (int c = 0; c < model.columnCount(); ++c) {
-      if (!isLeftOut(view, c)) cells << fullTextOf(model.index(row.row(), c));
+      if (!isLeftOut(view, c)) cells << copied(fullTextOf(model.index(row.row(), c)));
     }
     lines << cells.join(QLatin1Char('\t'));
   }

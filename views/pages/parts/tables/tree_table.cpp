@@ -297,7 +297,7 @@ void TreeTable::copy() const {
   for (const QModelIndex& row : rows) {
     QStringList cells;
     for (int c = 0; c < model_->columnCount(); ++c) {
-      if (!view_->isColumnHidden(c)) cells << row.sibling(row.row(), c).data().toString();
+      if (!view_->isColumnHidden(c)) cells << copied(row.sibling(row.row(), c).data().toString());
     }
     lines << cells.join(QLatin1Char('\t'));
   }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "profiler/analysis/step_mean.h"
 #include "profiler/geometry/counter_text.h"
 #include "profiler/geometry/element.h"
 #include "profiler/geometry/timeline/timeline_links.h"
@@ -361,14 +362,16 @@ void TraceTexts::addUnits(Facts& facts, const model::Step& step, const analysis:
       return scale_.unit == geometry::TimeUnit::cycles ? text(geometry::groupedNumber(axis.count))
                                                        : time(axis);
     };
-    facts.push_back({tr("Min · mean · max"),
+    const bool known = row->activeUnits > 0;
+    facts.push_back({known ? tr("Min · mean · max, active %1").arg(units) : tr("Min · mean · max"),
                      tr("%1 · %2 · %3")
-                         .arg(ticks(static_cast<double>(row->minTicks.count)), ticks(row->meanTicks),
+                         .arg(ticks(static_cast<double>(row->minTicks.count)),
+                              ticks(analysis::meanOfActive(*row, on.units)),
                               ticks(static_cast<double>(row->maxTicks.count))),
-                     tr("over the active %1; for the mean, idle %1 count as 0").arg(units)});
+                     tr("all three over the %1 that have work in the step").arg(units)});
     if (row->maxTicks.count > 0)
       facts.push_back({tr("Balance"), percent(row->meanTicks / static_cast<double>(row->maxTicks.count)),
-                       tr("mean time ÷ slowest time")});
+                       tr("mean over all %1, idle ones as 0 ÷ slowest").arg(units)});
   }
 }
 
