@@ -11,6 +11,7 @@ namespace pipescope::config::table {
 
 using Texts = std::vector<std::string>;
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+inline constexpr double kMostChips = 131'072;  ///< of a system
 
 inline Key text(std::string path, std::string fallback, std::string help, Texts flags = {},
                 Texts choices = {}) {

@@ -79,7 +79,7 @@ void addSystem(std::vector<Key>& all) {
                      "instead of a model.",
                      {"system"}));
   all.push_back(integer(
-      "system.devices", "", 0, -1, 4096,
+      "system.devices", "", 0, -1, kMostChips,
       "Number of chips to use. The smallest partition that holds them is emulated. 0: the whole system, of "
       "which stages and replicas take what they need. auto: the whole system, with as many replicas as fit.",
       {"devices"}));

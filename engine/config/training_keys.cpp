@@ -19,7 +19,7 @@ void addTraining(std::vector<Key>& all) {
            "Only times depend on it, not memory, transfers or numbers. Empty: all take equally long.",
            {"micro-batch-costs"}));
   all.push_back(integer("training.epochs", "", 1, 1, 1e6, "Passes over the training data.", {"epochs"}));
-  all.push_back(integer("training.replication_factor", "replicas", 1, 1, 4096,
+  all.push_back(integer("training.replication_factor", "replicas", 1, 1, kMostChips,
                         "Copies of all stages that train together, each on its own devices with other "
                         "samples. Gradients are summed over them before each update. If only system.devices "
                         "is given, there are as many replicas as fit on the devices.",
@@ -29,7 +29,7 @@ void addTraining(std::vector<Key>& all) {
                         "end. Otherwise the replicas in one process share them.",
                         {"check-replicas"}));
   all.push_back(integer(
-      "training.input_replica_grouping", "replicas", 1, 1, 4096,
+      "training.input_replica_grouping", "replicas", 1, 1, kMostChips,
       "Number of neighbouring replicas that get the same samples. It must divide the number of replicas.",
       {"input-replica-grouping"}));
   all.push_back(
@@ -49,7 +49,7 @@ void addTraining(std::vector<Key>& all) {
               "Where devices can sum gradients over replicas beside the backward pass, they do so. Without, "
               "the sum begins after it. IPUs always begin after it.",
               {"overlap-collectives"}));
-  all.push_back(integer("training.norm_replicas", "replicas", 1, 1, 4096,
+  all.push_back(integer("training.norm_replicas", "replicas", 1, 1, kMostChips,
                         "Number of neighbouring replicas that share the statistics of batch norms. It must "
                         "divide the number of replicas.",
                         {"norm-replicas"}));
@@ -105,10 +105,10 @@ void addInference(std::vector<Key>& all) {
   all.push_back(integer("inference.device_iterations", "", 1, 1, 1e6,
                         "Micro-batches per call. The pipeline runs over them without a break.",
                         {"inference-device-iterations"}));
-  all.push_back(integer("inference.replication_factor", "replicas", 1, 1, 4096,
+  all.push_back(integer("inference.replication_factor", "replicas", 1, 1, kMostChips,
                         "Copies of all stages that infer side by side, each with other samples.",
                         {"inference-replication-factor"}));
-  all.push_back(integer("inference.input_replica_grouping", "replicas", 1, 1, 4096,
+  all.push_back(integer("inference.input_replica_grouping", "replicas", 1, 1, kMostChips,
                         "Number of neighbouring replicas that get the same samples. It must divide the "
                         "number of replicas."));
   all.push_back(text("inference.output_mode", "all",

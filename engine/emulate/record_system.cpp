@@ -31,9 +31,8 @@ model::TickMeaning tickMeaning(const devices::SystemFacts& facts) {
   return facts.tickNoun.empty() ? model::TickMeaning::time : model::TickMeaning::clockCycle;
 }
 
-/// "1.33 GHz"; "MME 1.65 GHz, TPC 1.8 GHz" if the system states clocks of engines. Empty if ticks are costs.
-std::string clockText(const devices::System& system, const devices::DeviceInfo& device) {
-  if (system.facts().costsGiven) return {};
+/// "MME 1.65 GHz, TPC 1.8 GHz"; empty if the system states no clocks of engines.
+std::string engineClocks(const devices::System& system) {
   constexpr std::string_view suffix = "_clock";
   std::string engines;
   for (const devices::Figure& figure : system.figures()) {
@@ -43,8 +42,7 @@ std::string clockText(const devices::System& system, const devices::DeviceInfo& 
     engines += (engines.empty() ? "" : ", ") + engine + " " + figure.value +
                (figure.unit.empty() ? "" : " " + figure.unit);
   }
-  return engines.empty() ? fmt::format("{:.4g} GHz", static_cast<double>(device.ticksPerSecond) / 1e9)
-                         : engines;
+  return engines;
 }
 
 }  // namespace
@@ -68,6 +66,8 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     recorder.add(model::Property{"figure." + figure.name, figure.value + space + figure.unit + "; grade " +
                                                               figure.grade + "; " + figure.source});
   }
+  const bool clocked = !system.facts().costsGiven;
+  const std::string engines = clocked ? engineClocks(system) : "";
   for (const devices::DeviceInfo& info : system.devices()) {
     model::Device device;
     device.kind = info.kind;
@@ -75,7 +75,9 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     device.ticksPerSecond = info.ticksPerSecond;
     device.units = info.units;
     device.unitName = info.unitName;
-    device.clock = clockText(system, info);
+    device.clock = engines;
+    if (clocked && engines.empty())
+      device.clock = fmt::format("{:.4g} GHz", static_cast<double>(info.ticksPerSecond) / 1e9);
     const model::DeviceId id = recorder.add(device);
     ids.devices.push_back(id);
     auto& lanes = ids.lanes.emplace_back();

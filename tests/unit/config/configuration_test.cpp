@@ -285,7 +285,7 @@ TEST(Configuration, WordsOfANumberAreNotGivenAsNegativeNumbers) {
   EXPECT_TRUE(c.setText("system.devices", "auto", Origin::flag).ok());
   EXPECT_EQ(c.integer("system.devices"), -1);
   EXPECT_EQ(c.setText("system.devices", "-1", Origin::flag).error().message,
-            "system.devices is -1, but it must be between 0 and 4096, or auto.");
+            "system.devices is -1, but it must be between 0 and 131072, or auto.");
 }
 
 TEST(Configuration, TheDumpKeepsWhatWasGivenAndSaysWhatTheProgramDerived) {
@@ -299,7 +299,7 @@ TEST(Configuration, TheDumpKeepsWhatWasGivenAndSaysWhatTheProgramDerived) {
   EXPECT_TRUE(c.resolve("system.devices", std::int64_t{8}).ok());
   EXPECT_EQ(c.integer("system.devices"), 8);
   EXPECT_EQ(row("system.devices"), "\"auto\" from file");
-  EXPECT_FALSE(c.resolve("system.devices", std::int64_t{5000}).ok());
+  EXPECT_FALSE(c.resolve("system.devices", std::int64_t{200'000}).ok());
 
   EXPECT_TRUE(c.setText("system.name", "pod4", Origin::flag).ok());
   EXPECT_TRUE(c.replace("system.name", std::string("hls-gaudi2")).ok());

@@ -168,11 +168,6 @@ QString Palette::scrollBars() const {
       .arg(ui(Ui::raised).name(), scrollHandle().name(), ui(Ui::accent).name());
 }
 
-QColor Palette::dataBar() const {
-  constexpr double kOnLight = 0.28, kOnDark = 0.48;
-  return mixed(ui(Ui::accent), ui(Ui::surface), dark_ ? kOnDark : kOnLight);
-}
-
 QColor Palette::scrollHandle() const {
   return mixed(ui(Ui::muted), ui(Ui::raised), 0.75);
 }

@@ -58,9 +58,6 @@ class Palette : public QObject {
   /// The ground behind the lines of a hatch.
   QColor hatchGround(geometry::ColourRole role) const { return mixed(colour(role), ui(Ui::surface), 0.16); }
 
-  /// The bars behind the figures of tables: seen well on the surface, and text on them is read well.
-  QColor dataBar() const;
-
   /// The palette for QApplication; the style Fusion draws all widgets with it.
   QPalette widgets() const;
   /// Style rules that a QPalette cannot express.

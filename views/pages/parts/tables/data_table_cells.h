@@ -6,6 +6,7 @@
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <algorithm>
+#include <cmath>
 
 #include "profiler/base/natural_order.h"
 #include "views/pages/parts/data/text.h"
@@ -15,10 +16,12 @@
 namespace pipescope::pages {
 
 inline constexpr int kDataTableRow = 25, kCellPadding = 3, kNarrowestColumn = 40;
-inline constexpr int kBarIndent = 10;  ///< pixels between the column before and the bar of a whole
+inline constexpr int kBarWidth = 36;   ///< pixels of the bar of a whole
+inline constexpr int kBarIndent = 12;  ///< pixels between the column before and a bar
+inline constexpr int kBarGap = 2;      ///< pixels between a bar and the cell of its figure
 
-/// Draws a bar behind fractions. It ends at its own figure, on the right. A bar that began on the left would
-/// begin beside the figure of the column before, and would seem to belong to that one.
+/// Draws a bar beside fractions. The bars of a column begin at the same place. They lie at their own figures
+/// and not at the left of the cell, for there they would seem to belong to the column before.
 class ShareDelegate : public QStyledItemDelegate {
  public:
   ShareDelegate(const shell::Palette& palette, QObject* parent)
@@ -28,11 +31,7 @@ class ShareDelegate : public QStyledItemDelegate {
     if (option.state & QStyle::State_Selected)
       painter->fillRect(option.rect, palette_.ui(shell::Ui::selection));
     const QVariant share = index.data(SectionTableModel::kShareRole);
-    if (share.isValid()) {
-      QRect bar = option.rect.adjusted(kBarIndent, 4, -4, -4);
-      bar.setLeft(bar.right() + 1 - static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
-      painter->fillRect(bar, palette_.dataBar());
-    }
+    if (share.isValid()) drawBar(painter, option, share.toDouble());
     QStyleOptionViewItem plain = option;
     plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
     plain.rect.adjust(kCellPadding, 0, -kCellPadding, 0);
@@ -62,14 +61,28 @@ class ShareDelegate : public QStyledItemDelegate {
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     if (index.data(Qt::DecorationRole).isValid())
       return QStyledItemDelegate::sizeHint(option, index) + QSize(2 * kCellPadding, 0);
-    const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
-    const int margin = style->pixelMetric(QStyle::PM_FocusFrameHMargin, &option, option.widget) + 1;
-    return {option.fontMetrics.horizontalAdvance(index.data(Qt::DisplayRole).toString()) +
-                2 * (margin + kCellPadding),
-            row_};
+    int wide = option.fontMetrics.horizontalAdvance(index.data(Qt::DisplayRole).toString());
+    if (index.data(SectionTableModel::kShareRole).isValid()) wide += kBarIndent + kBarWidth + kBarGap;
+    return {wide + 2 * marginOf(option), row_};
   }
 
  private:
+  static int marginOf(const QStyleOptionViewItem& option) {
+    const QStyle* style = option.widget != nullptr ? option.widget->style() : QApplication::style();
+    return style->pixelMetric(QStyle::PM_FocusFrameHMargin, &option, option.widget) + 1 + kCellPadding;
+  }
+
+  void drawBar(QPainter* painter, const QStyleOptionViewItem& option, double share) const {
+    constexpr int kHeight = 9;
+    const QRect& cell = option.rect;
+    const int figure = option.fontMetrics.horizontalAdvance(QStringLiteral("100.0 %")) + 2 * marginOf(option);
+    const int left = std::max(cell.left() + kBarIndent, cell.right() + 1 - figure - kBarGap - kBarWidth);
+    const QRect whole(left, cell.center().y() - kHeight / 2, kBarWidth, kHeight);
+    painter->fillRect(whole, palette_.ui(shell::Ui::grid));
+    const int length = static_cast<int>(std::lround(kBarWidth * std::clamp(share, 0.0, 1.0)));
+    painter->fillRect(QRect(whole.topLeft(), QSize(length, kHeight)), palette_.ui(shell::Ui::accent));
+  }
+
   const shell::Palette& palette_;
   int row_ = kDataTableRow;
 };
