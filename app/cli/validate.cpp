@@ -56,7 +56,8 @@ std::function<int()> setUpValidate(CLI::App& command) {
   command
       .add_option("measured", options->measured,
                   "Table (CSV). A column that is named by a key holds settings; measured_step_time_us, "
-                  "measured_samples_per_second and measured_memory_bytes hold measurements; name names a row")
+                  "measured_samples_per_second, measured_tokens_per_second and measured_memory_bytes hold "
+                  "measurements; name names a row")
       ->required();
   command.add_option("--set", options->settings, "Set any key for all variants; repeatable")
       ->allow_extra_args(false);

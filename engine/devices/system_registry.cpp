@@ -53,7 +53,9 @@ std::optional<std::int64_t> takeSuffix(std::string& text, char mark) {
 }
 
 ParsedName parseName(std::string_view text, const DeviceFiles& files) {
-  const auto known = [&](const std::string& name) { return files.hasSystem(name) || files.hasChip(name); };
+  const auto known = [&](const std::string& name) {
+    return files.hasSystem(name) || files.hasChip(name) || name.ends_with(".toml");
+  };
   ParsedName parsed{std::string(text), {}, {}};
   if (known(parsed.name)) return parsed;
   parsed.boxes = takeSuffix(parsed.name, 'x');
@@ -99,8 +101,9 @@ base::Result<const Family*> familyOf(const SystemRequest& request) {
 }
 
 base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions& options) {
-  const DeviceFiles files(options.userFolder);
+  DeviceFiles files(options.userFolder);
   const ParsedName parsed = parseName(name, files);
+  if (parsed.name.ends_with(".toml")) PIPESCOPE_TRY(files.add(parsed.name));
   SystemRequest request;
   request.name = std::string(name);
   if (files.hasSystem(parsed.name)) {
@@ -115,6 +118,8 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
                                         request.system->file, request.system->family, request.system->chip,
                                         request.chip.family));
     }
+    for (const auto& [figure, value] : request.system->chipFigures)
+      request.chip.figures.insert_or_assign(figure, value);
   } else if (files.hasChip(parsed.name)) {
     PIPESCOPE_ASSIGN(request.chip, files.chip(parsed.name));
   } else {
@@ -145,6 +150,18 @@ base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, co
                                       request.chip.file, request.chip.family, family->deviceNoun));
   }
   return family->make(request, options);
+}
+
+base::Result<SystemFigures> figuresOf(const std::string& name, const std::filesystem::path& userFolder) {
+  SystemOptions options;
+  options.userFolder = userFolder;
+  PIPESCOPE_ASSIGN(SystemRequest request, requestOf(name, options));
+  PIPESCOPE_ASSIGN(const Family* family, familyOf(request));
+  SystemFigures figures{std::move(request.chip), std::move(request.system), {}, {},
+                        family->corrected,       family->reservedMemory};
+  figures.family = figures.chip.family;
+  figures.suffix = name.substr((figures.system ? *figures.system : figures.chip).name.size());
+  return figures;
 }
 
 base::Status checkSettings(std::string_view name, const SystemOptions& options) {

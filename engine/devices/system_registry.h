@@ -2,21 +2,34 @@
 // Makes systems from their names: `mk2`, `pod4`, `pod4:2`, `c2x8`, `fixed`.
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/devices/core/device_family.h"
+#include "engine/devices/core/family.h"
 #include "engine/devices/core/system_options.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::devices {
 
 /// Makes the system of that name: NAME, NAME:DEVICES, NAMExBOXES or NAME:DEVICESxBOXES, where DEVICES counts
-/// the chips in use. Refuses an unknown name with the nearest known one and the list of all, and a faulty
-/// file with file and key.
+/// the chips in use. A NAME that ends in .toml is a file. Refuses an unknown name with the nearest known one
+/// and the list of all, and a faulty file with file and key.
 base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name,
                                                        const SystemOptions& options = {});
+
+/// The figures of a system, of its chip, and what measurements can correct in them.
+struct SystemFigures {
+  FigureFile chip;
+  std::optional<FigureFile> system;  ///< none: a chip alone
+  std::string suffix;                ///< ":DEVICES", "xBOXES" or both, as written
+  std::string family;
+  std::vector<CorrectedProperty> corrected;
+  std::string reservedMemory;
+};
+base::Result<SystemFigures> figuresOf(const std::string& name, const std::filesystem::path& userFolder);
 
 /// Fails with a sentence if the family of this system does not take one of the settings.
 base::Status checkSettings(std::string_view name, const SystemOptions& options);

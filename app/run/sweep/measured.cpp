@@ -1,6 +1,7 @@
 #include "app/run/sweep/measured.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -28,10 +29,9 @@ base::Result<std::string> settingOf(const config::KeyTable& keys, const std::str
   std::vector<std::string> known = keys.paths();
   known.insert(known.end(), measuredColumns().begin(), measuredColumns().end());
   const std::string near = config::nearest(heading, known);
-  return badInput(
-      fmt::format("{}: the column {} is neither a key nor a measurement ({}, {}, {}) nor \"name\"{}", file,
-                  heading, measuredColumns()[0], measuredColumns()[1], measuredColumns()[2],
-                  near.empty() ? "." : fmt::format("; did you mean {}?", near)));
+  return badInput(fmt::format("{}: the column {} is neither a key nor a measurement ({}) nor \"name\"{}",
+                              file, heading, fmt::join(measuredColumns(), ", "),
+                              near.empty() ? "." : fmt::format("; did you mean {}?", near)));
 }
 
 base::Result<std::vector<MeasuredColumn>> columnsOf(const config::KeyTable& keys, const CsvTable& csv,
@@ -54,8 +54,8 @@ base::Result<std::vector<MeasuredColumn>> columnsOf(const config::KeyTable& keys
     columns.push_back(column);
   }
   if (any) return columns;
-  return badInput(fmt::format("{} has no measurement: name a column {}, {} or {}.", file,
-                              measuredColumns()[0], measuredColumns()[1], measuredColumns()[2]));
+  return badInput(fmt::format("{} has no measurement: name at least one of the columns {}.", file,
+                              fmt::join(measuredColumns(), ", ")));
 }
 
 base::Result<double> measurement(const std::string& text, const std::string& place,
@@ -72,7 +72,8 @@ base::Result<double> measurement(const std::string& text, const std::string& pla
 
 const std::array<const char*, kMeasures>& measuredColumns() {
   static constexpr std::array<const char*, kMeasures> names = {
-      "measured_step_time_us", "measured_samples_per_second", "measured_memory_bytes"};
+      "measured_step_time_us", "measured_samples_per_second", "measured_tokens_per_second",
+      "measured_memory_bytes"};
   return names;
 }
 

@@ -10,9 +10,10 @@
 namespace pipescope::app {
 
 /// Figures that can be measured, in the order of measuredColumns().
-enum class Measure { stepTimeUs, samplesPerSecond, memoryBytes };
-inline constexpr std::size_t kMeasures = 3;
-/// "measured_step_time_us", "measured_samples_per_second", "measured_memory_bytes".
+enum class Measure { stepTimeUs, samplesPerSecond, tokensPerSecond, memoryBytes };
+inline constexpr std::size_t kMeasures = 4;
+/// "measured_step_time_us", "measured_samples_per_second", "measured_tokens_per_second",
+/// "measured_memory_bytes".
 const std::array<const char*, kMeasures>& measuredColumns();
 
 struct MeasuredRow {

@@ -27,6 +27,8 @@ constexpr std::array<MeasureWords, kMeasures> kWords = {
     MeasureWords{"step_time_us", "Step time, µs", "emulated_step_time_us", "step_time_ratio", Format::number},
     MeasureWords{"samples_per_second", "Samples per second", "emulated_samples_per_second",
                  "samples_per_second_ratio", Format::number},
+    MeasureWords{"tokens_per_second", "Tokens per second", "emulated_tokens_per_second",
+                 "tokens_per_second_ratio", Format::number},
     MeasureWords{"memory_bytes", "Memory", "emulated_memory_bytes", "memory_ratio", Format::bytes}};
 
 /// The rank of each value, from 1; equal values share the mean of their ranks.
@@ -174,24 +176,29 @@ Agreement agreementOf(const std::vector<double>& emulated, const std::vector<dou
   return agreement;
 }
 
-base::Result<Validation> validate(const config::Configuration& configuration, const MeasuredTable& measured,
-                                  int processes, base::Progress& progress) {
-  Validation validation;
-  validation.keys = measured.keys;
+base::Result<std::vector<ValidatedRow>> emulateRows(const config::Configuration& configuration,
+                                                    const MeasuredTable& measured,
+                                                    const std::vector<RowVariant>& variants, int processes,
+                                                    base::Progress& progress) {
+  std::vector<ValidatedRow> rows;
   std::vector<std::int64_t> indices;
-  for (const MeasuredRow& row : measured.rows) {
-    indices.push_back(static_cast<std::int64_t>(validation.rows.size()));
-    validation.rows.push_back({row, {}});
+  for (const RowVariant& variant : variants) {
+    indices.push_back(static_cast<std::int64_t>(rows.size()));
+    rows.push_back({measured.rows[variant.row], {}});
   }
-  plan::SharedStages known;  // each child has its own
+  plan::SharedStages shared;  // each child has its own
   const auto answer = [&](std::int64_t index) {
     SweepRow row;
     base::SerialExecutor executor;
     config::Configuration changed = configuration;
-    const std::vector<std::string>& values = measured.rows[static_cast<std::size_t>(index)].values;
+    const RowVariant& variant = variants[static_cast<std::size_t>(index)];
+    const std::vector<std::string>& values = measured.rows[variant.row].values;
     for (std::size_t i = 0; i < values.size(); ++i) {  // readMeasured() has checked the values
       if (!values[i].empty()) (void)changed.setText(measured.keys[i], values[i], config::Origin::flag);
     }
+    plan::SharedStages own;  // rows on another system share nothing
+    if (!variant.system.empty()) (void)changed.setText("system.name", variant.system, config::Origin::flag);
+    plan::SharedStages& known = variant.system.empty() ? shared : own;
     const base::Result<VariantFigures> figures =
         base::guarded([&] { return emulateVariant(changed, {}, known, executor); });
     if (figures.ok()) row.figures = *figures;
@@ -201,14 +208,23 @@ base::Result<Validation> validate(const config::Configuration& configuration, co
   };
   std::size_t done = 0;
   const auto take = [&](std::int64_t index, const base::Result<std::string>& text) -> base::Status {
-    ValidatedRow& row = validation.rows[static_cast<std::size_t>(index)];
-    PIPESCOPE_TRY(takeFigures(text, row));
+    PIPESCOPE_TRY(takeFigures(text, rows[static_cast<std::size_t>(index)]));
     ++done;
     progress.report(static_cast<double>(done) / static_cast<double>(indices.size()),
                     fmt::format("variant {} of {}", done, indices.size()));
     return {};
   };
   PIPESCOPE_TRY(runInProcesses(indices, processes, answer, take, progress));
+  return rows;
+}
+
+base::Result<Validation> validate(const config::Configuration& configuration, const MeasuredTable& measured,
+                                  int processes, base::Progress& progress) {
+  std::vector<RowVariant> all;
+  for (std::size_t i = 0; i < measured.rows.size(); ++i) all.push_back({i});
+  Validation validation;
+  validation.keys = measured.keys;
+  PIPESCOPE_ASSIGN(validation.rows, emulateRows(configuration, measured, all, processes, progress));
   return validation;
 }
 

@@ -33,6 +33,18 @@ struct Validation {
   std::vector<ValidatedRow> rows;
 };
 
+/// A row of the measurements to emulate.
+struct RowVariant {
+  std::size_t row = 0;
+  std::string system = {};  ///< the system that it runs on; empty: as the configuration or the row says
+};
+/// Emulates rows in parallel processes, in this order. The caller must have a single thread. Errors:
+/// cancelled; the machine or this program gave no answer about a row.
+base::Result<std::vector<ValidatedRow>> emulateRows(const config::Configuration& configuration,
+                                                    const MeasuredTable& measured,
+                                                    const std::vector<RowVariant>& variants, int processes,
+                                                    base::Progress& progress);
+
 /// Emulates the variants in parallel processes. The caller must have a single thread. Errors: cancelled;
 /// the machine or this program gave no answer about a variant.
 base::Result<Validation> validate(const config::Configuration& configuration, const MeasuredTable& measured,

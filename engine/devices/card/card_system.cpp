@@ -1,6 +1,8 @@
 // The family of cards that a file describes: matrix engines, vector engines, HBM and a network.
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "engine/devices/card/card.h"
 #include "engine/devices/card/described_model.h"
@@ -87,10 +89,50 @@ base::Result<std::shared_ptr<const System>> makeCardSystem(const SystemRequest& 
 }  // namespace card
 
 PIPESCOPE_REGISTER_FAMILY(card) {
+  // What depends on each property most is said for those whose measurements do not determine it.
+  std::vector<CorrectedProperty> corrected = {
+      {"peak_share",
+       "share of the peak that products reach",
+       {"product_efficiency"},
+       1,
+       true,
+       "a row whose step is long because of products: more hidden width or more tokens, on one card"},
+      {"bandwidth_share",
+       "share of the bandwidth of HBM that kernels reach",
+       {"hbm_efficiency"},
+       1,
+       true,
+       "a row that reads much and multiplies little, such as generation with micro-batch 1, on one card"},
+      {"kernel_start",
+       "start of a kernel",
+       {"kernel_start_in_graph", "kernel_start"},
+       0,
+       false,
+       "a row of a small model on one card, with a short sequence and micro-batch 1"},
+      {"link_latency",
+       "start of a step of a collective",
+       {"inside_latency", "outside_latency"},
+       0,
+       false,
+       "a row of a small model with tensor_parallel, whose collectives are many and short"},
+      {"link_bandwidth",
+       "share of the links that collectives reach",
+       {"link_efficiency", "switch_sum_efficiency"},
+       1,
+       true,
+       "a row with larger tensor_parallel, or the same model on fewer cards"},
+      {"host_per_call",
+       "time of the host between calls",
+       {"call_overhead"},
+       0,
+       false,
+       "a row with another gradient_accumulation, whose step has few micro-batches"}};
   registry.add("card", {.deviceNoun = card::kNoun,
                         .accelerator = card::kAccelerator,
                         .usualSystem = "dgx-h100",
                         .namedByFile = true,
+                        .corrected = std::move(corrected),
+                        .reservedMemory = "hbm_reserved",
                         .make = card::makeCardSystem});
 }
 

@@ -61,11 +61,13 @@ class Parser {
 
  private:
   base::Status top(const std::string& key, const toml::node& node) {
-    if (key == "figures") {
+    if (key == "figures" || key == "chip_figures") {
       const toml::table* figures = node.as_table();
       if (!figures)
-        return base::badInput(fmt::format("{}: \"figures\" must be a table, [figures].", display_));
-      for (const auto& [name, figure] : *figures) PIPESCOPE_TRY(addFigure(std::string(name.str()), figure));
+        return base::badInput(fmt::format("{}: \"{}\" must be a table, [{}].", display_, key, key));
+      auto& to = key == "figures" ? parsed_.file.figures : parsed_.file.chipFigures;
+      for (const auto& [name, figure] : *figures)
+        PIPESCOPE_TRY(addFigure(std::string(name.str()), figure, to));
       return {};
     }
     const std::map<std::string, std::string*> texts{{"family", &parsed_.file.family},
@@ -76,7 +78,7 @@ class Parser {
     const auto found = texts.find(key);
     if (found == texts.end()) {
       const std::string nearest =
-          config::nearest(key, {"family", "base", "chip", "noun", "description", "figures"});
+          config::nearest(key, {"family", "base", "chip", "noun", "description", "figures", "chip_figures"});
       return base::badInput(
           fmt::format("{}: unknown key \"{}\"{}", display_, key,
                       nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest)));
@@ -87,7 +89,20 @@ class Parser {
     return {};
   }
 
-  base::Status addFigure(const std::string& name, const toml::node& node) {
+  base::Status addInterval(const std::string& name, const toml::node& node, FigureValue& figure) {
+    const toml::array* bounds = node.as_array();
+    const auto bound = [&](std::size_t i) { return (*bounds)[i].value<double>(); };
+    if (!bounds || bounds->size() != 2 || !bound(0) || !bound(1))
+      return fault(name, "needs two numbers as interval: [least, most]");
+    if (*bound(0) > figure.value || *bound(1) < figure.value)
+      return fault(name, fmt::format("is {}, which is outside of its interval {} … {}", figure.value,
+                                     *bound(0), *bound(1)));
+    figure.interval = {*bound(0), *bound(1)};
+    return {};
+  }
+
+  base::Status addFigure(const std::string& name, const toml::node& node,
+                         std::map<std::string, FigureValue>& to) {
     const toml::table* table = node.as_table();
     if (!table) {
       return fault(name, "must be a table { value = …, unit = \"…\", grade = \"…\", source = \"…\" }");
@@ -113,10 +128,13 @@ class Parser {
     for (const auto& [part, unused] : *table) {
       const std::string_view known = part.str();
       if (known == "value" || known == "unit" || known == "grade" || known == "source") continue;
-      return fault(name,
-                   fmt::format("has an unknown part \"{}\"; it takes value, unit, grade and source", known));
+      if (known != "interval")
+        return fault(
+            name, fmt::format("has an unknown part \"{}\"; it takes value, unit, grade, source and interval",
+                              known));
+      PIPESCOPE_TRY(addInterval(name, unused, figure));
     }
-    parsed_.file.figures.emplace(name, std::move(figure));
+    to.emplace(name, std::move(figure));
     return {};
   }
 
@@ -141,6 +159,14 @@ DeviceFiles::DeviceFiles(const std::filesystem::path& userFolder) {
   addUserFiles(userFolder / "devices", chips_);
   addUserFiles(userFolder / "systems", systems_);
   addUserFiles(userFolder / "hosts", hosts_);
+}
+
+base::Status DeviceFiles::add(const std::string& path) {
+  PIPESCOPE_ASSIGN(const std::string text, base::readTextFile(path, "device file"));
+  PIPESCOPE_ASSIGN(const ParsedFile parsed, Parser(path, path).parse(text));
+  const bool system = !parsed.file.chip.empty() || hasSystem(parsed.base);
+  (system ? systems_ : chips_)[path] = {text, {}, path};
+  return {};
 }
 
 std::vector<std::string> DeviceFiles::names(const Sources& sources) {
@@ -174,6 +200,9 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
   }
   PIPESCOPE_ASSIGN(ParsedFile parsed, Parser(name, source.display).parse(text));
   FigureFile& file = parsed.file;
+  if (kind != "system" && !file.chipFigures.empty())
+    return base::badInput(fmt::format(
+        "{}: \"chip_figures\" belongs into the file of a system; write [figures] instead.", source.display));
   if (kind != "chip" && !file.noun.empty())
     return base::badInput(
         fmt::format("{}: \"noun\" belongs into the file of a chip; leave it out.", source.display));
@@ -189,6 +218,7 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
                          fmt::format("{} (base of {})", below.error().message, source.display)};
     }
     file.figures.insert(below->figures.begin(), below->figures.end());
+    file.chipFigures.insert(below->chipFigures.begin(), below->chipFigures.end());
     if (file.family.empty()) file.family = below->family;
     if (file.chip.empty()) file.chip = below->chip;
     if (file.noun.empty()) file.noun = below->noun;

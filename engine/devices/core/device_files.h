@@ -22,6 +22,9 @@ class DeviceFiles {
   bool hasChip(const std::string& name) const { return chips_.contains(name); }
   bool hasSystem(const std::string& name) const { return systems_.contains(name); }
   bool hasHost(const std::string& name) const { return hosts_.contains(name); }
+  /// Adds a file of a chip or a system, whose name is then the path. It describes a system if it says "chip"
+  /// or if its base is a system.
+  base::Status add(const std::string& path);
 
   /// Fails with a sentence that names the file and, if there is one, the key.
   base::Result<FigureFile> chip(const std::string& name) const { return read(chips_, "chip", name, 0); }

@@ -24,13 +24,26 @@ struct SystemRequest {
   std::int64_t boxes = 1;            ///< the BOXES of NAMExBOXES
 };
 
+/// A property of devices that measurements of whole steps can correct: one factor of some figures.
+struct CorrectedProperty {
+  std::string name;                  ///< "peak_share"
+  std::string about;                 ///< "share of the peak that products reach"
+  std::vector<std::string> figures;  ///< figures of the chip or the system; those that are 0 or absent stay
+  double most = 0;                   ///< the largest value of these figures; 0: there is no bound
+  bool faster = false;               ///< a larger figure makes a step shorter
+  std::string shownBy;               ///< measurement that depends on it most: "a row with …"
+};
+
 struct Family {
-  std::string deviceNoun;                  ///< word for one device: "IPU"
-  std::string accelerator = {};            ///< see SystemFacts::accelerator
-  std::string usualSystem = {};            ///< the system to use where only the accelerator is named
-  std::vector<std::string> settings = {};  ///< names of the SystemOptions::settings that it takes
-  bool costsGiven = false;                 ///< see SystemFacts::costsGiven
-  bool namedByFile = false;                ///< a chip's file may state the word for one device, `noun`
+  std::string deviceNoun;                         ///< word for one device: "IPU"
+  std::string accelerator = {};                   ///< see SystemFacts::accelerator
+  std::string usualSystem = {};                   ///< the system to use where only the accelerator is named
+  std::vector<std::string> settings = {};         ///< names of the SystemOptions::settings that it takes
+  bool costsGiven = false;                        ///< see SystemFacts::costsGiven
+  bool namedByFile = false;                       ///< a chip's file may state the word for one device, `noun`
+  std::vector<CorrectedProperty> corrected = {};  ///< empty: measurements correct nothing
+  /// Figure of the chip that says how many bytes of memory a program does not get; empty: there is none.
+  std::string reservedMemory = {};
   base::Result<std::shared_ptr<const System>> (*make)(const SystemRequest&, const SystemOptions&) = nullptr;
 };
 

@@ -16,6 +16,11 @@ bool isGrade(std::string_view grade) {
   return grade.size() == 1 && std::string_view("DCMXR").find(grade[0]) != std::string_view::npos;
 }
 
+std::string FigureValue::sourceText() const {
+  return interval ? fmt::format("{}; between {:.4g} and {:.4g}", source, interval->first, interval->second)
+                  : source;
+}
+
 double FigureReader::positive(const std::string& key, const std::string& unit, double largest) {
   const FigureValue* figure = find(key, unit);
   if (!figure) return 1;

@@ -3,9 +3,11 @@
 // through FigureReader, which turns a missing, misspelt or absurd figure into a sentence with file and key.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/devices/core/device_family.h"
@@ -21,6 +23,11 @@ struct FigureValue {
   double value = 0;
   std::string unit, grade, source;
   std::string file;  ///< the file that states it, for error sentences
+  /// Bounds between which the value lies; none: nobody stated them.
+  std::optional<std::pair<double, double>> interval = {};
+
+  /// The source for people, with the interval.
+  std::string sourceText() const;
 };
 
 /// One TOML of resources/devices or resources/systems with the figures of its base.
@@ -32,6 +39,7 @@ struct FigureFile {
   std::string chip;         ///< systems only: name of the chip
   std::string noun;         ///< chips only: word for one device; empty: that of the family
   std::map<std::string, FigureValue> figures;
+  std::map<std::string, FigureValue> chipFigures;  ///< systems only: figures in place of those of the chip
 };
 
 /// Reads the figures of one file and notes the keys that the family knows. The reader keeps the first fault,

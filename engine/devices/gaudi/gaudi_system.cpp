@@ -1,6 +1,8 @@
 // The Gaudi family: cards in boxes, which Ethernet joins.
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "engine/devices/core/family.h"
 #include "engine/devices/gaudi/card.h"
@@ -72,9 +74,48 @@ base::Result<std::shared_ptr<const System>> makeGaudiSystem(const SystemRequest&
 }  // namespace gaudi
 
 PIPESCOPE_REGISTER_FAMILY(gaudi) {
+  std::vector<CorrectedProperty> corrected = {
+      {"peak_share",
+       "clock of the matrix engines",
+       {"mme_clock", "mme_sustained_clock"},
+       0,
+       true,
+       "a row whose step is long because of products: more hidden width or more tokens, on one card"},
+      {"bandwidth_share",
+       "share of the bandwidth of HBM that kernels reach",
+       {"hbm_efficiency"},
+       1,
+       true,
+       "a row that reads much and multiplies little, such as generation with micro-batch 1, on one card"},
+      {"kernel_start",
+       "start of a kernel",
+       {"kernel_overhead"},
+       0,
+       false,
+       "a row of a small model on one card, with a short sequence and micro-batch 1"},
+      {"link_latency",
+       "start of a collective",
+       {"collective_latency"},
+       0,
+       false,
+       "a row of a small model with tensor_parallel, whose collectives are many and short"},
+      {"link_bandwidth",
+       "share of the links that collectives reach",
+       {"collective_efficiency"},
+       1,
+       true,
+       "a row with larger tensor_parallel, or the same model on fewer cards"},
+      {"host_per_call",
+       "time of the host between calls",
+       {"call_overhead"},
+       0,
+       false,
+       "a row with another gradient_accumulation, whose step has few micro-batches"}};
   registry.add("gaudi", {.deviceNoun = "HPU",
                          .accelerator = "hpu",
                          .usualSystem = "hls-gaudi2",
+                         .corrected = std::move(corrected),
+                         .reservedMemory = "hbm_reserved",
                          .make = gaudi::makeGaudiSystem});
 }
 

@@ -42,7 +42,7 @@ base::Status checkCards(const SystemRequest& request, const CardCount& count) {
 
 void addFigures(const FigureFile& file, std::vector<Figure>& figures) {
   for (const auto& [name, figure] : file.figures)
-    figures.push_back(readableFigure(name, figure.value, figure.unit, figure.grade, figure.source));
+    figures.push_back(readableFigure(name, figure.value, figure.unit, figure.grade, figure.sourceText()));
 }
 
 std::string HbmCards::description() const {

@@ -243,6 +243,7 @@ std::string_view nameOf(FileKind kind) {
                                                "a Perfetto trace",
                                                "a Chakra trace",
                                                "a file of poprun's flags",
+                                               "a calibrated device",
                                                "a report in HTML"};
   return names[static_cast<std::size_t>(kind)];
 }
@@ -293,6 +294,8 @@ bool isOfKind(FileKind kind, std::string_view head) {
       return isChakraTrace(head);
     case FileKind::launchFlags:
       return afterSpace(head).starts_with("{") && head.find("\"num-instances\"") != std::string_view::npos;
+    case FileKind::device:
+      return head.starts_with(kDeviceTitle);
     case FileKind::report:
       return head.starts_with(kReportTitle);
   }

@@ -27,11 +27,15 @@ enum class FileKind {
   perfettoTrace,  ///< packets of Perfetto's protobuf format
   chakraTrace,    ///< nodes of a Chakra execution trace
   launchFlags,    ///< JSON of `poprun --export-config`
+  device,         ///< a device that `calibrate` wrote, which begins with kDeviceTitle
   report,         ///< a web page with a report, which begins with kReportTitle
 };
 
 /// The comment in the first line of a configuration that `plan` wrote.
 inline constexpr std::string_view kPlanTitle = "# Planned by pipescope";
+
+/// The comment in the first line of a device that `calibrate` wrote.
+inline constexpr std::string_view kDeviceTitle = "# Calibrated by pipescope";
 
 /// The beginning of a report in HTML.
 inline constexpr std::string_view kReportTitle = "<!DOCTYPE html>\n<!-- A report of pipescope. -->";

@@ -81,6 +81,7 @@ const std::map<FileKind, std::string>& samples() {
       {FileKind::onnxModel, "\x08\x08\x12\x01x\x3A\0\x42\x02\x10\x11"s},
       // dims 2, data_type float, name "x", raw_data of 8 bytes
       {FileKind::onnxTensor, "\x08\x02\x10\x01\x42\x01x\x4A\x08"s + std::string(8, '\1')},
+      {FileKind::device, "# Calibrated by pipescope from h100.\n"},
       {FileKind::plan, "# Planned by pipescope from costs.txt\n[system]\n"},
       {FileKind::launchFlags, "{\n  \"num-instances\": 2,\n  \"host\": \"\"\n}\n"},
       // Two packets: a time (8), and a sequence (10).

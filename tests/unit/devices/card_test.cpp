@@ -8,6 +8,7 @@
 #include "engine/devices/card/described_model.h"
 #include "engine/devices/card/network.h"
 #include "engine/devices/hbm_card/recipe.h"
+#include "engine/devices/system_registry.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices {
@@ -250,6 +251,40 @@ TEST(DescribedCardTest, AFileMayNameItsDevicesAndABoxMayNotContradictItself) {
   };
   EXPECT_THAT(box("inside_is_mesh", "1"), HasSubstr("a mesh has no switch that could sum"));
   EXPECT_THAT(box("switch_sum_efficiency", "1.5"), HasSubstr("must be at most 1"));
+}
+
+TEST(DescribedCardTest, ASystemIsAlsoAFileWithFiguresOfItsChip) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "mine.toml").string();
+  const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  const std::string bandwidth =
+      "hbm_bandwidth = { value = 3e12, unit = \"B/s\", grade = \"M\", source = \"mine\"";
+  write("base = \"dgx-h100\"\n[chip_figures]\n" + bandwidth + ", interval = [2.5e12, 3.2e12] }\n");
+  const auto system = makeSystem(path + ":4").value();
+  EXPECT_EQ(system->devices().size(), 4u);
+  const SystemFigures figures = figuresOf(path + ":4", {}).value();
+  EXPECT_EQ(figures.suffix, ":4");
+  EXPECT_EQ(figures.chip.figures.at("hbm_bandwidth").value, 3e12);
+  EXPECT_EQ(figures.chip.figures.at("peak_bf16").value, 989.4e12);
+  bool shown = false;
+  for (const Figure& figure : system->figures())
+    shown = shown || (figure.name == "hbm_bandwidth" && figure.source == "mine; between 2.5e+12 and 3.2e+12");
+  EXPECT_TRUE(shown);
+  const auto fault = [&](const std::string& text) {
+    write(text);
+    return makeSystem(path).error().message;
+  };
+  EXPECT_THAT(fault("base = \"h100\"\n[chip_figures]\n" + bandwidth + " }\n"),
+              HasSubstr("belongs into the file of a system"));
+  EXPECT_THAT(fault("base = \"h100\"\n[figures]\n" + bandwidth + ", interval = [1] }\n"),
+              HasSubstr("needs two numbers as interval"));
+  EXPECT_THAT(fault("base = \"h100\"\n[figures]\n" + bandwidth + ", interval = [4e12, 5e12] }\n"),
+              HasSubstr("outside of its interval"));
+  EXPECT_THAT(
+      fault("base = \"dgx-h100\"\n[chip_figures]\nhbm_bandwith = { value = 1, unit = \"B/s\", grade = "
+            "\"M\", source = \"mine\" }\n"),
+      HasSubstr("did you mean \"hbm_bandwidth\"?"));
+  EXPECT_THAT(makeSystem((folder.path() / "none.toml").string()).error().message, HasSubstr("none.toml"));
 }
 
 }  // namespace

@@ -93,8 +93,8 @@ TEST_F(ValidationTest, SaysWhatIsComparedWithNothing) {
 
 TEST_F(ValidationTest, RefusesWrongTables) {
   EXPECT_EQ(refusal("gradient_accumulation\n4\n"),
-            "m.csv has no measurement: name a column measured_step_time_us, measured_samples_per_second or "
-            "measured_memory_bytes.");
+            "m.csv has no measurement: name at least one of the columns measured_step_time_us, "
+            "measured_samples_per_second, measured_tokens_per_second, measured_memory_bytes.");
   EXPECT_EQ(refusal("measured_step_time_us\n"), "m.csv has headings, but no rows.");
   EXPECT_THAT(refusal("measured_step_time,gradient_accumulation\n1,4\n"),
               HasSubstr("did you mean measured_step_time_us?"));

@@ -1,0 +1,367 @@
+#include "app/run/calibrate/calibration.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "app/run/request/user_folders.h"
+#include "engine/config/suggestion.h"
+#include "profiler/base/files/file_kind.h"
+#include "profiler/base/files/temporary_name.h"
+
+namespace pipescope::app {
+namespace {
+
+using devices::FigureFile;
+using devices::FigureValue;
+
+constexpr std::size_t kMostProperties = 8;
+constexpr double kLargeNoise = 0.3;  // rows with such errors are usually of another job
+constexpr std::array kTimes = {Measure::stepTimeUs, Measure::samplesPerSecond, Measure::tokensPerSecond};
+
+/// Standard deviation of the logarithm of a figure's error, by its grade (R: chosen so that few figures of a
+/// grade lie further off; a figure of a data sheet is exact, but what programs reach is less).
+double widthOf(const std::string& grade) {
+  switch (grade.empty() ? 'R' : grade[0]) {
+    case 'D':
+      return 0.1;
+    case 'C':
+      return 0.15;
+    case 'M':
+      return 0.2;
+    case 'X':
+      return 0.3;
+    default:
+      return 0.5;
+  }
+}
+
+const FigureValue* figureIn(const devices::SystemFigures& figures, const std::string& name) {
+  if (figures.system) {
+    if (const auto found = figures.system->figures.find(name); found != figures.system->figures.end())
+      return &found->second;
+  }
+  const auto found = figures.chip.figures.find(name);
+  return found == figures.chip.figures.end() ? nullptr : &found->second;
+}
+
+std::string figureLine(const std::string& name, const FigureValue& figure, double value, double least,
+                       double most, const std::string& source) {
+  return fmt::format(
+      "{} = {{ value = {}, unit = \"{}\", grade = \"M\", source = \"{}\", interval = [{}, {}] }}\n", name,
+      value, figure.unit, source, least, most);
+}
+
+/// A file with figures on top of the system: those of the chip stand in a table of their own.
+class DeviceText {
+ public:
+  explicit DeviceText(const devices::SystemFigures& figures) : figures_(figures) {}
+
+  void add(const std::string& name, double factor, double least, double most, const std::string& source) {
+    const FigureValue& figure = *figureIn(figures_, name);
+    addValue(name, figure.value * factor, figure.value * least, figure.value * most, source);
+  }
+  void addValue(const std::string& name, double value, double least, double most, const std::string& source) {
+    const bool ofSystem = figures_.system && figures_.system->figures.contains(name);
+    (ofSystem ? system_ : chip_) += figureLine(name, *figureIn(figures_, name), value, least, most, source);
+  }
+  std::string text(const std::string& title, const std::string& description) const {
+    const FigureFile& base = figures_.system ? *figures_.system : figures_.chip;
+    std::string text = fmt::format("{}\nfamily = \"{}\"\nbase = \"{}\"\n", title, figures_.family, base.name);
+    if (!description.empty()) text += fmt::format("description = \"{}\"\n", description);
+    if (!figures_.system) return text + "\n[figures]\n" + chip_;
+    if (!system_.empty()) text += "\n[figures]\n" + system_;
+    if (!chip_.empty()) text += "\n[chip_figures]\n" + chip_;
+    return text;
+  }
+
+ private:
+  const devices::SystemFigures& figures_;
+  std::string system_, chip_;
+};
+
+/// Files of systems with other figures, which are removed in the end.
+class CandidateFiles {
+ public:
+  static base::Result<CandidateFiles> create() {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    if (error)
+      return base::ioError(fmt::format("There is no folder for temporary files: {}.", error.message()));
+    std::string name = (folder / "pipescope-calibrate-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      return base::ioError(fmt::format("No folder can be made in {}.", folder.string()));
+    CandidateFiles files;
+    files.folder_ = name;
+    return files;
+  }
+  CandidateFiles(CandidateFiles&& other) noexcept { std::swap(folder_, other.folder_); }
+  CandidateFiles& operator=(CandidateFiles&& other) noexcept {
+    std::swap(folder_, other.folder_);
+    return *this;
+  }
+  ~CandidateFiles() {
+    std::error_code ignored;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  }
+  /// Writes the file of a candidate and returns its path.
+  base::Result<std::string> write(std::size_t number, const std::string& text) const {
+    const std::filesystem::path path = folder_ / fmt::format("candidate{}.toml", number);
+    std::ofstream file(path);
+    file << text;
+    file.close();
+    if (!file) return base::ioError(fmt::format("The file {} could not be written.", path.string()));
+    return path.string();
+  }
+
+ private:
+  CandidateFiles() = default;
+  std::filesystem::path folder_;
+};
+
+/// The measure by which a row counts.
+std::optional<Measure> timeOf(const MeasuredRow& row) {
+  for (const Measure measure : kTimes) {
+    if (row.measured[static_cast<std::size_t>(measure)]) return measure;
+  }
+  return std::nullopt;
+}
+
+/// The logarithm of a time; of a rate, of its inverse.
+double timeLog(Measure measure, double value) {
+  return measure == Measure::stepTimeUs ? std::log(value) : -std::log(value);
+}
+
+class Calibrator {
+ public:
+  Calibrator(const config::Configuration& configuration, const CalibrationRequest& request,
+             base::Progress& progress, CandidateFiles files)
+      : configuration_(configuration), request_(request), progress_(progress), files_(std::move(files)) {}
+
+  base::Result<Calibration> run() {
+    PIPESCOPE_ASSIGN(result_.figures, devices::figuresOf(request_.system, userConfigurationFolder()));
+    PIPESCOPE_TRY(chooseProperties());
+    PIPESCOPE_TRY(chooseRows());
+    const auto model = [this](const std::vector<FitPoint>& points) { return predict(points); };
+    PIPESCOPE_ASSIGN(const Fit fit, fitFactors(parameters_, measured_, model));
+    take(fit);
+    takeMemory();
+    return std::move(result_);
+  }
+
+ private:
+  base::Status chooseProperties() {
+    const auto& known = result_.figures.corrected;
+    if (known.empty())
+      return base::badInput(
+          fmt::format("System {} cannot be calibrated: no figures of family \"{}\" are corrected by "
+                      "measurements of steps.",
+                      request_.system, result_.figures.family));
+    std::vector<std::string> names;
+    for (const devices::CorrectedProperty& property : known) names.push_back(property.name);
+    for (const std::string& name : request_.only) {
+      if (std::ranges::find(names, name) != names.end()) continue;
+      const std::string near = config::nearest(name, names);
+      return base::badInput(fmt::format("There is no property \"{}\"{} System {} has {}.", name,
+                                        near.empty() ? "." : fmt::format("; did you mean \"{}\"?", near),
+                                        request_.system, fmt::join(names, ", ")));
+    }
+    for (const devices::CorrectedProperty& property : known) {
+      if (!request_.only.empty() && std::ranges::find(request_.only, property.name) == request_.only.end())
+        continue;
+      addProperty(property);
+    }
+    if (parameters_.empty())
+      return base::badInput(fmt::format("System {} states none of the figures to fit.", request_.system));
+    if (parameters_.size() > kMostProperties)
+      return base::badInput(
+          fmt::format("At most {} properties can be fitted; name them with --only.", kMostProperties));
+    return {};
+  }
+
+  void addProperty(const devices::CorrectedProperty& property) {
+    CalibratedProperty chosen{property, {}};
+    FitParameter parameter{property.name, 0, -3, 3};
+    for (const std::string& name : property.figures) {
+      const FigureValue* figure = figureIn(result_.figures, name);
+      if (figure == nullptr || figure->value <= 0) continue;
+      chosen.figures.push_back(name);
+      parameter.width = std::max(parameter.width, widthOf(figure->grade));
+      if (property.most > 0)
+        parameter.most = std::min(parameter.most, std::log(property.most / figure->value));
+    }
+    if (chosen.figures.empty()) return;
+    result_.properties.push_back(std::move(chosen));
+    parameters_.push_back(parameter);
+  }
+
+  base::Status chooseRows() {
+    const auto& rows = request_.measured.rows;
+    if (std::ranges::find(request_.measured.keys, "system.name") != request_.measured.keys.end())
+      return base::badInput(
+          fmt::format("{}: the column system.name has no place here, because one system, {}, is calibrated.",
+                      request_.measurements, request_.system));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::optional<Measure> measure = timeOf(rows[i]);
+      if (!measure) continue;
+      timed_.push_back(i);
+      measured_.push_back(timeLog(*measure, *rows[i].measured[static_cast<std::size_t>(*measure)]));
+    }
+    if (timed_.size() >= 2) return {};
+    return base::badInput(
+        fmt::format("{}: {} a measured time or rate, but a calibration needs at least two rows, best ten or "
+                    "more of different shapes.",
+                    request_.measurements, timed_.empty() ? "no row has" : "one row has"));
+  }
+
+  /// Emulates all timed rows at each point.
+  base::Result<std::vector<FitPoint>> predict(const std::vector<FitPoint>& points) {
+    std::vector<RowVariant> variants;
+    for (const FitPoint& point : points) {
+      DeviceText text(result_.figures);
+      for (std::size_t p = 0; p < point.size(); ++p) {
+        const double factor = std::exp(point[p]);
+        for (const std::string& name : result_.properties[p].figures)
+          text.add(name, factor, factor, factor, "a candidate");
+      }
+      PIPESCOPE_ASSIGN(const std::string path, files_.write(candidates_++, text.text("# Candidate", "")));
+      for (const std::size_t row : timed_) variants.push_back({row, path + result_.figures.suffix});
+    }
+    PIPESCOPE_ASSIGN(const std::vector<ValidatedRow> rows,
+                     emulateRows(configuration_, request_.measured, variants, request_.processes, progress_));
+    if (first_.empty())
+      first_.assign(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(timed_.size()));
+    std::vector<FitPoint> predicted(points.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const ValidatedRow& row = rows[i];
+      const Measure measure = *timeOf(row.measured);
+      const std::optional<double>& value = row.emulated[static_cast<std::size_t>(measure)];
+      if (!row.error.empty() || !value || *value <= 0)
+        return base::badInput(fmt::format(
+            "{}:{}: the row cannot be emulated: {}", request_.measurements, row.measured.line,
+            row.error.empty()
+                ? fmt::format("it has no {}.", measuredColumns()[static_cast<std::size_t>(measure)])
+                : row.error));
+      predicted[i / timed_.size()].push_back(timeLog(measure, *value));
+    }
+    return predicted;
+  }
+
+  void take(const Fit& fit) {
+    result_.noise = fit.noise;
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      CalibratedProperty& property = result_.properties[p];
+      property.factor = std::exp(fit.logs[p]);
+      property.least = std::exp(fit.least[p]);
+      property.most = std::exp(fit.most[p]);
+      property.atBound = fit.logs[p] >= parameters_[p].most - 1e-6;
+    }
+    for (const Undetermined& refused : fit.refused) {
+      CalibratedProperty& property = result_.properties[refused.parameter];
+      const CalibratedProperty& other = result_.properties[refused.from];
+      property.refusal =
+          fit.noise > kLargeNoise
+              ? fmt::format(
+                    "The measured times scatter by {:.0f} % about what the model says, which is too much. "
+                    "Check the units of the columns and the settings of the rows.",
+                    100 * fit.noise)
+          : refused.parameter == refused.from
+              ? fmt::format("The measured times hardly depend on it. Measure {}.", property.property.shownBy)
+              : fmt::format("The measurements do not tell it apart from {}. Measure {}.", other.property.name,
+                            property.property.shownBy);
+    }
+    for (std::size_t i = 0; i < timed_.size(); ++i) {
+      result_.rows.push_back({&request_.measured.rows[timed_[i]], std::expm1(fit.before[i]),
+                              std::expm1(fit.residuals[i]), std::expm1(fit.leaveOneOut[i])});
+    }
+  }
+
+  /// Memory is what tensors hold, which no figure changes, and a rest that is the same in all rows.
+  void takeMemory() {
+    constexpr auto kMemory = static_cast<std::size_t>(Measure::memoryBytes);
+    std::vector<double> emulated, measured;
+    for (const ValidatedRow& row : first_) {
+      if (!row.measured.measured[kMemory] || !row.emulated[kMemory]) continue;
+      emulated.push_back(*row.emulated[kMemory]);
+      measured.push_back(*row.measured.measured[kMemory]);
+    }
+    const auto count = static_cast<double>(emulated.size());
+    if (emulated.size() < 2) return;
+    MeasuredWorkspace workspace;
+    double squares = 0;
+    for (std::size_t i = 0; i < emulated.size(); ++i) workspace.bytes += (measured[i] - emulated[i]) / count;
+    for (std::size_t i = 0; i < emulated.size(); ++i) {
+      const double rest = measured[i] - emulated[i] - workspace.bytes;
+      squares += rest * rest;
+      workspace.before.push_back(emulated[i] / measured[i] - 1);
+      workspace.leftOut.push_back(-(rest * count / (count - 1)) / measured[i]);
+    }
+    const double half = studentQuantile(0.975, count - 1) * std::sqrt(squares / (count - 1) / count);
+    workspace.least = workspace.bytes - half;
+    workspace.most = workspace.bytes + half;
+    result_.workspace = std::move(workspace);
+  }
+
+  const config::Configuration& configuration_;
+  const CalibrationRequest& request_;
+  base::Progress& progress_;
+  CandidateFiles files_;
+  std::size_t candidates_ = 0;
+  std::vector<FitParameter> parameters_;
+  std::vector<std::size_t> timed_;
+  std::vector<double> measured_;
+  std::vector<ValidatedRow> first_;  ///< the timed rows with the figures as they are
+  Calibration result_;
+};
+
+}  // namespace
+
+base::Result<Calibration> calibrate(const config::Configuration& configuration,
+                                    const CalibrationRequest& request, base::Progress& progress) {
+  if (request.system.ends_with(".toml") || request.system.find(".toml:") != std::string::npos)
+    return base::badInput(
+        "calibrate starts from a system by its name, so that the new file can name it as its base: put the "
+        "file "
+        "into the user folder (pipescope help devices).");
+  PIPESCOPE_ASSIGN(CandidateFiles files, CandidateFiles::create());
+  return Calibrator(configuration, request, progress, std::move(files)).run();
+}
+
+bool determinesAnything(const Calibration& calibration) {
+  return calibration.hasWorkspace() ||
+         std::ranges::any_of(calibration.properties,
+                             [](const CalibratedProperty& property) { return property.refusal.empty(); });
+}
+
+std::string calibratedToml(const Calibration& calibration, const CalibrationRequest& request) {
+  const std::string file = std::filesystem::path(request.measurements).filename().string();
+  std::string safe;
+  for (const char c : file) safe += c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32 ? '_' : c;
+  DeviceText text(calibration.figures);
+  for (const CalibratedProperty& property : calibration.properties) {
+    if (!property.refusal.empty()) continue;
+    for (const std::string& name : property.figures)
+      text.add(name, property.factor, property.least, property.most,
+               fmt::format("calibrated by {} rows of {}; 95 %", calibration.rows.size(), safe));
+  }
+  if (calibration.hasWorkspace()) {
+    const std::string& name = calibration.figures.reservedMemory;
+    const double before = figureIn(calibration.figures, name)->value;
+    const MeasuredWorkspace& workspace = *calibration.workspace;
+    const auto reserved = [&](double more) { return std::max(0.0, std::round(before + more)); };
+    text.addValue(name, reserved(workspace.bytes), reserved(workspace.least), reserved(workspace.most),
+                  fmt::format("calibrated by {} rows of {}: more memory than tensors take; 95 %",
+                              workspace.before.size(), safe));
+  }
+  const FigureFile& base =
+      calibration.figures.system ? *calibration.figures.system : calibration.figures.chip;
+  return text.text(fmt::format("{} from {} with {} rows of {}.", base::kDeviceTitle, base.name,
+                               calibration.rows.size(), safe),
+                   fmt::format("{}, calibrated", base.description));
+}
+
+}  // namespace pipescope::app
