@@ -238,7 +238,7 @@ TEST_F(BesideTest, CardsHaveTheSourcesFigureAndASignedChange) {
     found = true;
     // More micro-batches make the bubble smaller.
     EXPECT_TRUE(card->beside().startsWith(QStringLiteral("source "))) << card->beside().toStdString();
-    EXPECT_TRUE(card->beside().contains(QStringLiteral(", -"))) << card->beside().toStdString();
+    EXPECT_TRUE(card->beside().contains(QStringLiteral(", −"))) << card->beside().toStdString();
   }
   EXPECT_TRUE(found);
 }

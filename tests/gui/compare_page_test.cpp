@@ -232,7 +232,7 @@ TEST_F(ComparePageTest, GapsOfBothPipelinesHaveTheirCausesAndALegend) {
 TEST_F(ComparePageTest, AChangeThatCannotBeSeenIsNone) {
   compare({}, {.slowHost = true});
   for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) {
-    EXPECT_FALSE(card->value().startsWith(QStringLiteral("-0.0"))) << card->caption().toStdString();
+    EXPECT_FALSE(card->value().startsWith(QStringLiteral("−0.0"))) << card->caption().toStdString();
     if (card->value() != QStringLiteral("no change")) continue;
     EXPECT_EQ(card->colour(), shell::Ui::text) << card->caption().toStdString();
   }

@@ -346,6 +346,7 @@ TEST_F(FeatureTest, SecondsHoldOnAllPages) {
       for (int c = 0; c < table->model()->columnCount(); ++c)
         texts << table->model()->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
     }
+    picture(("seconds_" + page.toStdString()).c_str());
     for (QString text : texts) {
       text.replace(QChar::Nbsp, QLatin1Char(' ')).remove(inBrackets);
       EXPECT_FALSE(text.contains(QStringLiteral("cycles"), Qt::CaseInsensitive))
@@ -384,6 +385,50 @@ TEST_F(FeatureTest, BackAndForwardReturnToPlaces) {
   action(QStringLiteral("Back"))->trigger();
   showPage(QStringLiteral("memory"));
   EXPECT_FALSE(action(QStringLiteral("Forward"))->isEnabled());
+}
+
+/// The right button on a row copies its name and shows it on another page, from where Back returns.
+TEST_F(FeatureTest, RowsAreShownOnOtherPages) {
+  openPage(QStringLiteral("stages"));
+  pages::DataTable* stages = nullptr;
+  for (pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>())
+    if (table->model()->table().key == "stages") stages = table;
+  ASSERT_NE(stages, nullptr);
+  const auto run = [](QMenu& menu, const QString& text) {
+    for (QAction* action : menu.actions()) {
+      if (action->text() != text) continue;
+      action->trigger();
+      return true;
+    }
+    return false;
+  };
+  const auto showIn = [](QMenu& menu) -> QMenu* {
+    for (QAction* action : menu.actions())
+      if (action->text() == QStringLiteral("Show in")) return action->menu();
+    return nullptr;
+  };
+  const std::unique_ptr<QMenu> ofStage(stages->makeRowMenu(2));
+  ASSERT_NE(showIn(*ofStage), nullptr);
+  EXPECT_TRUE(run(*showIn(*ofStage), QStringLiteral("Waits")));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Waits"));
+  window->goBack();
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Stages"));
+  // A variable of the memory is found among the operations, and a device has a name, too.
+  sections::SectionTable rows{"rows", "Rows", "", {{"device", "Device"}, {"variable", "Variable"}}, {}};
+  rows.rows = {{std::string("IPU1"), std::string("layer2")}, {std::string("IPU1"), sections::Cell()}};
+  stages->setTable(rows);
+  const std::unique_ptr<QMenu> named(stages->makeRowMenu(0)), device(stages->makeRowMenu(1));
+  EXPECT_TRUE(run(*named, QStringLiteral("Copy name")));
+  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("layer2"));
+  EXPECT_TRUE(run(*device, QStringLiteral("Copy name")));
+  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("IPU1"));
+  EXPECT_TRUE(run(*showIn(*named), QStringLiteral("Operations")));
+  ASSERT_TRUE(waitFor([&] { return window->findBar()->isVisible(); }));
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Operations"));
+  EXPECT_FALSE(window->findBar()->answer().isEmpty());
+  const std::unique_ptr<QMenu> none(stages->makeRowMenu(-1));
+  EXPECT_EQ(showIn(*none), nullptr);
 }
 
 TEST_F(FeatureTest, SettingsHoldAtOnce) {

@@ -17,6 +17,7 @@
 #include "views/pages/parts/tables/column_fit.h"
 #include "views/pages/parts/tables/compared_columns.h"
 #include "views/pages/parts/tables/data_table_cells.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/table_head.h"
 #include "views/pages/parts/tables/table_menu.h"
@@ -66,8 +67,12 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->setHorizontalHeader(new TableHeader(view_));
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
   view_->horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
-  connect(view_, &QWidget::customContextMenuRequested, this,
-          [this, popUp](const QPoint& at) { popUp(view_->viewport()->mapToGlobal(at)); });
+  connect(view_, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+    const QModelIndex under = view_->indexAt(at);
+    QMenu* menu = makeRowMenu(under.isValid() ? proxy_->mapToSource(under).row() : -1);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->popup(view_->viewport()->mapToGlobal(at));
+  });
   connect(view_->horizontalHeader(), &QWidget::customContextMenuRequested, this,
           [this, popUp](const QPoint& at) { popUp(view_->horizontalHeader()->mapToGlobal(at)); });
   layout->addWidget(view_, 1);
@@ -393,15 +398,26 @@ QString DataTable::csv() const {
   return tableCsv(*view_);
 }
 
-QMenu* DataTable::makeMenu() {
-  auto* menu = new QMenu(this);
-  QAction* filtering = menu->addAction(tr("Filter"), this, [this] {
+void DataTable::fillMenu(QMenu& menu) {
+  QAction* filtering = menu.addAction(tr("Filter"), this, [this] {
     setFilterVisible(!filter()->isVisible());
     filter()->isVisible() ? filter()->setFocus() : filter()->clear();
   });
   filtering->setCheckable(true);
   filtering->setChecked(filter()->isVisible());
-  addTableActions(*menu, *view_);
+  addTableActions(menu, *view_);
+}
+
+QMenu* DataTable::makeMenu() {
+  auto* menu = new QMenu(this);
+  fillMenu(*menu);
+  return menu;
+}
+
+QMenu* DataTable::makeRowMenu(int row) {
+  auto* menu = new QMenu(this);
+  addRowActions(*menu, *this, subjectOf(model_->table(), row));
+  fillMenu(*menu);
   return menu;
 }
 

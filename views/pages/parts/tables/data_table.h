@@ -64,6 +64,8 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   void markRow(int row);
   QString csv() const;  ///< see tableCsv()
   QMenu* makeMenu();
+  /// The menu of a row of the model: what addRowActions() offers, and below it the menu of the table.
+  QMenu* makeRowMenu(int row);
 
   SectionTableModel* model() const { return model_; }
   QSortFilterProxyModel* shown() const { return proxy_; }
@@ -79,6 +81,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void fillMenu(QMenu& menu);
   void showTable(sections::SectionTable table);
   void merge();
   void showPanel();

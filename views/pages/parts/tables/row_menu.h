@@ -1,0 +1,23 @@
+#pragma once
+// What the right button offers for a row: to copy its name, and to show it on other pages.
+#include <QString>
+
+#include "profiler/sections/frame/section.h"
+
+class QMenu;
+class QWidget;
+
+namespace pipescope::pages {
+
+/// What a row of a table is about, as far as its columns say.
+struct RowSubject {
+  QString name;    ///< of an operation, a variable or a program; empty: none
+  int stage = -1;  ///< −1: none
+  QString device;  ///< name of a device; empty: none
+};
+RowSubject subjectOf(const sections::SectionTable& table, int row);
+
+/// Adds "Copy name" and "Show in" with the pages that can show the subject. They act on the window of `from`.
+void addRowActions(QMenu& menu, QWidget& from, const RowSubject& subject);
+
+}  // namespace pipescope::pages
