@@ -14,6 +14,7 @@
 #include "views/pages/parts/layout/columns_area.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/data_table_cells.h"
 #include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"

@@ -14,6 +14,8 @@ namespace pipescope::pages {
 
 namespace {
 
+using Widths = SectionTableModel::Widths;
+
 constexpr int kWidest = 460, kRoom = 2, kSqueezed = 220, kShortest = 110, kMark = 20, kTelling = 180,
               kAlike = 30, kMostLines = 6;
 
@@ -46,11 +48,12 @@ bool ColumnFit::yieldColumn() {
 }
 
 /// Makes each column as wide as its texts, which may be smaller and shorter.
-int ColumnFit::measureColumns(bool compact) {
+int ColumnFit::measureColumns(Widths widths) {
+  const bool compact = widths == Widths::compact;
   constexpr double kSmaller = 8.0 / 9;
   QFont used = font_;
   if (compact) used.setPointSizeF(used.pointSizeF() * kSmaller);
-  model_.setCompact(compact, used);
+  model_.setWidths(widths, used);
   view_.setFont(used);
   view_.horizontalHeader()->setFont(used);
   // The texts do not change while columns give way to each other.
@@ -112,14 +115,15 @@ void ColumnFit::fit(const QFont& font) {
 
 /// True if the shortened columns have room when no text is narrower than `least`.
 bool ColumnFit::fitsCompactly(int least) {
-  measureColumns(true);
+  measureColumns(Widths::compact);
   const int over = view_.horizontalHeader()->length() - fittedTo_;
   return squeezeTexts(squeezeTexts(over, kSqueezed), least) <= 0;
 }
 
 void ColumnFit::fitShown() {
   QHeaderView* header = view_.horizontalHeader();
-  int widest = measureColumns(false);
+  int widest = measureColumns(Widths::bars);
+  if (header->length() > fittedTo_) widest = measureColumns(Widths::noBars);
   const bool onlyFigures = widest < 0;
   if (onlyFigures) widest = model_.columnCount() - 1;
   if (widest < 0) return;
@@ -130,7 +134,7 @@ void ColumnFit::fitShown() {
     while (!fits && yieldColumn()) fits = fitsCompactly(kTelling);
     if (!fits && !fitsCompactly(kShortest)) {
       scrolls_ = true;
-      measureColumns(true);  // a table that scrolls need not cut its names so short
+      measureColumns(Widths::compact);  // a table that scrolls need not cut its names so short
       squeezeTexts(over(), kSqueezed);
       return;
     }

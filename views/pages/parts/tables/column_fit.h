@@ -5,14 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "views/pages/parts/tables/section_table_model.h"
+
 class QTableView;
 
 namespace pipescope::pages {
 
-class SectionTableModel;
-
-/// Gives the columns of a table their widths. If room is short, texts become narrower first, then figures and
-/// headings shorter, then columns that may give way are hidden, and only then the table scrolls sideways.
+/// Gives the columns of a table their widths. If room is short, bars go first, then texts become narrower,
+/// then figures and headings shorter, then columns that may give way are hidden, and only then the table
+/// scrolls sideways.
 class ColumnFit {
  public:
   ColumnFit(QTableView& view, SectionTableModel& model) : view_(view), model_(model) {}
@@ -36,7 +37,7 @@ class ColumnFit {
 
   void showYielded();
   bool yieldColumn();
-  int measureColumns(bool compact);
+  int measureColumns(SectionTableModel::Widths widths);
   bool isText(int column) const;
   int squeezeTexts(int over, int least);
   bool fitsCompactly(int least);

@@ -90,12 +90,12 @@ void SectionTableModel::setTable(sections::SectionTable table, double ticksPerSh
   endResetModel();
 }
 
-void SectionTableModel::setCompact(bool compact, const QFont& headings) {
+void SectionTableModel::setWidths(Widths widths, const QFont& headings) {
   headingFont_ = headings;
-  if (compact == compact_) return;
-  compact_ = compact;
+  if (widths == widths_) return;
+  widths_ = widths;
   if (rowCount() > 0 && columnCount() > 0)
-    Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1), {Qt::DisplayRole});
+    Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1), {Qt::DisplayRole, kShareRole});
   if (columnCount() > 0) Q_EMIT headerDataChanged(Qt::Horizontal, 0, columnCount() - 1);
 }
 
@@ -168,14 +168,14 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   const sections::SectionColumn& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
     case Qt::DisplayRole:
-      return textOf(*value, index, compact_);
+      return textOf(*value, index, compact());
     case kFullTextRole:
       return textOf(*value, index);
     case Qt::ToolTipRole: {
       const QString text = column.format == sections::Format::list
                                ? QString::fromStdString(formatCell(*value, sections::Format::plain))
                                : textOf(*value, index);
-      const bool shortened = compact_ && text != textOf(*value, index, true);
+      const bool shortened = compact() && text != textOf(*value, index, true);
       return shortened || text.size() > 24 ? text : QString();
     }
     case Qt::TextAlignmentRole:
@@ -193,7 +193,8 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
                  ? changeOf(column, formatOf(index), *value)
                  : QVariant();
     case kShareRole:
-      if (shares_[static_cast<std::size_t>(index.column())] && std::holds_alternative<double>(*value))
+      if (widths_ == Widths::bars && shares_[static_cast<std::size_t>(index.column())] &&
+          std::holds_alternative<double>(*value))
         return std::get<double>(*value);
       return {};
     default:
@@ -206,9 +207,9 @@ QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation,
   const sections::SectionColumn& column = table_.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) {
     const QString heading = QString::fromStdString(column.heading);
-    return compact_ ? onTwoLines(heading) : heading;
+    return compact() ? onTwoLines(heading) : heading;
   }
-  if (role == Qt::FontRole) return compact_ ? QVariant(headingFont_) : QVariant();
+  if (role == Qt::FontRole) return compact() ? QVariant(headingFont_) : QVariant();
   if (role == kRawRole) return isNumber(section) ? unitOf(column.format) : QString();
   if (role == Qt::ToolTipRole) {
     const QString doc = QString::fromStdString(column.doc),

@@ -19,15 +19,18 @@ class SectionTableModel : public QAbstractTableModel {
   static constexpr int kSortRole = Qt::UserRole, kShareRole = Qt::UserRole + 1,
                        kChangeRole = Qt::UserRole + 2;
 
+  /// How wide cells and headings are. Tables that lack room leave out bars, and then shorten texts.
+  enum class Widths : std::uint8_t { bars, noBars, compact };
+
   using QAbstractTableModel::QAbstractTableModel;
   /// If false, less time or memory is not marked as better, because the two runs did different work.
   void setCostsJudged(bool judged) { costsJudged_ = judged; }
   /// `times` says how to show ticks; without it they are numbers.
   void setTable(sections::SectionTable table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
-  /// Writes times with three digits ("1.23 M") and headings on two lines, for a narrow table. Tool tips then
-  /// have the exact times.
-  void setCompact(bool compact, const QFont& headings);
+  /// A compact table has times with three digits ("1.23 M") and headings on two lines. Tool tips then have
+  /// the exact times.
+  void setWidths(Widths widths, const QFont& headings);
   /// Sets a picture for the first column of each row.
   void setMarks(std::vector<QPixmap> marks);
   const sections::SectionTable& table() const { return table_; }
@@ -38,6 +41,7 @@ class SectionTableModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
+  bool compact() const { return widths_ == Widths::compact; }
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
   bool holdsNumbers(std::size_t column) const;
@@ -52,7 +56,8 @@ class SectionTableModel : public QAbstractTableModel {
   std::vector<bool> numbers_;  ///< true for a column that holds numbers
   std::vector<bool> shares_;   ///< true for a column that holds shares, which have bars
   std::optional<geometry::TimeScale> times_;
-  bool compact_ = false, costsJudged_ = true;
+  Widths widths_ = Widths::bars;
+  bool costsJudged_ = true;
   QFont headingFont_;  ///< font of the headings of a compact table
 };
 
