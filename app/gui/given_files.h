@@ -8,7 +8,7 @@
 
 namespace pipescope::gui {
 
-/// What several files are.
+/// Kinds of several files that are given together.
 enum class GivenFiles {
   ranks,   ///< traces that state different ranks of one run, or are named so, as rank0.json and rank1.json
   traces,  ///< traces that may be ranks of one run, or not
@@ -29,11 +29,11 @@ struct GivenOpeners {
   std::function<void(const QString&)> beside;  ///< in a window of its own
 };
 
-/// Opens files that were dropped onto a window: ranks become one import in it, and two other files are
-/// compared. Anything else is asked.
+/// Opens files that were dropped onto a window. Ranks become one import in it, and two other files are
+/// compared. The user is asked about anything else.
 void takeDropped(shell::MainWindow& window, const QStringList& files, const GivenOpeners& openers);
 
-/// Asks what to do with the files, and does it. Of files that open by themselves, the first opens in
+/// Asks what to do with the files, and does it. If each file opens by itself, the first one opens in
 /// `window`.
 void askAbout(shell::MainWindow& window, GivenFiles kind, const QStringList& files,
               const GivenOpeners& openers);

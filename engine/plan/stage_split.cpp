@@ -313,7 +313,7 @@ class StageSplitter : public StageSplits {
       std::optional<StageSplit> split = splitContiguously(problem_);
       if (!split) continue;
       if (level == *levels.rbegin()) return *std::move(split);
-      // Whether a much better split exists is known sooner than which one is the best.
+      // It takes less time to find out whether a much better split exists than to find the best one.
       allowCuts(*levels.rbegin());
       const double worth = std::ceil(static_cast<double>(split->largest) / kWorthOfLayers) - 1;
       if (!canSplitWithin(problem_, static_cast<std::int64_t>(worth))) return *std::move(split);

@@ -10,9 +10,10 @@ namespace pipescope::replay {
 Bytes stashAdded(const model::Stage& before, std::int64_t entriesBefore, const model::Stage& after,
                  std::int64_t entriesAfter);
 
-/// Writes the variables, where they lie, and the memory of each unit. What a stash grows by becomes a
-/// variable of its own, spread evenly over the units, behind everything that has an address; what it shrinks
-/// by is taken off its variables. Call it after the debug contexts have been written.
+/// Writes the variables, where they lie, and the memory of each unit. If a stash grows, the added bytes
+/// become a variable of their own, which is spread evenly over the units and lies behind everything that has
+/// an address. If it shrinks, its variables become smaller. Call it after the debug contexts have been
+/// written.
 base::Status writeReplayedMemory(const ChangeContext& context, const Recording& recording,
                                  record::Recorder& recorder);
 

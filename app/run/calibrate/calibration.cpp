@@ -23,8 +23,8 @@ constexpr std::size_t kMostProperties = 8;
 constexpr double kLargeNoise = 0.3;  // rows with such errors are usually of another job
 constexpr std::array kTimes = {Measure::stepTimeUs, Measure::samplesPerSecond, Measure::tokensPerSecond};
 
-/// Standard deviation of the logarithm of a figure's error, by its grade (R: chosen so that few figures of a
-/// grade lie further off; a figure of a data sheet is exact, but what programs reach is less).
+/// Standard deviation of the logarithm of a figure's error, by its grade. (R: it is chosen so that few
+/// figures of a grade lie further off. A data sheet is exact about the hardware, but programs reach less.)
 double widthOf(const std::string& grade) {
   switch (grade.empty() ? 'R' : grade[0]) {
     case 'D':
@@ -56,7 +56,8 @@ std::string figureLine(const std::string& name, const FigureValue& figure, doubl
       value, figure.unit, source, least, most);
 }
 
-/// A file with figures on top of the system: those of the chip stand in a table of their own.
+/// Returns the text of a file that takes over the system and states other figures. Figures of the chip stand
+/// in a table of their own.
 class DeviceText {
  public:
   explicit DeviceText(const devices::SystemFigures& figures) : figures_(figures) {}
@@ -123,7 +124,7 @@ class CandidateFiles {
   std::filesystem::path folder_;
 };
 
-/// The measure by which a row counts.
+/// Returns the first measure of time that a row states. Its other measures of time do not count.
 std::optional<Measure> timeOf(const MeasuredRow& row) {
   for (const Measure measure : kTimes) {
     if (row.measured[static_cast<std::size_t>(measure)]) return measure;
@@ -131,7 +132,7 @@ std::optional<Measure> timeOf(const MeasuredRow& row) {
   return std::nullopt;
 }
 
-/// The logarithm of a time; of a rate, of its inverse.
+/// Returns the logarithm of a time. A rate is turned into the time of one unit first.
 double timeLog(Measure measure, double value) {
   return measure == Measure::stepTimeUs ? std::log(value) : -std::log(value);
 }
@@ -280,7 +281,8 @@ class Calibrator {
     }
   }
 
-  /// Memory is what tensors hold, which no figure changes, and a rest that is the same in all rows.
+  /// Finds the memory that measured programs hold beyond the emulated tensors. No figure of a device changes
+  /// the tensors, and the remainder is assumed to be the same in all rows.
   void takeMemory() {
     constexpr auto kMemory = static_cast<std::size_t>(Measure::memoryBytes);
     std::vector<double> emulated, measured;

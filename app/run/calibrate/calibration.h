@@ -35,7 +35,7 @@ struct CalibratedRow {
   double before = 0, after = 0, leftOut = 0;
 };
 
-/// What programs hold besides the tensors of the emulation, as measured.
+/// Memory that programs hold besides the tensors of the emulation, as measured.
 struct MeasuredWorkspace {
   double bytes = 0, least = 0, most = 0;  ///< mean, and its interval
   std::vector<double> before, leftOut;  ///< emulated ÷ measured − 1 of each row, and if the row is left out

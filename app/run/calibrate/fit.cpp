@@ -40,7 +40,7 @@ Matrix inverseOf(Matrix m) {
   return inverse;
 }
 
-/// What the measurements say of some of the parameters, near one point.
+/// Least squares over some of the parameters, with the model taken as linear near one point.
 class Linear {
  public:
   Linear(const std::vector<FitParameter>& parameters, std::vector<std::size_t> used, const Matrix& jacobian,
@@ -61,7 +61,8 @@ class Linear {
   double correlation(std::size_t a, std::size_t b) const {
     return covariance_[a][b] / (deviation(a) * deviation(b));
   }
-  /// The part of its prior's deviation that is left of a parameter that is the only unknown one.
+  /// Returns the standard deviation of a parameter after the fit, divided by that of its prior, as if all
+  /// other parameters were known.
   double shareAlone(std::size_t a) const {
     double information = 0;
     for (const std::vector<double>& row : jacobian_) information += squared(row[used_[a]] / noise_);
@@ -124,7 +125,8 @@ class Fitter {
     std::vector<std::size_t> all(parameters_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     used_ = all;
-    // The noise decides what is determined, and what is determined decides the residuals.
+    // The noise decides which parameters are determined, and these decide the residuals, from which the noise
+    // is estimated. So both are found in turns.
     for (int round = 0; round < 3; ++round) {
       PIPESCOPE_TRY(descend());
       estimateNoise();
@@ -226,7 +228,7 @@ class Fitter {
   void estimateNoise() {
     const double count = static_cast<double>(measured_.size());
     freedom_ = std::max(1.0, count - Linear(parameters_, used_, jacobian_, noise_).determined());
-    // A few residuals say little about the noise, so that the usual one counts as two more.
+    // A few residuals say little about the noise, so the usual noise counts as if two more had shown it.
     noise_ = std::sqrt((squaresOf(residuals_) + 2 * kUsualNoise * kUsualNoise) / (freedom_ + 2));
     noise_ = std::max(noise_, kLeastNoise);
   }

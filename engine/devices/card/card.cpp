@@ -64,7 +64,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.onChipIsCache = true;
   card.sumsInPlace = true;  // C: Megatron-LM, core/distributed/param_and_grad_buffer.py
   card.sliceBytes = card.onChipBytes;
-  card.mostOperands = 16;  // X: inputs of one kernel that a compiler of elementwise work fuses
+  card.mostOperands = 16;  // X: most inputs of a kernel into which a compiler fuses elementwise operators
   if (card.peakFp8 > 0) {
     PIPESCOPE_ASSIGN(
         card.float8,

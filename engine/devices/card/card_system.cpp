@@ -14,7 +14,7 @@ namespace pipescope::devices {
 namespace card {
 namespace {
 
-/// Words for cards whose file states none. Frameworks call the cards of all vendors so.
+/// Words for cards whose file states none. Frameworks use them for the cards of all vendors.
 constexpr const char *kNoun = "GPU", *kAccelerator = "cuda";
 
 class CardSystem final : public hbm_card::HbmCards {
@@ -89,7 +89,8 @@ base::Result<std::shared_ptr<const System>> makeCardSystem(const SystemRequest& 
 }  // namespace card
 
 PIPESCOPE_REGISTER_FAMILY(card) {
-  // What depends on each property most is said for those whose measurements do not determine it.
+  // Each property names the kind of measurement that depends on it most. A user whose measurements do not
+  // determine the property reads which one to add.
   std::vector<CorrectedProperty> corrected = {
       {"peak_share",
        "share of the peak that products reach",

@@ -7,7 +7,7 @@
 
 namespace pipescope::devices::card {
 
-/// What Work costs on a described card. The card and its network must outlive the model.
+/// Costs of Work on a described card. The card and its network must outlive the model.
 class DescribedModel final : public hbm_card::CardModel {
  public:
   explicit DescribedModel(const CardContext& context) : context_(context) {}

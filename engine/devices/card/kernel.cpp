@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/devices/core/titles.h"
+#include "engine/devices/hbm_card/host_copy.h"
 #include "engine/devices/hbm_card/map_instructions.h"
 #include "engine/devices/hbm_card/product.h"
 
@@ -34,7 +35,7 @@ base::Status checkType(ElementType type, const CardContext& context) {
                                     context.what, context.card.name, toString(type)));
 }
 
-/// Bytes moved ÷ bytes used if rows of this size lie anywhere: whole cache lines come.
+/// Bytes moved ÷ bytes used if rows of this size lie anywhere, because memory is read in whole cache lines.
 double spreadOf(const Card& card, std::int64_t rowBytes) {
   const std::int64_t lines = (rowBytes + card.cacheLine - 1) / card.cacheLine;
   return static_cast<double>(lines * card.cacheLine) / static_cast<double>(rowBytes);
@@ -157,19 +158,7 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const CardContext&
 }
 
 base::Result<EngineKernel> lower(const ops::HostCopy& work, const CardContext& context) {
-  PIPESCOPE_TRY(checkElements("number of bytes", {work.bytes.count}, context.what));
-  if (work.remote)
-    return base::badInput(
-        fmt::format("{}: {} has no streaming memory besides its HBM; leave optimizer state and activations "
-                    "on the device.",
-                    context.what, context.card.name));
-  EngineKernel kernel;
-  kernel.engine = Engine::host;
-  kernel.name = work.toDevice ? "CopyToDevice" : "CopyToHost";
-  kernel.arithmetic =
-      context.card.hostLatency + static_cast<double>(work.bytes.count) / context.card.hostBytesPerSecond;
-  (work.toDevice ? kernel.bytesIn : kernel.bytesOut) = work.bytes.count;
-  return kernel;
+  return hbm_card::lowerHostCopy(work, context.card, context.what);
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ Recorded importOf(const std::string& path) {
 
 constexpr const char* kSlowWorker = "tests/unit/analysis/data/slow_worker.json.gz";
 
-/// Pipelines that other tools recorded.
+/// Agreement of the figures of traces of pipelines that other tools recorded.
 class ImportedAgreement : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(ImportedAgreement, AnUnchangedReplayTakesAsLongAsItsStages) {

@@ -14,7 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Inference of a decoder, whose rows take products, memory and starts in different shares.
+/// Returns a decoder. Products, memory and starts of kernels take different shares of its steps in different
+/// rows of measurements.
 config::Configuration decoder() {
   const auto parsed = parseConfiguration(
       "[model]\nbuilder = \"decoder\"\nlayers = 1\nvocabulary = 512\n[execution]\nmode = \"inference\"\n"

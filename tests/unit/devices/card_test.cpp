@@ -1,5 +1,5 @@
 // Checks described cards against closed formulas: what a product, a copy and a small kernel cost, and that a
-// better figure never makes a kernel slower.
+// faster part of a card never makes a kernel slower.
 #include <gmock/gmock.h>
 
 #include <numeric>

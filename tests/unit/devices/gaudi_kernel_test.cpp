@@ -270,7 +270,7 @@ TEST(GaudiKernels, RefusesWhatAGaudiCannotDo) {
       gaudi2.refusal(ops::Reduce{ops::ReduceFunction::sum, std::int64_t{1} << 40, 1 << 20, true, kBfloat16}),
       "layer: the number of elements is 1.15e+18, but must be at most 2.81e+14.");
   EXPECT_EQ(gaudi2.refusal(ops::HostCopy{true, base::Bytes(8), true}),
-            "layer: Gaudis have no streaming memory besides their HBM; leave optimizer state and activations "
+            "layer: gaudi2 has no streaming memory besides its HBM; leave optimizer state and activations "
             "on the "
             "device.");
 }

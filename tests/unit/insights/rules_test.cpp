@@ -546,7 +546,8 @@ TEST(Insights, AreRankedByGain) {
   EXPECT_EQ(all[1].changes.size(), 2U);
 }
 
-/// A balanced split would take 1500 of 2000 ticks, so that a third more is the most that moves can gain.
+/// A step takes 2000 ticks, of which imbalance costs 500. So a balanced split takes 1500, and moving layers
+/// can raise the rate by at most a third.
 TEST(Insights, ABoundStandsForAGainThatIsNotKnownOrNotReached) {
   InsightInput input = quiet();
   input.stages.imbalance = 1.5;

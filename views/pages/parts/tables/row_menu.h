@@ -1,5 +1,5 @@
 #pragma once
-// What the right button offers for a row: to copy its name, and to show it on other pages.
+// Menu of the right button for a row: it copies the name of the row, or shows the row on other pages.
 #include <QString>
 
 #include "profiler/sections/frame/section.h"
@@ -9,7 +9,7 @@ class QWidget;
 
 namespace pipescope::pages {
 
-/// What a row of a table is about, as far as its columns say.
+/// Subject of a table row: the operation, stage or device that its columns name.
 struct RowSubject {
   QString name;    ///< of an operation, a variable or a program; empty: none
   int stage = -1;  ///< −1: none
