@@ -25,11 +25,13 @@ class Decoder {
         decode_(!writer.training() && s_.text("phase") == "decode"),
         hostCache_(!writer.training() && s_.text("cache_at") == "host"),
         hidden_(s_.integer("hidden")),
-        cached_(decode_ ? s_.integer("cache") : 0) {
+        cached_(decode_ ? s_.integer("cache") : 0),
+        room_(writer.training() ? 0 : s_.integer("cache_room")) {
     const std::int64_t heads = s_.integer("heads"), keyHeads = s_.integer("key_heads"),
                        size = s_.integer("head_size");
     shape_ = {w_.microBatch(), decode_ ? 1 : s_.integer("sequence"), heads, keyHeads == 0 ? heads : keyHeads,
               size == 0 ? hidden_ / heads : size};
+    parts_ = decode_ || writer.training() ? 1 : s_.integer("batch_split");
     rotary_ = s_.text("position") != "rotary"  ? 0
               : s_.integer("rotary_size") == 0 ? shape_.headSize
                                                : s_.integer("rotary_size");
@@ -38,16 +40,13 @@ class Decoder {
   void build() {
     if (!check()) return;
     const TensorId samples = w_.input("samples", {ElementType::int32, {shape_.batch, shape_.positions}});
-    TensorId x = embeddings(samples);
+    const TensorId x = embeddings(samples);
     makeShared();
-    for (std::int64_t layer = 0; layer < s_.integer("layers"); ++layer) {
-      const std::string name = fmt::format("decoder/layer{}", layer);
-      w_.block(name);
-      const ModelWriter::Scope scope(w_, name);
-      routes_ = s_.integer("experts") > 0 && layer >= s_.integer("dense_layers");
-      x = decoderLayer(x);
+    if (parts_ == 1) {
+      head(layers({x}).front());
+    } else {
+      head(joined(layers(split(x))));
     }
-    head(x);
     for (const TensorId each : kept_) w_.output(each);
   }
 
@@ -64,6 +63,18 @@ class Decoder {
                           shape_.headSize));
     } else if (decode_ && cached_ < 1) {
       w_.fail("model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
+    } else if (room_ > 0 && hostCache_) {
+      w_.fail("model.cache_room is memory of the device, but model.cache_at is host: leave one of them out");
+    } else if (room_ > 0 && room_ < cached_ + shape_.positions) {
+      w_.fail(fmt::format("model.cache_room is {}; the cache holds {} tokens, so it needs room for as many",
+                          room_, cached_ + shape_.positions));
+    } else if (parts_ > shape_.batch) {
+      w_.fail(fmt::format(
+          "model.batch_split is {}, but a micro-batch has {} samples: lower it, or give more samples", parts_,
+          shape_.batch));
+    } else if (parts_ > 1 && hostCache_) {
+      w_.fail(
+          "model.batch_split is for caches on the device, but model.cache_at is host: leave one of them out");
     } else if (s_.integer("experts") > 0 && s_.boolean("feed_forward_bias")) {
       w_.fail("experts have no biases: leave model.feed_forward_bias out, or model.experts");
     } else if (s_.integer("experts") == 0 && s_.integer("shared_experts") > 0) {
@@ -79,6 +90,83 @@ class Decoder {
       return true;
     }
     return false;
+  }
+
+  /// Hidden states of a part of the batch. What the last half of a layer adds to them is added where the next
+  /// half begins.
+  struct Hidden {
+    TensorId states, added;
+    std::string layer, name;  ///< layer and name of the addition
+  };
+
+  /// The layers of all parts of the batch. Each half of a layer is written for one part after another, so
+  /// that what the ranks of a place sum for one part is on its way while they compute the next one.
+  std::vector<TensorId> layers(const std::vector<TensorId>& states) {
+    std::vector<Hidden> parts;
+    for (const TensorId each : states) parts.push_back({each, {}, {}, {}});
+    for (std::int64_t layer = 0; layer < s_.integer("layers"); ++layer) {
+      const std::string name = fmt::format("decoder/layer{}", layer);
+      routes_ = s_.integer("experts") > 0 && layer >= s_.integer("dense_layers");
+      if (s_.boolean("parallel")) {
+        eachPart(parts, name, "add", [&](TensorId x) { return bothHalves(x); });
+      } else {
+        eachPart(parts, name, "attention_add",
+                 [&](TensorId x) { return drop("attention_dropout", attention(norm("attention_norm", x))); });
+        eachPart(parts, name, "feed_forward_add", [&](TensorId x) {
+          return drop("feed_forward_dropout", feedForward(norm("feed_forward_norm", x)));
+        });
+      }
+    }
+    std::vector<TensorId> results;
+    forParts(parts, [&](Hidden& part) { results.push_back(sumOf(part)); });
+    return results;
+  }
+
+  /// Writes a half of a layer for each part.
+  template <class Half>
+  void eachPart(std::vector<Hidden>& parts, const std::string& layer, const char* name, const Half& half) {
+    forParts(parts, [&](Hidden& part) {
+      const TensorId x = sumOf(part);
+      w_.block(layer);
+      const ModelWriter::Scope scope(w_, layer);
+      part = {x, half(x), layer, name};
+    });
+  }
+
+  TensorId sumOf(const Hidden& part) {
+    if (part.name.empty()) return part.states;
+    w_.block(part.layer);
+    return w_.node("Add", part.layer + "/" + part.name, {part.states, part.added});
+  }
+
+  template <class Write>
+  void forParts(std::vector<Hidden>& parts, const Write& write) {
+    if (parts.size() == 1) return write(parts[0]);
+    const std::int64_t batch = shape_.batch;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const ModelWriter::Part part(w_, i);
+      shape_.batch = samplesOf(i, batch);
+      write(parts[i]);
+    }
+    shape_.batch = batch;
+  }
+
+  /// Samples of a part; the first parts have one more if they do not divide.
+  std::int64_t samplesOf(std::size_t part, std::int64_t batch) const {
+    return batch / parts_ + (static_cast<std::int64_t>(part) < batch % parts_ ? 1 : 0);
+  }
+
+  std::vector<TensorId> split(TensorId x) {
+    std::vector<std::int64_t> sizes;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(parts_); ++i)
+      sizes.push_back(samplesOf(i, shape_.batch) * shape_.positions);
+    const ModelWriter::Scope scope(w_, "embeddings");
+    return w_.nodes("Split", "parts", {x, w_.integers("parts/sizes", sizes)}, {{"axis", std::int64_t{0}}},
+                    sizes.size());
+  }
+
+  TensorId joined(std::vector<TensorId> parts) {
+    return w_.node("Concat", "decoder/parts", std::move(parts), {{"axis", std::int64_t{0}}});
   }
 
   std::int64_t rows() const { return shape_.batch * shape_.positions; }
@@ -163,15 +251,29 @@ class Decoder {
     const char* bias = "attention_bias";
     const TensorId q = turned("query", project("query", x, shape_.queries(), bias), shape_.heads);
     const TensorId k = turned("key", project("key", x, shape_.keys(), bias), shape_.keyHeads);
-    const TensorId query = w_.transpose("query/heads", q, {0, 2, 1, 3}),
-                   key = w_.transpose("key/heads", k, {0, 2, 3, 1}),
-                   value = splitHeads(w_, "value", project("value", x, shape_.keys(), bias), shape_,
-                                      shape_.keyHeads);
+    const TensorId query = w_.transpose("query/heads", q, {0, 2, 1, 3});
+    TensorId key = w_.transpose("key/heads", k, {0, 2, 3, 1}),
+             value =
+                 splitHeads(w_, "value", project("value", x, shape_.keys(), bias), shape_, shape_.keyHeads);
+    holdRoom(key, value);
     if (hostCache_) kept_.insert(kept_.end(), {key, value});
     const TensorId context =
         decode_ ? hostCache_ ? attendHostCache(query, key, value) : attendResidentCache(query, key, value)
                 : attend(w_, query, key, value, mask_, shape_, s_.real("dropout"));
     return project("output", mergeHeads(w_, "merge", context, shape_), hidden_, bias);
+  }
+
+  /// Keeps memory for the part of the caches that this step does not read. A decoding step reads the tokens
+  /// so far. A prefill reads what it has just computed, which software copies to the caches as it computes
+  /// it.
+  void holdRoom(TensorId& key, TensorId& value) {
+    const std::int64_t rest = room_ - (decode_ ? cached_ + 1 : 0);
+    if (rest <= 0) return;
+    const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize;
+    key = w_.node("Hold", "key_cache/hold",
+                  {key, w_.resident("key_cache/room", {ElementType::float32, {b, heads, size, rest}})});
+    value = w_.node("Hold", "value_cache/hold",
+                    {value, w_.resident("value_cache/room", {ElementType::float32, {b, heads, rest, size}})});
   }
 
   /// The scaled query heads, in groups of those that share a key head.
@@ -261,17 +363,13 @@ class Decoder {
     return project("down", y, hidden_, bias);
   }
 
-  TensorId decoderLayer(TensorId x) {
+  /// Attention and feed-forward part of a layer in which both read the same input.
+  TensorId bothHalves(TensorId x) {
     const TensorId normed = norm("attention_norm", x);
     const TensorId attended = drop("attention_dropout", attention(normed));
-    if (s_.boolean("parallel")) {
-      const TensorId other = s_.boolean("shared_norm") ? normed : norm("feed_forward_norm", x);
-      const TensorId fed = drop("feed_forward_dropout", feedForward(other));
-      return w_.node("Add", "add", {x, w_.node("Add", "add_parts", {attended, fed})});
-    }
-    x = w_.node("Add", "attention_add", {x, attended});
-    const TensorId fed = feedForward(norm("feed_forward_norm", x));
-    return w_.node("Add", "feed_forward_add", {x, drop("feed_forward_dropout", fed)});
+    const TensorId other = s_.boolean("shared_norm") ? normed : norm("feed_forward_norm", x);
+    const TensorId fed = drop("feed_forward_dropout", feedForward(other));
+    return w_.node("Add", "add_parts", {attended, fed});
   }
 
   void head(TensorId x) {
@@ -295,6 +393,8 @@ class Decoder {
     }
     // A call returns only the loss in training, because scores for every token would take gigabytes.
     if (w_.training()) return w_.crossEntropy(x, {rows()}, balance_);
+    if (s_.boolean("next_token"))
+      x = w_.node("ArgMax", "next_token", {x}, {{"axis", std::int64_t{-1}}, {"keepdims", std::int64_t{0}}});
     w_.output(x);
   }
 
@@ -302,7 +402,10 @@ class Decoder {
   ModelWriter& w_;
   const BuilderSettings& s_;
   bool decode_, hostCache_;
-  std::int64_t hidden_, cached_, rotary_ = 0;
+  std::int64_t hidden_, cached_;
+  std::int64_t room_;  // tokens for which the device keeps memory in caches; 0: for those that a step reads
+  std::int64_t parts_ = 1;  // of the batch
+  std::int64_t rotary_ = 0;
   AttentionShape shape_;
   bool routes_ = false;  // the present layer has experts
   TensorId tokens_, mask_, cosines_, sines_;
@@ -398,6 +501,29 @@ PIPESCOPE_REGISTER_BUILDER(decoder) {
          1e7,
          {},
          "With phase decode: tokens before this one, whose keys and values are kept."},
+        {"cache_room",
+         std::int64_t{0},
+         0,
+         1e7,
+         {},
+         "Inference: tokens of a sample for whose keys and values the device keeps memory, as software that "
+         "allocates a cache for the whole answer does. 0: for those that the step reads, and none with phase "
+         "prefill."},
+        {"batch_split",
+         std::int64_t{1},
+         1,
+         64,
+         {},
+         "Inference of prompts: parts of a micro-batch that go through each layer one after another, so that "
+         "the ranks of execution.tensor_parallel sum one part while they compute another one "
+         "(--attn_batch_split of Optimum Habana)."},
+        {"next_token",
+         false,
+         0,
+         0,
+         {},
+         "Inference: the model returns the most likely next token of each sample, not the scores of all "
+         "tokens."},
         {"cache_reuse",
          true,
          0,

@@ -22,17 +22,21 @@ TensorId ModelWriter::input(const std::string& name, graph::TensorType type) {
 }
 
 TensorId ModelWriter::parameter(const std::string& name, Shape shape, graph::Initializer initializer) {
-  return graph_.addParameter(pathOf(name), {kFloat, std::move(shape)}, std::move(initializer));
+  const std::string path = pathOf(name);
+  if (suffix_.empty()) return graph_.addParameter(path, {kFloat, std::move(shape)}, std::move(initializer));
+  const auto [found, isNew] = shared_.try_emplace(path);
+  if (isNew) found->second = graph_.addParameter(path, {kFloat, std::move(shape)}, std::move(initializer));
+  return found->second;
 }
 
 TensorId ModelWriter::constant(const std::string& name, graph::TensorType type,
                                std::vector<std::byte> bytes) {
-  return graph_.addConstant(pathOf(name), std::move(type), std::move(bytes));
+  return graph_.addConstant(nameOf(name), std::move(type), std::move(bytes));
 }
 
 TensorId ModelWriter::laterConstant(const std::string& name, graph::TensorType type,
                                     std::function<std::vector<std::byte>()> make) {
-  return graph_.shareConstant(pathOf(name), std::move(type), graph::Constant(std::move(make)));
+  return graph_.shareConstant(nameOf(name), std::move(type), graph::Constant(std::move(make)));
 }
 
 TensorId ModelWriter::floats(const std::string& name, Shape shape, const std::vector<float>& values) {
@@ -51,7 +55,7 @@ std::vector<TensorId> ModelWriter::nodes(const std::string& op, const std::strin
   if (!status_.ok()) return none;
   graph::Node node;
   node.op = op;
-  node.name = pathOf(name);
+  node.name = nameOf(name);
   node.block = block_;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);

@@ -2,6 +2,7 @@
 // The tool that builders write a graph with: name paths, blocks, weights, and the layers that several
 // builders share.
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,20 @@ class ModelWriter {
     ModelWriter& writer_;
     std::string before_;
   };
+  /// Ends the names of all nodes and constants with "/part<index>" for its lifetime. Weights keep their
+  /// names, so that parts which are written one after another share them.
+  class Part {
+   public:
+    Part(ModelWriter& writer, std::size_t index) : writer_(writer) {
+      writer_.suffix_ = "/part" + std::to_string(index);
+    }
+    ~Part() { writer_.suffix_.clear(); }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+   private:
+    ModelWriter& writer_;
+  };
   /// Sets the block of all following nodes.
   void block(const std::string& name) { block_ = name; }
 
@@ -51,7 +66,7 @@ class ModelWriter {
   /// Memory that stays on the device between calls and has no value before the run. A model with such memory
   /// can be emulated, but not computed.
   TensorId resident(const std::string& name, graph::TensorType type) {
-    return graph_.addTensor(pathOf(name), std::move(type), graph::TensorRole::constant);
+    return graph_.addTensor(nameOf(name), std::move(type), graph::TensorRole::constant);
   }
   /// Adds an input whose name lies below the current path.
   TensorId cacheInput(const std::string& name, graph::TensorType type) {
@@ -100,9 +115,12 @@ class ModelWriter {
  private:
   std::string pathOf(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
 
+  std::string nameOf(const std::string& name) const { return pathOf(name) + suffix_; }
+
   BuildContext context_;
   graph::Graph graph_;
-  std::string path_, block_;
+  std::string path_, block_, suffix_;
+  std::map<std::string, TensorId> shared_;  // weights that parts have, by name
   base::Status status_;
 };
 

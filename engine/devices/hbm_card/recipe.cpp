@@ -13,7 +13,8 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
   std::array<double, kEngines> engineFree{};
   engineFree.fill(start);
   double memoryFree = start, onChipReadsFree = start, onChipWritesFree = start;
-  std::vector<double> allEnd{start};  // end of them all, by the number of kernels that are placed here
+  // End of all of them that use on-chip memory, by the number of kernels that are placed here.
+  std::vector<double> allEnd{start};
   const std::size_t first = placed.size();
   for (std::size_t k = placed.size(); k < end; ++k) {
     const EngineKernel& kernel = list.kernels[k].kernel;
@@ -29,7 +30,8 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
     }
     PlacedKernel& at = placed.emplace_back();
     double& free = engineFree[static_cast<std::size_t>(kernel.engine)];
-    const bool streamed = card.oneStream && kernel.engine != Engine::network && kernel.engine != Engine::host;
+    const bool aside = kernel.engine == Engine::network || kernel.engine == Engine::host;
+    const bool streamed = card.oneStream && !aside;
     if (streamed) ready = std::max({ready, free, static_cast<double>(k) * card.kernelIssue});
     at.start = std::max({free, allEnd[before], ready + card.kernelOverhead});
     at.end = std::max(at.start + cost.alone, earliestEnd);
@@ -54,7 +56,8 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
       for (const Engine engine : {Engine::matrix, Engine::vector, Engine::copy})
         engineFree[static_cast<std::size_t>(engine)] = at.end;
     }
-    allEnd.push_back(std::max(allEnd.back(), at.end));
+    // What crosses links lies in HBM, so only kernels that read it wait for it.
+    allEnd.push_back(aside ? allEnd.back() : std::max(allEnd.back(), at.end));
   }
 }
 

@@ -92,6 +92,35 @@ TEST(Decoder, KeepsItsCacheOnTheDeviceWithoutValues) {
       "constant decoder/layer0/attention/key_cache has no value; without one the model cannot be computed");
 }
 
+/// Parts of a batch have the same weights, and samples do not see each other.
+TEST(Decoder, ASplitBatchGivesTheSameScores) {
+  Settings whole{{"layers", std::int64_t{2}},
+                 {"hidden", std::int64_t{24}},
+                 {"heads", std::int64_t{6}},
+                 {"feed_forward", std::int64_t{40}},
+                 {"gated", true},
+                 {"norm", std::string("rms")},
+                 {"vocabulary", std::int64_t{17}},
+                 {"sequence", std::int64_t{4}}};
+  base::SerialExecutor executor;
+  const std::vector<std::int32_t> tokens{3, 1, 16, 8, 0, 2, 9, 9, 5, 5, 1, 0};
+  for (const bool parallel : {false, true}) {
+    whole["parallel"] = parallel;
+    Settings split = whole;
+    split["batch_split"] = std::int64_t{2};  // two samples and one
+    graph::Graph wholeGraph, splitGraph;
+    const auto expected = decoder(whole, 3, executor, wholeGraph);
+    const auto actual = decoder(split, 3, executor, splitGraph);
+    EXPECT_EQ(actual->parameters().count(), expected->parameters().count());
+    numerics::Results first, second;
+    ASSERT_TRUE(expected->infer({numerics::rowsOf(std::span(tokens))}, numerics::Keep::all, first).ok());
+    ASSERT_TRUE(actual->infer({numerics::rowsOf(std::span(tokens))}, numerics::Keep::all, second).ok());
+    ASSERT_EQ(first.output<float>(0).size(), 3U * 17);
+    for (std::size_t i = 0; i < 51; ++i)
+      EXPECT_FLOAT_EQ(second.output<float>(0)[i], first.output<float>(0)[i]) << i;
+  }
+}
+
 TEST(Decoder, SeesNoLaterTokens) {
   base::SerialExecutor executor;
   const auto graph = builders::buildModel({"decoder",
