@@ -43,6 +43,7 @@ class Float8Pass : public GraphRewriter {
 
  protected:
   Status copyNode(const Node& node) override {
+    if (node.op == "Hold" && request_.allProducts) return holdInFloat8(node);
     if (!converts(node)) return GraphRewriter::copyNode(node);
     converted_.insert(node.name);
     PIPESCOPE_ASSIGN(const Factor left, factor(node, 0));
@@ -93,6 +94,16 @@ class Float8Pass : public GraphRewriter {
     return type == ElementType::float16 || type == ElementType::bfloat16;
   }
 
+  /// Caches that wait for tokens to come are as wide as those that products read.
+  Status holdInFloat8(const Node& node) {
+    std::vector<TensorId> inputs{of(node.inputs[0])};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      PIPESCOPE_ASSIGN(const Factor cache, factor(node, i));
+      inputs.push_back(cache.value);
+    }
+    return appendCopy(node, std::move(inputs));
+  }
+
   /// A weight may be transposed or reshaped before it is multiplied.
   Part partOf(TensorId id) const {
     static constexpr std::array<std::string_view, 7> kViews{"Transpose", "Reshape",   "Identity", "Cast",
@@ -130,7 +141,7 @@ class Float8Pass : public GraphRewriter {
     Node cast;
     cast.op = "Float8Cast";
     cast.name = fmt::format("{}/{}", node.name, kNames[static_cast<std::size_t>(part)]);
-    if (input == 1 && part == partOf(node.inputs[0])) cast.name += "_1";
+    if (input > 0 && part == partOf(node.inputs[0])) cast.name += fmt::format("_{}", input);
     cast.block = node.block;
     cast.pass = node.pass;
     cast.inputs = {of(id)};

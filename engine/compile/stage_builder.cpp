@@ -58,6 +58,11 @@ TensorUse StageBuilder::constantUse(TensorId id) const {
   return graph_.constant(id) == nullptr ? TensorUse::cache : TensorUse::constant;
 }
 
+/// Micro-batches are other samples, so each has a cache of its own.
+std::int64_t StageBuilder::copiesOf(TensorUse use) const {
+  return use == TensorUse::cache ? options_.microBatches : 1;
+}
+
 PlanTensorId StageBuilder::tensorFor(TensorId id) {
   if (!id.valid()) return {};
   if (const auto found = known_.find(id); found != known_.end()) return found->second;
@@ -69,7 +74,7 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
   if (tensor.role == TensorRole::gradient) use = TensorUse::gradient;
   const bool received = tensor.producer.valid() && !mine(graph_.node(tensor.producer));
   if (received) use = TensorUse::input;
-  return known_[id] = add(tensor.name, tensor.type, use);
+  return known_[id] = add(tensor.name, tensor.type, use, copiesOf(use));
 }
 
 PassPlan& StageBuilder::pass(Pass kind) {
@@ -113,7 +118,7 @@ void StageBuilder::addPrepared(const Node& cast) {
   const Tensor& source = graph_.tensor(cast.inputs[0]);
   const std::string name = source.name + "/float8";
   const auto use = source.role == TensorRole::parameter ? TensorUse::weight : constantUse(source.id);
-  known_[cast.outputs[0]] = add(name, graph_.tensor(cast.outputs[0]).type, use);
+  known_[cast.outputs[0]] = add(name, graph_.tensor(cast.outputs[0]).type, use, copiesOf(use));
   if (cast.outputs.size() > 1)
     known_[cast.outputs[1]] = add(name + "_scale", graph_.tensor(cast.outputs[1]).type, TensorUse::constant);
 }

@@ -37,6 +37,7 @@ class StageBuilder {
   /// The stage's tensor for a value of the graph; it is made at the first use.
   PlanTensorId tensorFor(graph::TensorId id);
   TensorUse constantUse(graph::TensorId id) const;
+  std::int64_t copiesOf(TensorUse use) const;
   PassPlan& pass(model::Pass kind);
 
   bool touchesParameter(const graph::Node& node) const;

@@ -292,6 +292,7 @@ class ModelCompiler {
     facts.microBatches = training ? asked.microBatches : asked.deviceIterations;
     facts.iterations = training ? asked.deviceIterations : 1;
     facts.output = asked.output;
+    facts.cacheRoom = asked.cacheRoom;
     facts.inputGroup = asked.replicas.inputGroup;
     facts.scales = request_.scales;
     facts.recordAllReplicas = request_.recordAllReplicas;
@@ -389,7 +390,7 @@ class ModelCompiler {
     const bool training = asked.kind == model::ExecutableKind::training;
     const schedules::Order& order = executable.order;
     PlanOptions options;
-    options.name = model::toString(asked.kind);
+    options.name = asked.name.empty() ? model::toString(asked.kind) : asked.name;
     options.kind = asked.kind;
     options.microBatches = executable.facts.microBatches;
     options.stashEntries = clock::ringEntries(order);

@@ -32,6 +32,7 @@ struct ReplicaRequest {
 /// One executable: training, validation or inference.
 struct ExecutableRequest {
   model::ExecutableKind kind = model::ExecutableKind::training;
+  std::string name;  ///< of the executable; empty: its kind
   /// The forward graph in the types of the model, with its loss where it is trained.
   std::shared_ptr<const graph::Graph> forward;
   /// The model whose parts the ranks of a place compute, where it differs: with key heads that are repeated,
@@ -43,6 +44,8 @@ struct ExecutableRequest {
   std::vector<double> microBatchCosts;  ///< see ExecutableFacts
   ReplicaRequest replicas;
   emulate::OutputRule output;
+  /// Tokens of a sample for whose keys and values the devices keep memory; 0: they keep none.
+  std::int64_t cacheRoom = 0;
 };
 
 /// Update of the weights, which training computes besides the model. It decides what an update costs and

@@ -55,6 +55,11 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
     if (tokens > 0)
       recorder.add(model::Property{fmt::format("tokens_per_sample.{}", recorded.executables.back().id.value),
                                    std::to_string(tokens)});
+    if (executable.facts.cacheRoom > 0) {
+      recorder.add(
+          model::Property{fmt::format("cache_tokens_per_sample.{}", recorded.executables.back().id.value),
+                          std::to_string(executable.facts.cacheRoom)});
+    }
   }
   for (const std::string& notice : compilation.notices) {
     recorder.add(model::Diagnostic{model::Severity::info, "notice", notice, {}, {}});

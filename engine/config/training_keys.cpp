@@ -117,6 +117,17 @@ void addInference(std::vector<Key>& all) {
                      {}, {"all", "final", "sum", "every_n"}));
   all.push_back(integer("inference.output_period", "micro-batches", 1, 1, 1e6,
                         "every_n: one of so many micro-batches is returned."));
+  all.push_back(integer("inference.new_tokens", "tokens", 0, 0, 1e6,
+                        "With the builder decoder: tokens that each sample gets after its prompt, which has "
+                        "model.sequence tokens. The run computes the prompt once and then one decoding step "
+                        "for each further token, and reports the time to the first token, the time per token "
+                        "and the output tokens per second. 0: model.phase says what runs.",
+                        {"new-tokens"}));
+  all.push_back(integer("inference.cache_bucket", "tokens", 0, 0, 1e6,
+                        "With new_tokens: a decoding step attends over a cache whose length is a multiple of "
+                        "so many tokens, as software with static shapes does. Each length is an executable. "
+                        "0: 128, doubled until there are at most 16 lengths.",
+                        {"cache-bucket"}));
   all.push_back(integer("inference.gradient_accumulation", "", 1, 1, 1e6,
                         "It must be 1, because inference has no gradients. Use device_iterations instead.",
                         {"inference-gradient-accumulation"}));

@@ -64,6 +64,7 @@ struct ExecutableFacts {
   /// Flushes per call: D in training. In inference it is 1, because the D micro-batches form one flush.
   std::int64_t iterations = 1;
   OutputRule output;
+  std::int64_t cacheRoom = 0;   ///< tokens of a sample for whose keys and values devices keep memory
   std::int64_t inputGroup = 1;  ///< number of neighbouring replicas that get the same input
   std::vector<DeviceScale> scales;
   bool recordAllReplicas = false;  ///< false to record one replica of each speed

@@ -2,7 +2,11 @@
 #include "profiler/analysis/memory/memory.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
 
+#include "profiler/base/number_text.h"
 #include "profiler/figures/figure.h"
 
 namespace pipescope::figures {
@@ -45,6 +49,51 @@ Cell largestUse(const Analyses& from) {
   return cellOf(most);
 }
 
+/// Tokens that frameworks count and allocate as one block of a cache (vLLM on Gaudis).
+constexpr std::int64_t kCacheBlock = 128;
+
+/// Caches of keys and values on the devices, and what has room beside everything else.
+struct CacheRoom {
+  double bytesPerToken = 0;  ///< over all devices
+  std::int64_t tokens = 0;   ///< of a sample
+  std::int64_t blocks = 0;   ///< that fit on the device with the least room
+  std::int64_t samples() const { return blocks / ((tokens + kCacheBlock - 1) / kCacheBlock); }
+};
+/// Nothing: there are no caches.
+std::optional<CacheRoom> cacheRoom(const Analyses& from) {
+  if (from.catalog == nullptr || from.memory == nullptr) return std::nullopt;
+  const model::Executable* executable = from.catalog->executable(from.executable);
+  const std::optional<std::int64_t> tokens = base::wholeNumberOf(
+      from.catalog->property("cache_tokens_per_sample." + std::to_string(from.executable.value)));
+  if (executable == nullptr || !tokens || *tokens <= 0) return std::nullopt;
+  const std::int64_t held = *tokens * executable->microBatchSize * executable->microBatches;
+  CacheRoom room;
+  room.tokens = *tokens;
+  std::optional<std::int64_t> least;
+  for (const analysis::DeviceMemory& device : from.memory->devices) {
+    const auto cache = device.byCategory.find("cache");
+    if (cache == device.byCategory.end() || cache->second.count <= 0 || held <= 0) continue;
+    const double ofToken = static_cast<double>(cache->second.count) / static_cast<double>(held);
+    const std::int64_t free =
+        device.bytesPerUnit.count * device.units - device.totalIncludingGaps.count + cache->second.count;
+    const auto blocks = static_cast<std::int64_t>(static_cast<double>(std::max<std::int64_t>(free, 0)) /
+                                                  (ofToken * static_cast<double>(kCacheBlock)));
+    room.bytesPerToken += ofToken;
+    least = std::min(least.value_or(blocks), blocks);
+  }
+  if (!least) return std::nullopt;
+  room.blocks = *least;
+  return room;
+}
+
+template <class Value>
+auto ofCache(Value value) {
+  return [value](const Analyses& from) {
+    const std::optional<CacheRoom> room = cacheRoom(from);
+    return room ? Cell(value(*room)) : Cell();
+  };
+}
+
 }  // namespace
 
 PIPESCOPE_REGISTER_FIGURES(memory) {
@@ -81,6 +130,21 @@ PIPESCOPE_REGISTER_FIGURES(memory) {
   registry.add({"memory_use", "Span ÷ capacity", "", Format::fraction, Better::less,
                 "Largest address span of a tile or card ÷ its capacity; above 1 it does not fit.",
                 largestUse});
+  registry.add(
+      {"cache_block_bytes", "Cache of 128 tokens", "", Format::bytes, Better::less,
+       "Keys and values of a block of 128 tokens; sum over the devices of a replica, of ranks that do equal "
+       "work one.",
+       ofCache([](const CacheRoom& room) {
+         return static_cast<std::int64_t>(std::llround(room.bytesPerToken * kCacheBlock));
+       })});
+  registry.add(
+      {"cache_blocks", "Blocks of the cache that fit", "", Format::count, Better::more,
+       "Blocks of 128 tokens for which the device with the least room has memory, beside all that is not "
+       "cache. A larger batch needs more of that, too.",
+       ofCache([](const CacheRoom& room) { return room.blocks; })});
+  registry.add({"cache_samples", "Samples that the cache can hold", "", Format::count, Better::more,
+                "Blocks that fit ÷ blocks of a sample of full length, in one replica.",
+                ofCache([](const CacheRoom& room) { return room.samples(); })});
 }
 
 }  // namespace pipescope::figures

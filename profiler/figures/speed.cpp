@@ -23,6 +23,17 @@ std::optional<double> samplesOfStep(const Analyses& from) {
   return static_cast<double>(e->samples) * from.stages->lost.step / static_cast<double>(e->total.count);
 }
 
+/// What the run says of its whole generation, whichever executable is looked at.
+auto ofGeneration(const char* outcome) {
+  return [outcome](const Analyses& from) {
+    if (from.catalog == nullptr) return Cell();
+    for (const model::Outcome& row : from.catalog->outcomes) {
+      if (row.name == outcome) return Cell(row.value);
+    }
+    return Cell();
+  };
+}
+
 /// Tokens of a sample, padding included. Nothing: the samples are no sequences of tokens, or the profile does
 /// not say how long they are.
 std::optional<std::int64_t> tokensOfSample(const Analyses& from) {
@@ -46,6 +57,17 @@ PIPESCOPE_REGISTER_FIGURES(speed) {
          return rate && tokens && *tokens > 0 ? Cell(*rate * static_cast<double>(*tokens)) : Cell();
        },
        "", "Tokens/s"});
+  registry.add(
+      {"time_to_first_token_seconds", "Time to first token", "", Format::seconds, Better::less,
+       "Of a generation: from the start of the prompts of a batch to the first token of all of them.",
+       ofGeneration("time_to_first_token_seconds")});
+  registry.add({"time_per_token_seconds", "Time per token", "", Format::seconds, Better::less,
+                "Of a generation: mean time between two tokens of a sample after the first one.",
+                ofGeneration("time_per_token_seconds")});
+  registry.add(
+      {"output_tokens_per_second", "Output tokens per second", "", Format::rate, Better::more,
+       "Of a generation: new tokens of all samples ÷ the time of the whole generation, prompts included.",
+       ofGeneration("output_tokens_per_second"), "", "Output tokens/s"});
   registry.add({"samples_per_currency_unit", "Samples per currency unit", "", Format::amount, Better::more,
                 "Samples per hour ÷ system.price_per_hour, the price of the whole system.",
                 [](const Analyses& from) {

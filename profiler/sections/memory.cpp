@@ -65,6 +65,8 @@ base::Result<Section> makeMemory(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& m = *made;
   figures::Analyses analyses;
+  analyses.catalog = &context.catalog;
+  analyses.executable = context.executable;
   analyses.memory = &m;
   Section section{"memory", "Memory", {}, {}, {}};
   // A device with a single memory, such as HBM, has no fullest tile.
@@ -76,6 +78,8 @@ base::Result<Section> makeMemory(const Context& context) {
     for (std::string* text : {&section.facts.back().label, &section.facts.back().doc})
       *text = forUnits(*text, !whole);
   }
+  for (const char* key : {"cache_block_bytes", "cache_blocks", "cache_samples"})
+    section.facts.push_back(ifKnown(factOf(key, analyses)));
   section.facts.push_back({"by_category", "By category", memoryParts(m.byCategory), Format::bytes,
                            "Bytes used, sum over devices.", false, kAnyParts});
   SectionTable memoryTable{"devices", "Devices", "one replica", {}, {}};

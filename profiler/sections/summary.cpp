@@ -55,12 +55,6 @@ Fact rateFact(const figures::Analyses& from, bool hypothetical) {
   return fact;
 }
 
-/// A fact that text shows only where it has a value.
-Fact ifKnown(Fact fact) {
-  fact.inText = !std::holds_alternative<std::monostate>(fact.value);
-  return fact;
-}
-
 /// Searches the outcomes of all executables, because the test accuracy belongs to the inference executable.
 std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_view name) {
   std::optional<double> found;
@@ -115,6 +109,7 @@ SectionTable outcomeTable(const analysis::Catalog& catalog) {
     table.rows.push_back({executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit,
                           model::toString(row.kind), row.basis});
     table.rowFormats.push_back(row.unit == "fraction" ? Format::fraction
+                               : row.unit == "s"      ? Format::seconds
                                : row.unit.empty()     ? Format::number
                                                       : Format::count);
   }
@@ -164,6 +159,9 @@ base::Result<Section> makeSummary(const Context& context) {
       factOf("hypothetical", analyses),
       rateFact(analyses, hypothetical),
       ifKnown(factOf("tokens_per_second", analyses)),
+      ifKnown(factOf("time_to_first_token_seconds", analyses)),
+      ifKnown(factOf("time_per_token_seconds", analyses)),
+      ifKnown(factOf("output_tokens_per_second", analyses)),
       ifKnown({"host", "  with host", hostCell(catalog), Format::plain,
                "The host that may bound this rate. Where none is stated, the host takes no time, and a "
                "framework's program is slower; `pipescope devices` lists hosts for host.name."}),

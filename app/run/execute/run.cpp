@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/run/execute/fixed_calls.h"
+#include "app/run/execute/generate.h"
 #include "app/run/execute/infer.h"
 #include "app/run/execute/train.h"
 #include "app/run/request/data_choice.h"
@@ -27,6 +28,12 @@ base::Result<ExecutableRuns> prepareAll(const RunSetup& setup) {
   ExecutableRuns runs;
   const std::vector<run::ExecutableInfo>& executables = setup.program->executables();
   const bool costsAreGiven = executables.front().inputs.empty();
+  PIPESCOPE_ASSIGN(const std::optional<Generation> generation, generationOf(setup.configuration()));
+  if (generation) {
+    runs.push_back(makeGeneration(setup, *generation));
+    PIPESCOPE_TRY(runs.back()->prepare());
+    return runs;
+  }
   for (std::size_t i = 0; !costsAreGiven && i < executables.size(); ++i) {
     const model::ExecutableKind kind = executables[i].kind;
     if (kind == model::ExecutableKind::validation) continue;  // training runs it between its epochs

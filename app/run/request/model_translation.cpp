@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/run/request/float8_request.h"
+#include "app/run/request/generation.h"
 #include "app/run/request/model_choice.h"
 #include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
@@ -102,6 +103,7 @@ base::Result<compile::ExecutableRequest> executableRequest(const Configuration& 
   executable.microBatchSize = c.integer(table + "micro_batch_size");
   executable.deviceIterations = c.integer(table + "device_iterations");
   executable.replicas = replicaRequest(c, training);
+  if (!training) executable.cacheRoom = cacheRoomOf(c);
   // Validation counts all its predictions; only calls of an executable that infers return less.
   if (kind != model::ExecutableKind::validation) {
     executable.output = outputRule(c.text(table + "output_mode"), c.integer(table + "output_period"));
@@ -110,6 +112,20 @@ base::Result<compile::ExecutableRequest> executableRequest(const Configuration& 
   executable.microBatches = c.integer("training.gradient_accumulation");
   PIPESCOPE_ASSIGN(executable.microBatchCosts, costsOfMicroBatches(c));
   return executable;
+}
+
+/// The executables of a generation, all of which infer.
+base::Result<std::vector<compile::ExecutableRequest>> generationRequests(const Configuration& c,
+                                                                         const Generation& generation) {
+  std::vector<compile::ExecutableRequest> executables;
+  PIPESCOPE_ASSIGN(const std::vector<GenerationPart> parts, generationParts(c, generation));
+  for (const GenerationPart& part : parts) {
+    PIPESCOPE_ASSIGN(compile::ExecutableRequest executable,
+                     executableRequest(part.configuration, model::ExecutableKind::inference));
+    executable.name = part.name;
+    executables.push_back(std::move(executable));
+  }
+  return executables;
 }
 
 /// The executables that execution.mode asks for. Validation between epochs needs one that infers.
@@ -195,7 +211,12 @@ base::Result<std::vector<emulate::DeviceScale>> deviceScales(const Configuration
 
 base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   compile::ModelRequest request;
-  for (const model::ExecutableKind kind : executableKinds(c)) {
+  PIPESCOPE_ASSIGN(const std::optional<Generation> generation, generationOf(c));
+  if (generation) {
+    PIPESCOPE_ASSIGN(request.executables, generationRequests(c, *generation));
+  }
+  for (const model::ExecutableKind kind :
+       generation ? std::vector<model::ExecutableKind>() : executableKinds(c)) {
     PIPESCOPE_ASSIGN(compile::ExecutableRequest executable, executableRequest(c, kind));
     if (kind == model::ExecutableKind::training) PIPESCOPE_TRY(addTraining(c, request));
     request.executables.push_back(std::move(executable));

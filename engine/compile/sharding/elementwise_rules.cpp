@@ -64,6 +64,7 @@ PIPESCOPE_REGISTER_DIVISION(elementwise_rules) {
                          "GreaterOrEqual",
                          "HardSigmoid",
                          "HardSwish",
+                         "Hold",
                          "Identity",
                          "IsInf",
                          "IsNaN",

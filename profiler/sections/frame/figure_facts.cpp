@@ -23,6 +23,11 @@ Fact factOf(std::string_view key, const figures::Analyses& from) {
   return factNamed(figure, figure.label, from);
 }
 
+Fact ifKnown(Fact fact) {
+  fact.inText = !std::holds_alternative<std::monostate>(fact.value);
+  return fact;
+}
+
 Fact partOf(std::string_view key, const figures::Analyses& from) {
   const figures::Figure& figure = figures::figure(key);
   return factNamed(figure, std::string("  ") + (*figure.part == '\0' ? figure.label : figure.part), from);

@@ -14,6 +14,8 @@ base::Result<figures::Analyses> analysesOf(const Context& context);
 
 /// The fact of a figure, which stands alone.
 Fact factOf(std::string_view key, const figures::Analyses& from);
+/// A fact that text shows only where it has a value.
+Fact ifKnown(Fact fact);
 /// The fact of a figure that is a part of the fact before it.
 Fact partOf(std::string_view key, const figures::Analyses& from);
 /// The same facts of a recorded call and of its replay with changes: "before_KEY" and "after_KEY".

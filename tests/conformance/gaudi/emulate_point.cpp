@@ -4,6 +4,7 @@
 
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/generation.h"
 #include "engine/compiler/record_compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/config/key.h"
@@ -92,20 +93,24 @@ struct Call {
   double seconds = 0, samples = 0;
 };
 
-base::Result<Call> runCall(const Configuration& configuration) {
+/// Calls of all executables, in the order in which they run.
+base::Result<std::vector<Call>> runCalls(const Configuration& configuration) {
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, app::compileRun(configuration));
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
   const compile::RecordedCompilation recorded =
       compile::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
-  // The host has not prepared anything yet at the first call, so the second one is measured.
-  emulator.call(recorded.executables.front(), {});
-  const model::Run run = emulator.call(recorded.executables.front(), {});
   const base::Timebase clock{compilation.system->devices().front().ticksPerSecond};
-  const emulate::ExecutableFacts& facts = recorded.executables.front().facts;
-  return Call{base::toSeconds(run.end - run.start, clock),
-              static_cast<double>(facts.rows() * facts.iterations)};
+  std::vector<Call> calls;
+  for (const emulate::EmulatedExecutable& executable : recorded.executables) {
+    // The host has not prepared anything yet at the first call, so the second one is measured.
+    emulator.call(executable, {});
+    const model::Run run = emulator.call(executable, {});
+    calls.push_back({base::toSeconds(run.end - run.start, clock),
+                     static_cast<double>(executable.facts.rows() * executable.facts.iterations)});
+  }
+  return calls;
 }
 
 base::Result<double> gemm(const Point& point) {
@@ -167,8 +172,21 @@ base::Result<double> collective(const Point& point, ops::Collective::Kind kind) 
 
 base::Result<double> samplesPerSecond(const Point& point, bool training) {
   PIPESCOPE_ASSIGN(const Configuration c, configurationOf(point, training));
-  PIPESCOPE_ASSIGN(const Call call, runCall(c));
-  return call.samples / call.seconds;
+  PIPESCOPE_ASSIGN(const std::vector<Call> calls, runCalls(c));
+  return calls.front().samples / calls.front().seconds;
+}
+
+/// New tokens per second of a generation, prompts included. All cards share one model.
+base::Result<double> tokensPerSecond(const Point& point) {
+  PIPESCOPE_ASSIGN(Configuration c, configurationOf(point, false));
+  PIPESCOPE_TRY(c.setText("inference.replication_factor", "1", config::Origin::flag));
+  PIPESCOPE_ASSIGN(const std::optional<app::Generation> generation, app::generationOf(c));
+  if (!generation) return base::badInput("A generate point needs the parameter new_tokens.");
+  PIPESCOPE_ASSIGN(const std::vector<Call> calls, runCalls(c));
+  double seconds = calls.front().seconds;
+  for (std::size_t i = 0; i < generation->steps.size(); ++i)
+    seconds += calls[i + 1].seconds * static_cast<double>(generation->steps[i].count);
+  return calls.front().samples * static_cast<double>(generation->answer) / seconds;
 }
 
 }  // namespace
@@ -188,6 +206,7 @@ base::Result<double> emulate(const Point& point) {
   if (point.workload == "all_reduce") return collective(point, ops::Collective::Kind::allReduce);
   if (point.workload == "all_gather") return collective(point, ops::Collective::Kind::allGather);
   if (point.workload == "train") return samplesPerSecond(point, true);
+  if (point.workload == "generate") return tokensPerSecond(point);
   if (point.workload == "decode") {
     Point one = point;
     one.parameters.try_emplace("phase", "decode");
@@ -210,7 +229,7 @@ base::Result<double> emulate(const Point& point) {
   }
   return base::badInput(
       fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, train, prefill, "
-                  "decode and scaling.",
+                  "decode, generate and scaling.",
                   point.workload));
 }
 

@@ -229,7 +229,7 @@ TEST(GaudiPoints, RefusesWhatItCannotRead) {
   EXPECT_EQ(refusal("gaudi2,1,train,colour=red,1\n"), "There is no configuration key \"colour\".");
   EXPECT_EQ(refusal("gaudi2,1,guess,m=1,1\n"),
             "The workload \"guess\" is not known; there are gemm, all_reduce, all_gather, train, prefill, "
-            "decode and scaling.");
+            "decode, generate and scaling.");
   EXPECT_EQ(readPoints("/no/such/file.csv").error().message,
             "Cannot read /no/such/file.csv; check that it is a readable, non-empty file.");
 }
