@@ -113,7 +113,7 @@ FrameworkSplit frameworkSplit(const ProfilePlan& planned) {
 
 /// Layers that are computed again together; 0: none is.
 std::int64_t recomputedLayers(const plan::SplitPlan& split) {
-  if (split.tried.recompute == "none") return 0;
+  if (split.tried.recompute == "none" || split.tried.recompute == "selective") return 0;
   if (split.tried.recompute == "checkpoints") return 1;
   std::size_t most = 1;
   for (const std::vector<std::string>& blocks : split.blocks) {
@@ -145,6 +145,7 @@ base::Result<std::optional<FrameworkRun>> frameworkRun(const app::ConfigurationP
              : c.boolean("execution.shard_optimizer")    ? 1
                                                          : 0;
   run.recomputedLayers = recomputedLayers(planned.best.plan.best);
+  run.recomputesScores = tried.recompute == "selective";
   run.precision = c.text("execution.precision");
   return std::optional(run);
 }

@@ -30,6 +30,7 @@ base::Result<std::string> megatronOptions(const FrameworkRun& run) {
     text += "--recompute-granularity full\n--recompute-method uniform\n";
     number("recompute-num-layers", run.recomputedLayers);
   }
+  if (run.recomputesScores) text += "--recompute-granularity selective\n";
   if (run.zero == 1) text += "--use-distributed-optimizer\n";
   if (run.precision == "bfloat16") text += "--bf16\n";
   if (run.precision == "float16") text += "--fp16\n";
@@ -50,6 +51,12 @@ base::Result<std::string> deepSpeedOptions(const FrameworkRun& run) {
         "MoE with ep_size), not in its configuration: plan with --context-parallel 1 and --expert-parallel "
         "1, or "
         "write another framework's options.");
+  }
+  if (run.recomputesScores) {
+    return base::badInput(
+        "--write deepspeed: DeepSpeed has no option that computes only the scores of attention again: plan "
+        "with "
+        "--recompute none or checkpoints.");
   }
   nlohmann::ordered_json json;
   json["train_batch_size"] = run.samples();

@@ -17,6 +17,7 @@ struct FrameworkRun {
   bool sequence = false;
   std::int64_t zero = 0;
   std::int64_t recomputedLayers = 0;  ///< layers between two results that are kept; 0: nothing is recomputed
+  bool recomputesScores = false;      ///< the scores of attention are computed again, and nothing else
   std::string precision;              ///< "bfloat16"
   std::int64_t samples() const { return microBatchSize * microBatches * replicas * experts; }
 };

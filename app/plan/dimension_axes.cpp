@@ -106,10 +106,14 @@ Texts zeroStages(const AxisContext& at) {
   return few ? Texts{"", "1"} : Texts{"", "1", "2", "3"};
 }
 
-/// DeepSpeed and Megatron compute a layer again, not a stage.
+/// DeepSpeed and Megatron compute a layer again, not a stage. Only Megatron has an option for scores.
 Texts recomputes(const AxisContext& at) {
-  const bool stages = at.number(kPlaces) > 1 && (at.framework.empty() || at.framework == "poptorch");
-  return stages ? Texts{"none", "pipeline", "checkpoints"} : Texts{"none", "checkpoints"};
+  Texts values{"none"};
+  if (at.keepsScores && (at.framework.empty() || at.framework == "megatron")) values.push_back("selective");
+  if (at.number(kPlaces) > 1 && (at.framework.empty() || at.framework == "poptorch"))
+    values.push_back("pipeline");
+  values.push_back("checkpoints");
+  return values;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct AxisContext {
   std::int64_t samples = 1;            ///< samples of a weight update, or of a call in inference
   std::int64_t positions = 0;          ///< tokens of a sample; 0: its inputs are no tokens
   std::int64_t experts = 0;            ///< fewest experts of a layer that has some; 0: none has
+  bool keepsScores = false;            ///< software keeps the scores of attention for the backward pass
   bool training = true;
   std::string framework;                             ///< the one that the plan is written for; empty: any
   const std::map<std::string, std::string>& chosen;  ///< values of the axes before this one, by key

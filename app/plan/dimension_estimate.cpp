@@ -66,7 +66,8 @@ Shares sharesOf(const Division& d) {
 }
 
 double estimatedTicks(const RankCosts& rank, const Division& d) {
-  const bool again = d.training && (d.places > 1 ? d.recompute != "none" : d.recompute == "checkpoints");
+  const bool keeps = d.recompute == "none" || d.recompute == "selective";
+  const bool again = d.training && (d.places > 1 ? !keeps : d.recompute == "checkpoints");
   // Several stages of a place even each other out.
   double place =
       static_cast<double>(plan::longestOfBlocks(rank.blocks, static_cast<std::size_t>(d.places), again));
@@ -111,6 +112,8 @@ double estimatedBytes(const RankCosts& rank, const Division& d) {
   const auto activations = [&](double inFlight) {
     if (!d.training) return rank.used.layer - wholly(perLayer);
     if (d.recompute == "none") return inFlight * layers * ofLayer;
+    if (d.recompute == "selective")
+      return inFlight * layers * std::max(0.0, ofLayer - d.scoreBytes) + d.scoreBytes;
     if (d.recompute == "checkpoints") return inFlight * layers * rank.boundary + ofLayer;
     if (d.places == 1) return layers * ofLayer;
     return inFlight * static_cast<double>(d.chunks) * rank.boundary +

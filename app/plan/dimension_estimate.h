@@ -17,7 +17,8 @@ struct Division {
   std::int64_t microBatchSize = 1, microBatches = 1;  ///< of a replica in a weight update
   std::int64_t iterations = 1;                        ///< weight updates of a call
   std::int64_t zero = 0;
-  std::string schedule, recompute;  ///< "1f1b"; "none", "pipeline" or "checkpoints"
+  std::string schedule, recompute;  ///< "1f1b"; "none", "selective", "pipeline" or "checkpoints"
+  double scoreBytes = 0;            ///< selective: bytes of a layer and micro-batch that are not kept
   bool training = true;
 };
 

@@ -14,11 +14,13 @@
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
+#include "engine/compile/attention_finder.h"
 #include "engine/compile/sharding/graph_division.h"
 #include "engine/compile/stage_division.h"
 #include "engine/compiler/model_compiler.h"
 #include "engine/devices/core/bands.h"
 #include "engine/devices/system_registry.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::app {
 namespace {
@@ -95,6 +97,7 @@ class DimensionPlanner {
     const std::int64_t asked = resolved.integer("system.devices");
     chips_ = asked > 0 ? asked : static_cast<std::int64_t>(system->devices().size());
     addErrorBand(system->devices().front().kind);
+    scoreBytes_ = keptScores(forward, *system);
     return chooseSamples();
   }
 
@@ -106,6 +109,22 @@ class DimensionPlanner {
       const std::int64_t own = graph::intAttribute(node, "experts", 0);
       experts_ = experts_ == 0 ? own : std::min(experts_, own);
     }
+  }
+
+  /// Bytes of the scores of an attention that the system's software keeps for a backward pass, in 16 bits and
+  /// for the model's micro-batch: probabilities, and what dropout makes of them. 0: it keeps none.
+  std::int64_t keptScores(const graph::Graph& forward, const devices::System& system) const {
+    const std::string& fused = resolved_->text("execution.fused_attention");
+    const std::optional<std::int64_t> from = fused == "true"    ? 1
+                                             : fused == "false" ? std::nullopt
+                                                                : system.fusesAttentionFrom();
+    std::int64_t most = 0;
+    for (const auto& [last, attention] : compile::findAttention(forward, 1, ops::standardOperators())) {
+      const graph::TensorType& scores = forward.tensor(forward.node(attention.nodes.front()).outputs[0]).type;
+      if (from && scores.shape.back() >= *from) continue;
+      most = std::max(most, 2 * scores.elements() * (attention.draws ? 2 : 1));
+    }
+    return most;
   }
 
   /// The 16-bit type in which the devices compute.
@@ -196,14 +215,9 @@ class DimensionPlanner {
     for (const PlanAxis& axis : planAxes()) {
       std::vector<std::map<std::string, std::string>> more;
       for (const auto& values : all) {
-        const AxisContext at{*resolved_,
-                             chips_,
-                             static_cast<std::int64_t>(blocks_.size()),
-                             samples_,
-                             positions_,
-                             experts_,
-                             training_,
-                             request_.framework,
+        const AxisContext at{*resolved_,      chips_,     static_cast<std::int64_t>(blocks_.size()),
+                             samples_,        positions_, experts_,
+                             scoreBytes_ > 0, training_,  request_.framework,
                              values};
         for (const std::string& value : valuesOf(axis, at)) {
           more.push_back(values);
@@ -281,6 +295,11 @@ class DimensionPlanner {
     if (d.recompute == "auto") d.recompute = d.places > 1 ? "pipeline" : "none";
     if (d.recompute == "checkpoints" && checkpoints_.empty() && resolved_->texts(kCheckpoints).empty())
       return;
+    if (d.recompute == "selective") {
+      const std::int64_t size = training_ ? resolved_->integer("training.micro_batch_size") : 1;
+      d.scoreBytes = static_cast<double>(scoreBytes_ * d.microBatchSize / size /
+                                         std::max<std::int64_t>(1, width / experts));
+    }
     combinations_.push_back(std::move(made));
   }
 
@@ -449,6 +468,7 @@ class DimensionPlanner {
   std::string checkpoints_;  ///< the last operator of each block
   std::size_t nodes_ = 1;
   std::int64_t chips_ = 1, samples_ = 1, positions_ = 0, experts_ = 0;
+  std::int64_t scoreBytes_ = 0;  // see keptScores()
   bool training_ = true;
   std::vector<Combination> combinations_;
   std::vector<std::optional<RankCosts>> costs_;

@@ -41,7 +41,7 @@ TensorId attend(ModelWriter& writer, TensorId query, TensorId key, TensorId valu
   weights = writer.dropout("dropout", weights, dropout);
   const TensorId context = writer.node("MatMul", "context", {weights, value});
   return writer.reshape("context/heads", context,
-                        {shape.batch, shape.heads, shape.positions, shape.headSize});
+                        {shape.batch, shape.heads, shape.positions, writer.shapeOf(value).back()});
 }
 
 TensorId selfAttention(ModelWriter& writer, TensorId x, const AttentionShape& shape,

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <span>
 
-#include "engine/builders/attention.h"
+#include "engine/builders/decoder_attention.h"
 #include "engine/builders/experts.h"
 
 namespace pipescope::builders {
@@ -20,59 +20,32 @@ using graph::ElementType;
 class Decoder {
  public:
   explicit Decoder(ModelWriter& writer)
-      : w_(writer),
-        s_(writer.settings()),
-        decode_(!writer.training() && s_.text("phase") == "decode"),
-        hostCache_(!writer.training() && s_.text("cache_at") == "host"),
-        hidden_(s_.integer("hidden")),
-        cached_(decode_ ? s_.integer("cache") : 0),
-        room_(writer.training() ? 0 : s_.integer("cache_room")) {
-    const std::int64_t heads = s_.integer("heads"), keyHeads = s_.integer("key_heads"),
-                       size = s_.integer("head_size");
-    shape_ = {w_.microBatch(), decode_ ? 1 : s_.integer("sequence"), heads, keyHeads == 0 ? heads : keyHeads,
-              size == 0 ? hidden_ / heads : size};
-    parts_ = decode_ || writer.training() ? 1 : s_.integer("batch_split");
-    rotary_ = s_.text("position") != "rotary"  ? 0
-              : s_.integer("rotary_size") == 0 ? shape_.headSize
-                                               : s_.integer("rotary_size");
+      : w_(writer), s_(writer.settings()), attention_(writer), hidden_(s_.integer("hidden")) {
+    parts_ = attention_.decodes() || writer.training() ? 1 : s_.integer("batch_split");
   }
 
   void build() {
     if (!check()) return;
-    const TensorId samples = w_.input("samples", {ElementType::int32, {shape_.batch, shape_.positions}});
+    const TensorId samples =
+        w_.input("samples", {ElementType::int32, {attention_.batch(), attention_.positions()}});
     const TensorId x = embeddings(samples);
-    makeShared();
+    attention_.makeShared();
     if (parts_ == 1) {
       head(layers({x}).front());
     } else {
       head(joined(layers(split(x))));
     }
-    for (const TensorId each : kept_) w_.output(each);
+    for (const TensorId each : attention_.kept()) w_.output(each);
   }
 
  private:
   bool check() {
-    if (s_.integer("head_size") == 0 && hidden_ % shape_.heads != 0) {
-      w_.fail(fmt::format("model.hidden is {}; it must divide by model.heads = {}, or give model.head_size",
-                          hidden_, shape_.heads));
-    } else if (shape_.heads % shape_.keyHeads != 0) {
-      w_.fail(fmt::format("model.heads is {}; it must divide by model.key_heads = {}", shape_.heads,
-                          shape_.keyHeads));
-    } else if (rotary_ % 2 != 0 || rotary_ > shape_.headSize) {
-      w_.fail(fmt::format("model.rotary_size is {}; it must be even and at most the head's size, {}", rotary_,
-                          shape_.headSize));
-    } else if (decode_ && cached_ < 1) {
-      w_.fail("model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
-    } else if (room_ > 0 && hostCache_) {
-      w_.fail("model.cache_room is memory of the device, but model.cache_at is host: leave one of them out");
-    } else if (room_ > 0 && room_ < cached_ + shape_.positions) {
-      w_.fail(fmt::format("model.cache_room is {}; the cache holds {} tokens, so it needs room for as many",
-                          room_, cached_ + shape_.positions));
-    } else if (parts_ > shape_.batch) {
+    if (!attention_.check()) return false;
+    if (parts_ > attention_.batch()) {
       w_.fail(fmt::format(
           "model.batch_split is {}, but a micro-batch has {} samples: lower it, or give more samples", parts_,
-          shape_.batch));
-    } else if (parts_ > 1 && hostCache_) {
+          attention_.batch()));
+    } else if (parts_ > 1 && attention_.hasHostCache()) {
       w_.fail(
           "model.batch_split is for caches on the device, but model.cache_at is host: leave one of them out");
     } else if (s_.integer("experts") > 0 && s_.boolean("feed_forward_bias")) {
@@ -81,11 +54,6 @@ class Decoder {
       w_.fail(
           "model.shared_experts stand beside experts that are chosen, but model.experts is 0: give their "
           "number");
-    } else if (hostCache_ && !s_.boolean("cache_reuse")) {
-      w_.fail(
-          "model.cache_reuse is false, but model.cache_at is host, so the device keeps no cache: leave one "
-          "of "
-          "them out");
     } else {
       return true;
     }
@@ -110,8 +78,9 @@ class Decoder {
       if (s_.boolean("parallel")) {
         eachPart(parts, name, "add", [&](TensorId x) { return bothHalves(x); });
       } else {
-        eachPart(parts, name, "attention_add",
-                 [&](TensorId x) { return drop("attention_dropout", attention(norm("attention_norm", x))); });
+        eachPart(parts, name, "attention_add", [&](TensorId x) {
+          return drop("attention_dropout", attention_.add(norm("attention_norm", x)));
+        });
         eachPart(parts, name, "feed_forward_add", [&](TensorId x) {
           return drop("feed_forward_dropout", feedForward(norm("feed_forward_norm", x)));
         });
@@ -142,13 +111,13 @@ class Decoder {
   template <class Write>
   void forParts(std::vector<Hidden>& parts, const Write& write) {
     if (parts.size() == 1) return write(parts[0]);
-    const std::int64_t batch = shape_.batch;
+    const std::int64_t batch = attention_.batch();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const ModelWriter::Part part(w_, i);
-      shape_.batch = samplesOf(i, batch);
+      attention_.setBatch(samplesOf(i, batch));
       write(parts[i]);
     }
-    shape_.batch = batch;
+    attention_.setBatch(batch);
   }
 
   /// Samples of a part; the first parts have one more if they do not divide.
@@ -159,7 +128,7 @@ class Decoder {
   std::vector<TensorId> split(TensorId x) {
     std::vector<std::int64_t> sizes;
     for (std::size_t i = 0; i < static_cast<std::size_t>(parts_); ++i)
-      sizes.push_back(samplesOf(i, shape_.batch) * shape_.positions);
+      sizes.push_back(samplesOf(i, attention_.batch()) * attention_.positions());
     const ModelWriter::Scope scope(w_, "embeddings");
     return w_.nodes("Split", "parts", {x, w_.integers("parts/sizes", sizes)}, {{"axis", std::int64_t{0}}},
                     sizes.size());
@@ -169,7 +138,7 @@ class Decoder {
     return w_.node("Concat", "decoder/parts", std::move(parts), {{"axis", std::int64_t{0}}});
   }
 
-  std::int64_t rows() const { return shape_.batch * shape_.positions; }
+  std::int64_t rows() const { return attention_.rows(); }
   TensorId project(const std::string& name, TensorId x, std::int64_t outputs, const char* bias) {
     return w_.linear(name, x, {outputs, s_.boolean(bias), normal_, 0});
   }
@@ -185,148 +154,16 @@ class Decoder {
     tokens_ = w_.parameter("tokens/weight", {s_.integer("vocabulary"), hidden_}, normal_);
     TensorId x = w_.node("Gather", "tokens", {tokens_, samples}, {{"axis", std::int64_t{0}}});
     if (s_.text("position") == "learned") {
-      const std::int64_t all = cached_ + s_.integer("sequence");
+      const std::int64_t all = attention_.cached() + s_.integer("sequence");
       const TensorId table = w_.parameter("positions/weight", {all, hidden_}, normal_);
-      const TensorId places = w_.node(
-          "Slice", "positions",
-          {table, w_.integers("positions/first", {cached_}),
-           w_.integers("positions/end", {cached_ + shape_.positions}), w_.integers("positions/axis", {0})});
+      const TensorId places =
+          w_.node("Slice", "positions",
+                  {table, w_.integers("positions/first", {attention_.cached()}),
+                   w_.integers("positions/end", {attention_.cached() + attention_.positions()}),
+                   w_.integers("positions/axis", {0})});
       x = w_.node("Add", "add_positions", {x, places});
     }
     return drop("dropout", w_.reshape("rows", x, {rows(), hidden_}));
-  }
-
-  /// Makes the causal mask and the rotations of the positions as constants that all layers share.
-  void makeShared() {
-    const std::int64_t n = shape_.positions;
-    if (n > 1) {
-      mask_ = w_.laterConstant("causal_mask", {ElementType::boolean, {n, n}}, [n] {
-        std::vector<std::byte> seen(static_cast<std::size_t>(n * n), std::byte{0});
-        for (std::int64_t row = 0; row < n; ++row) std::fill_n(seen.begin() + row * n, row + 1, std::byte{1});
-        return seen;
-      });
-    }
-    if (rotary_ == 0) return;
-    const auto rotations = [&](const char* name, double (*of)(double)) {
-      return w_.laterConstant(
-          name, {ElementType::float32, {n, 1, rotary_ / 2}},
-          [n, first = cached_, size = rotary_, base = s_.real("rotary_base"), of] {
-            std::vector<float> values;
-            for (std::int64_t row = 0; row < n; ++row) {
-              for (std::int64_t i = 0; i < size / 2; ++i) {
-                const double frequency =
-                    std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(size));
-                values.push_back(static_cast<float>(of(static_cast<double>(first + row) * frequency)));
-              }
-            }
-            const auto bytes = std::as_bytes(std::span(values));
-            return std::vector<std::byte>(bytes.begin(), bytes.end());
-          });
-    };
-    cosines_ = rotations("rotary/cosines", [](double angle) { return std::cos(angle); });
-    sines_ = rotations("rotary/sines", [](double angle) { return std::sin(angle); });
-  }
-
-  /// Rotates x (batch × positions × heads × size) by position.
-  TensorId turned(const std::string& name, TensorId x, std::int64_t heads) {
-    x = w_.reshape(name + "/split", x, {shape_.batch, shape_.positions, heads, shape_.headSize});
-    if (rotary_ == 0) return x;
-    const ModelWriter::Scope scope(w_, name + "/rotary");
-    std::vector<std::int64_t> parts{rotary_ / 2, rotary_ / 2};
-    if (rotary_ < shape_.headSize) parts.push_back(shape_.headSize - rotary_);
-    std::vector<TensorId> half = w_.nodes("Split", "split", {x, w_.integers("sizes", parts)},
-                                          {{"axis", std::int64_t{-1}}}, parts.size());
-    const auto times = [&](const char* each, TensorId a, TensorId b) { return w_.node("Mul", each, {a, b}); };
-    const TensorId first = w_.node(
-        "Sub", "first", {times("first_cosine", half[0], cosines_), times("second_sine", half[1], sines_)});
-    const TensorId second = w_.node(
-        "Add", "second", {times("second_cosine", half[1], cosines_), times("first_sine", half[0], sines_)});
-    half[0] = first;
-    half[1] = second;
-    return w_.node("Concat", "concat", half, {{"axis", std::int64_t{-1}}});
-  }
-
-  TensorId attention(TensorId x) {
-    const ModelWriter::Scope scope(w_, "attention");
-    const char* bias = "attention_bias";
-    const TensorId q = turned("query", project("query", x, shape_.queries(), bias), shape_.heads);
-    const TensorId k = turned("key", project("key", x, shape_.keys(), bias), shape_.keyHeads);
-    const TensorId query = w_.transpose("query/heads", q, {0, 2, 1, 3});
-    TensorId key = w_.transpose("key/heads", k, {0, 2, 3, 1}),
-             value =
-                 splitHeads(w_, "value", project("value", x, shape_.keys(), bias), shape_, shape_.keyHeads);
-    holdRoom(key, value);
-    if (hostCache_) kept_.insert(kept_.end(), {key, value});
-    const TensorId context =
-        decode_ ? hostCache_ ? attendHostCache(query, key, value) : attendResidentCache(query, key, value)
-                : attend(w_, query, key, value, mask_, shape_, s_.real("dropout"));
-    return project("output", mergeHeads(w_, "merge", context, shape_), hidden_, bias);
-  }
-
-  /// Keeps memory for the part of the caches that this step does not read. A decoding step reads the tokens
-  /// so far. A prefill reads what it has just computed, which software copies to the caches as it computes
-  /// it.
-  void holdRoom(TensorId& key, TensorId& value) {
-    const std::int64_t rest = room_ - (decode_ ? cached_ + 1 : 0);
-    if (rest <= 0) return;
-    const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize;
-    key = w_.node("Hold", "key_cache/hold",
-                  {key, w_.resident("key_cache/room", {ElementType::float32, {b, heads, size, rest}})});
-    value = w_.node("Hold", "value_cache/hold",
-                    {value, w_.resident("value_cache/room", {ElementType::float32, {b, heads, rest, size}})});
-  }
-
-  /// The scaled query heads, in groups of those that share a key head.
-  TensorId groupedQuery(TensorId query) {
-    const double factor = 1 / std::sqrt(static_cast<double>(shape_.headSize));
-    const TensorId q = w_.node("Mul", "scale", {query, w_.scalar("scale/factor", factor)});
-    return w_.reshape("groups", q,
-                      {shape_.batch, shape_.keyHeads, shape_.heads / shape_.keyHeads, shape_.headSize});
-  }
-
-  /// True for the last place of a cache, where the token itself stands.
-  TensorId lastPlace(const char* name, const Shape& shape) {
-    std::vector<std::byte> places(static_cast<std::size_t>(cached_ + 1), std::byte{0});
-    places.back() = std::byte{1};
-    return w_.constant(name, {ElementType::boolean, shape}, std::move(places));
-  }
-
-  /// Attends with the query of one token over caches on the device, which have a place for this token. If the
-  /// cache is reused, the token's key and value are written there, and nothing else moves.
-  TensorId attendResidentCache(TensorId query, TensorId key, TensorId value) {
-    const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize, n = cached_ + 1;
-    const TensorId keys = w_.resident("key_cache", {ElementType::float32, {b, heads, size, n}}),
-                   values = w_.resident("value_cache", {ElementType::float32, {b, heads, n, size}});
-    if (!s_.boolean("cache_reuse")) {
-      // The next token finds its caches in these copies.
-      w_.node("Where", "key_cache/next", {lastPlace("key_cache/place", {1, 1, 1, n}), key, keys});
-      w_.node("Where", "value_cache/next", {lastPlace("value_cache/place", {1, 1, n, 1}), value, values});
-    }
-    const TensorId scores = w_.node("MatMul", "scores", {groupedQuery(query), keys});
-    const TensorId weights = w_.node("Softmax", "softmax", {scores}, {{"axis", std::int64_t{-1}}});
-    const TensorId context = w_.node("MatMul", "context", {weights, values});
-    return w_.reshape("context/heads", context, {b, shape_.heads, 1, size});
-  }
-
-  /// Attends with the query of one token over the keys that the host streams in and its own key, without
-  /// copying either cache.
-  TensorId attendHostCache(TensorId query, TensorId key, TensorId value) {
-    const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize;
-    const TensorId keys = w_.cacheInput("key_cache", {ElementType::float32, {b, heads, size, cached_}}),
-                   values = w_.cacheInput("value_cache", {ElementType::float32, {b, heads, cached_, size}});
-    const TensorId q = groupedQuery(query);
-    const TensorId scores =
-        w_.node("Concat", "scores",
-                {w_.node("MatMul", "scores/cached", {q, keys}), w_.node("MatMul", "scores/own", {q, key})},
-                {{"axis", std::int64_t{-1}}});
-    const TensorId weights = w_.node("Softmax", "softmax", {scores}, {{"axis", std::int64_t{-1}}});
-    const std::vector<TensorId> part =
-        w_.nodes("Split", "split", {weights, w_.integers("split/sizes", {cached_, 1})},
-                 {{"axis", std::int64_t{-1}}}, 2);
-    const TensorId context = w_.node("Add", "context",
-                                     {w_.node("MatMul", "context/cached", {part[0], values}),
-                                      w_.node("MatMul", "context/own", {part[1], value})});
-    return w_.reshape("context/heads", context, {b, shape_.heads, 1, size});
   }
 
   TensorId feedForward(TensorId x) {
@@ -342,6 +179,9 @@ class Decoder {
                                 .sigmoid = s_.text("router_scores") == "sigmoid",
                                 .normalised = s_.boolean("router_normalised"),
                                 .scale = s_.real("router_scale"),
+                                .biased = s_.boolean("router_bias"),
+                                .groups = s_.integer("router_groups"),
+                                .groupChoices = s_.integer("router_group_choices"),
                                 .capacity = s_.real("expert_capacity"),
                                 .auxiliaryLoss = s_.real("router_loss"),
                                 .initializer = normal_};
@@ -366,7 +206,7 @@ class Decoder {
   /// Attention and feed-forward part of a layer in which both read the same input.
   TensorId bothHalves(TensorId x) {
     const TensorId normed = norm("attention_norm", x);
-    const TensorId attended = drop("attention_dropout", attention(normed));
+    const TensorId attended = drop("attention_dropout", attention_.add(normed));
     const TensorId other = s_.boolean("shared_norm") ? normed : norm("feed_forward_norm", x);
     const TensorId fed = drop("feed_forward_dropout", feedForward(other));
     return w_.node("Add", "add_parts", {attended, fed});
@@ -375,12 +215,12 @@ class Decoder {
   void head(TensorId x) {
     w_.block("head");
     const ModelWriter::Scope scope(w_, "head");
-    if (!w_.training() && shape_.positions > 1) {
+    if (!w_.training() && attention_.positions() > 1) {
       // Only the token after the prompt is wanted.
-      x = w_.reshape("positions", x, {shape_.batch, shape_.positions, hidden_});
-      x = w_.node("Gather", "last", {x, w_.integers("last/index", {shape_.positions - 1})},
+      x = w_.reshape("positions", x, {attention_.batch(), attention_.positions(), hidden_});
+      x = w_.node("Gather", "last", {x, w_.integers("last/index", {attention_.positions() - 1})},
                   {{"axis", std::int64_t{1}}});
-      x = w_.reshape("last/rows", x, {shape_.batch, hidden_});
+      x = w_.reshape("last/rows", x, {attention_.batch(), hidden_});
     }
     x = norm("norm", x);
     const std::int64_t vocabulary = s_.integer("vocabulary");
@@ -401,16 +241,12 @@ class Decoder {
   const graph::Initializer normal_{graph::Initializer::Kind::normal, 0.02, {}};
   ModelWriter& w_;
   const BuilderSettings& s_;
-  bool decode_, hostCache_;
-  std::int64_t hidden_, cached_;
-  std::int64_t room_;  // tokens for which the device keeps memory in caches; 0: for those that a step reads
+  DecoderAttention attention_;
+  std::int64_t hidden_;
   std::int64_t parts_ = 1;  // of the batch
-  std::int64_t rotary_ = 0;
-  AttentionShape shape_;
-  bool routes_ = false;  // the present layer has experts
-  TensorId tokens_, mask_, cosines_, sines_;
+  bool routes_ = false;     // the present layer has experts
+  TensorId tokens_;
   TensorId balance_;  // sum of the losses that balance experts
-  std::vector<TensorId> kept_;
 };
 
 base::Result<graph::Graph> buildDecoder(const BuildContext& context) {
@@ -436,6 +272,27 @@ PIPESCOPE_REGISTER_BUILDER(decoder) {
          "Heads of keys and values; 0: as many as heads; 1: multi-query attention."},
         {"head_size", std::int64_t{0}, 0, 1e6, {}, "Width of a head; 0: hidden / heads."},
         {"feed_forward", std::int64_t{3072}, 1, 1e7, {}, "Width within the feed-forward part."},
+        {"latent_width",
+         std::int64_t{0},
+         0,
+         1e6,
+         {},
+         "Multi-head latent attention (DeepSeek-V2 and V3): width of what keys and values are computed from, "
+         "and "
+         "what the cache holds. A key has head_size elements of it and rotary_size that all heads share. 0: "
+         "keys and values are projections of the hidden states."},
+        {"query_width",
+         std::int64_t{0},
+         0,
+         1e6,
+         {},
+         "With latent_width: width of what queries are computed from; 0: of the hidden states."},
+        {"value_size",
+         std::int64_t{0},
+         0,
+         1e6,
+         {},
+         "With latent_width: width of a head's values; 0: head_size."},
         {"experts", std::int64_t{0}, 0, 1e5, {}, "Experts of a layer's feed-forward part; 0: it has none."},
         {"experts_per_token", std::int64_t{2}, 1, 1e5, {}, "Experts that each token chooses."},
         {"shared_experts", std::int64_t{0}, 0, 1e5, {}, "Experts that all tokens take besides."},
@@ -455,6 +312,21 @@ PIPESCOPE_REGISTER_BUILDER(decoder) {
          {"softmax", "sigmoid"},
          "How the router scores experts."},
         {"router_normalised", true, 0, 0, {}, "The weights of a token's experts add up to router_scale."},
+        {"router_bias",
+         false,
+         0,
+         0,
+         {},
+         "A bias of each expert counts in the choice, but not in the weights (DeepSeek-V3). It starts at 0, "
+         "and no "
+         "gradient trains it."},
+        {"router_groups",
+         std::int64_t{1},
+         1,
+         1e5,
+         {},
+         "Groups of experts. A token chooses among the experts of its best groups only."},
+        {"router_group_choices", std::int64_t{1}, 1, 1e5, {}, "Groups that a token chooses."},
         {"router_scale", 1.0, 0, 1e6, {}, "Factor of the weights of experts."},
         {"router_loss",
          0.01,

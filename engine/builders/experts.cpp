@@ -1,6 +1,8 @@
 #include "engine/builders/experts.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace pipescope::builders {
 namespace {
@@ -11,6 +13,35 @@ TensorId expertProduct(ModelWriter& w, const MixtureOfExperts& spec, const std::
   const TensorId weight =
       w.parameter(name + "/weight", {spec.experts, outputs, w.shapeOf(rows).back()}, spec.initializer);
   return w.node("ExpertProduct", name, {rows, weight, counts});
+}
+
+/// The scores by which tokens choose their experts: with biases, and 0 outside the best groups (DeepSeek-V3,
+/// section 2.1.2; scores are positive).
+TensorId rankedScores(ModelWriter& w, const MixtureOfExperts& spec, TensorId scores) {
+  if (spec.biased) {
+    scores = w.node("Add", "biased",
+                    {scores, w.floats("bias", {spec.experts},
+                                      std::vector<float>(static_cast<std::size_t>(spec.experts), 0.0F))});
+  }
+  if (spec.groups <= 1 || spec.groupChoices >= spec.groups) return scores;
+  const ModelWriter::Scope scope(w, "groups");
+  const std::int64_t tokens = w.shapeOf(scores).front(), members = spec.experts / spec.groups;
+  const graph::Attributes last{{"axis", std::int64_t{-1}}};
+  const TensorId grouped = w.reshape("split", scores, {tokens, spec.groups, members});
+  const std::vector<TensorId> two = w.nodes(
+      "TopK", "best", {grouped, w.integers("best/count", {std::min<std::int64_t>(2, members)})}, last, 2);
+  const TensorId sums =
+      w.node("ReduceSum", "sum", {two[0], w.integers("sum/axes", {2})}, {{"keepdims", std::int64_t{0}}});
+  const std::vector<TensorId> top =
+      w.nodes("TopK", "choices", {sums, w.integers("choices/count", {spec.groupChoices})}, last, 2);
+  // The last of the chosen sums is the least that is chosen.
+  const TensorId least =
+      w.node("Gather", "least", {top[0], w.integers("least/index", {spec.groupChoices - 1})},
+             {{"axis", std::int64_t{1}}});
+  const TensorId open =
+      w.reshape("open", w.node("GreaterOrEqual", "mask", {sums, least}), {tokens, spec.groups, 1});
+  const TensorId kept = w.node("Where", "kept", {open, grouped, w.scalar("kept/none", 0)});
+  return w.reshape("join", kept, {tokens, spec.experts});
 }
 
 /// E · Σ f · p, with the share f of the choices that an expert got, and its mean probability p (Switch,
@@ -39,6 +70,14 @@ MixtureResult addMixture(ModelWriter& w, const MixtureOfExperts& spec, TensorId 
            std::to_string(spec.experts));
     return {};
   }
+  if (spec.groups > 1 && (spec.experts % spec.groups != 0 || spec.groupChoices > spec.groups ||
+                          spec.groupChoices * (spec.experts / spec.groups) < spec.perToken)) {
+    w.fail("model.router_groups is " + std::to_string(spec.groups) +
+           ": model.experts = " + std::to_string(spec.experts) +
+           " must divide by it, and model.router_group_choices = " + std::to_string(spec.groupChoices) +
+           " of the groups must have model.experts_per_token experts");
+    return {};
+  }
   MixtureResult result;
   TensorId probabilities, weights, chosen;
   {
@@ -46,11 +85,14 @@ MixtureResult addMixture(ModelWriter& w, const MixtureOfExperts& spec, TensorId 
     const TensorId scores = w.linear("scores", x, {spec.experts, false, spec.initializer, 0});
     probabilities = spec.sigmoid ? w.node("Sigmoid", "probabilities", {scores})
                                  : w.node("Softmax", "probabilities", {scores}, {{"axis", std::int64_t{-1}}});
+    const TensorId ranked = rankedScores(w, spec, probabilities);
     const std::vector<TensorId> best =
-        w.nodes("TopK", "choices", {probabilities, w.integers("choices/count", {spec.perToken})},
+        w.nodes("TopK", "choices", {ranked, w.integers("choices/count", {spec.perToken})},
                 {{"axis", std::int64_t{-1}}}, 2);
-    weights = best[0];
     chosen = best[1];
+    weights = ranked == probabilities ? best[0]
+                                      : w.node("GatherElements", "chosen_scores", {probabilities, chosen},
+                                               {{"axis", std::int64_t{-1}}});
     if (spec.normalised && spec.perToken > 1) {
       const TensorId sum =
           w.node("ReduceSum", "sum", {weights, w.integers("sum/axes", {1})}, {{"keepdims", std::int64_t{1}}});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/compile/attention_finder.h"
 #include "engine/compile/block_pattern.h"
 #include "engine/ops/core/recomputation.h"
 
@@ -40,6 +41,12 @@ class Recompute {
       }
     }
     return {};
+  }
+
+  /// Keeps what all other nodes make.
+  void repeatOnly(const std::set<std::string>& names) {
+    for (const Node& node : source_.nodes())
+      if (node.pass == Pass::forward && !names.contains(node.name)) checkpoints_.insert(node.id);
   }
 
   base::Result<Graph> build() {
@@ -157,6 +164,30 @@ base::Result<Graph> withRecompute(const Graph& graph, const std::vector<StageSpe
   Recompute recompute(graph, stages, whole);
   PIPESCOPE_TRY(recompute.findCheckpoints(checkpoints));
   return recompute.build();
+}
+
+base::Result<Graph> withRecomputeOf(const Graph& graph, const std::vector<StageSpec>& stages,
+                                    const std::set<std::string>& names) {
+  const std::vector<bool> whole(stages.size(), true);
+  Recompute recompute(graph, stages, whole);
+  recompute.repeatOnly(names);
+  return recompute.build();
+}
+
+base::Result<std::set<std::string>> attentionScores(const Graph& forward,
+                                                    const ops::OperatorRegistry& registry) {
+  std::set<std::string> names;
+  for (const auto& [last, attention] : findAttention(forward, 1, registry)) {
+    for (const NodeId id : attention.nodes)
+      if (id != last) names.insert(forward.node(id).name);
+  }
+  const bool fused =
+      std::ranges::any_of(forward.nodes(), [](const Node& node) { return node.op == "FusedAttention"; });
+  if (!names.empty() || fused) return names;
+  return base::badInput(
+      "execution.recompute is selective, which computes the scores of attention again, but the model has no "
+      "attention "
+      "over a whole sequence: choose another value.");
 }
 
 }  // namespace pipescope::compile

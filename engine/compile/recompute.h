@@ -1,5 +1,6 @@
 #pragma once
 // Recomputation: forward nodes run again before a stage's backward pass, so that fewer results must be kept.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,12 @@ namespace pipescope::compile {
 
 /// Patterns (* and ?) of node names whose results are kept instead of computed again.
 using Checkpoints = std::vector<std::string>;
+
+/// Names of the nodes that make the scores of attention and what becomes of them up to the product with
+/// values (selective recomputation: Korthikanti et al., arXiv 2205.05198). Refused: a graph without
+/// attention.
+base::Result<std::set<std::string>> attentionScores(const graph::Graph& forward,
+                                                    const ops::OperatorRegistry& registry);
 
 /// Adds nodes of pass `recompute`, called "<node>/recompute", to a graph with gradients. They compute forward
 /// results again from the stage's inputs and checkpoints, and the backward nodes read these results.
@@ -24,5 +31,8 @@ using Checkpoints = std::vector<std::string>;
 /// same. Refused: a checkpoint that matches no forward node.
 base::Result<graph::Graph> withRecompute(const graph::Graph& graph, const std::vector<StageSpec>& stages,
                                          const std::vector<bool>& whole, const Checkpoints& checkpoints);
+/// The same for the nodes of these names only, in all stages. Everything else is kept.
+base::Result<graph::Graph> withRecomputeOf(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                                           const std::set<std::string>& names);
 
 }  // namespace pipescope::compile

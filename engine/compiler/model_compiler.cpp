@@ -140,13 +140,21 @@ class ModelCompiler {
   /// Adds gradients, runs the passes, then adds what is computed again.
   base::Status finishGraph(const ExecutableRequest& asked, StagedGraph& staged, PassRunner& passes,
                            const CompiledExecutable& executable) const {
+    std::set<std::string> scores;
+    if (executable.facts.recompute == "selective") {
+      PIPESCOPE_ASSIGN(scores, attentionScores(staged.graph, ops::standardOperators()));
+    }
     PIPESCOPE_TRY(differentiate(asked, staged));
     if (request_.ranks.sequence && asked.kind == model::ExecutableKind::training) {
       PIPESCOPE_ASSIGN(staged.graph, gatherAgain(staged.graph, ops::standardOperators()));
     }
     PIPESCOPE_TRY(goOn());
     PIPESCOPE_TRY(passes.runOn(staged.graph));
-    if (executable.facts.recompute != "none") PIPESCOPE_TRY(addRecompute(staged, executable.order));
+    if (executable.facts.recompute == "selective") {
+      PIPESCOPE_ASSIGN(staged.graph, withRecomputeOf(staged.graph, staged.stages, scores));
+    } else if (executable.facts.recompute != "none") {
+      PIPESCOPE_TRY(addRecompute(staged, executable.order));
+    }
     return goOn();
   }
 
@@ -279,7 +287,8 @@ class ModelCompiler {
     emulate::ExecutableFacts facts;
     facts.strategy = toString(request_.layout.strategy);
     facts.schedule = scheduleOf(request_.layout);
-    facts.recompute = !recomputes ? "none" : named ? "checkpoints" : "pipeline";
+    const bool selective = training && !named && request_.recompute.mode == RecomputeRequest::Mode::selective;
+    facts.recompute = selective ? "selective" : !recomputes ? "none" : named ? "checkpoints" : "pipeline";
     facts.overlapIo = request_.overlapIo;
     facts.host = request_.host;
     if (training)

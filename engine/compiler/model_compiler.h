@@ -16,7 +16,8 @@ namespace pipescope::compile {
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor,
                                        LoweredStages* known = nullptr);
 
-/// True if training in so many stages computes activations again.
+/// True if training in so many stages computes all that a stage does not keep again. Scores of attention that
+/// are computed again do not count.
 bool recomputes(const ModelRequest& request, int stages);
 
 }  // namespace pipescope::compile

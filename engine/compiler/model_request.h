@@ -10,6 +10,7 @@
 
 #include "engine/compile/float8_casts.h"
 #include "engine/compile/plan_builder.h"
+#include "engine/compile/sharding/division_rule.h"
 #include "engine/compile/sharding/expert_load.h"
 #include "engine/compiler/stage_layout.h"
 #include "engine/devices/core/system_options.h"
@@ -65,18 +66,20 @@ struct UpdateRequest {
 
 /// Choice of the values that a backward pass computes again instead of keeping them.
 struct RecomputeRequest {
-  enum class Mode { automatic, always, never } mode = Mode::automatic;
+  /// selective: the scores of attention are computed again, and nothing else.
+  enum class Mode { automatic, always, never, selective } mode = Mode::automatic;
   /// Patterns of operator names whose results are kept; naming some means Mode::always.
   std::vector<std::string> checkpoints;
 };
 
 /// The ranks of a place, which share the work of its stages.
 struct RankRequest {
-  int tensor = 1;               ///< ranks that divide the tensors of each layer
-  bool sequence = false;        ///< they also divide the rows between the products
-  int context = 1;              ///< ranks that divide the positions of each sample
-  bool exchangesHeads = false;  ///< attention exchanges positions for heads, and gathers no keys and values
-  int expert = 1;               ///< ranks that divide the experts, each with samples of its own
+  int tensor = 1;                 ///< ranks that divide the tensors of each layer
+  bool sequence = false;          ///< they also divide the rows between the products
+  std::vector<ShardRule> shards;  ///< what the user says of single weights
+  int context = 1;                ///< ranks that divide the positions of each sample
+  bool exchangesHeads = false;    ///< attention exchanges positions for heads, and gathers no keys and values
+  int expert = 1;                 ///< ranks that divide the experts, each with samples of its own
   ExpertLoad expertLoad;
   /// Key heads of the model, and how often each is repeated for the ranks; 1: not at all.
   std::int64_t keyHeads = 0, keyRepeats = 1;

@@ -43,7 +43,7 @@ Result<Graph> RankDivider::alongContext(Graph forward) {
 
 Result<Graph> RankDivider::amongTensorRanks(Graph forward) {
   const ops::OperatorRegistry& operators = ops::standardOperators();
-  const DivisionOptions options{.ranks = ranks_.tensor, .sequence = ranks_.sequence};
+  const DivisionOptions options{.ranks = ranks_.tensor, .sequence = ranks_.sequence, .shards = ranks_.shards};
   PIPESCOPE_ASSIGN(PaddedVocabulary padded,
                    padVocabulary(forward, options.ranks, options.leastTableRows, operators));
   for (const auto& [size, larger] : padded.sizes) padded_[size] = larger;

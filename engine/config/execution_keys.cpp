@@ -179,11 +179,13 @@ void addExecution(std::vector<Key>& all) {
   all.push_back(
       text("execution.recompute", "auto",
            "What a backward pass computes again instead of keeping it. pipeline keeps only the inputs of a "
-           "stage. checkpoints also keeps the results that execution.checkpoints names. none keeps every "
+           "stage. checkpoints also keeps the results that execution.checkpoints names. selective "
+           "computes only the scores of attention again, as Megatron-LM does, and keeps the rest. none keeps "
+           "every "
            "activation. auto means pipeline for pipelined training with several stages, and none otherwise. "
            "Results are computed again right before the backward pass uses them. The last stage uses its "
            "results at once, so it only computes again what lies before its last checkpoint.",
-           {"recompute"}, {"auto", "pipeline", "checkpoints", "none"}));
+           {"recompute"}, {"auto", "pipeline", "checkpoints", "selective", "none"}));
   all.push_back(
       {"execution.checkpoints",
        KeyType::texts,

@@ -69,6 +69,15 @@ void addModel(std::vector<Key>& all) {
   all.push_back(integer("model.returned[].period", "micro-batches", 1, 1, 1e6,
                         "every_n: one of so many micro-batches is returned."));
   all.push_back(
+      required(text("model.shard[].weights", "",
+                    "With execution.tensor_parallel: pattern (* and ?) of the names of weights that are "
+                    "divided otherwise than the program would, as */query/weight. The first entry that "
+                    "names a weight counts.")));
+  all.push_back(
+      required(integer("model.shard[].axis", "", -1, -1, 16,
+                       "Axis of the weight, as it is stored, along which the ranks divide it; section "
+                       "sharding of the report shows shapes. -1: each rank holds the whole weight.")));
+  all.push_back(
       required(text("model.layers[].type", "", "Layer type: conv, maxpool, relu, flatten or linear.")));
   all.push_back(
       required(text("model.layers[].name", "", "Name path of the layer, as layer1/conv. Names are unique.")));

@@ -100,6 +100,12 @@ base::Status checkRecompute(const Configuration& c) {
         "execution.checkpoints names results to keep, but execution.recompute is none, which keeps them all: "
         "leave one of them out.");
   }
+  if (named && recompute == "selective") {
+    return base::badInput(
+        "execution.checkpoints names results to keep, but execution.recompute is selective, which keeps all "
+        "but the "
+        "scores of attention: leave one of them out.");
+  }
   if (!named && recompute == "checkpoints") {
     return base::badInput(
         "execution.recompute is checkpoints, but execution.checkpoints names none: list operators whose "
@@ -124,6 +130,12 @@ base::Status checkOverlap(const Configuration& c) {
 }
 
 base::Status checkRanks(const Configuration& c) {
+  if (!c.tables("model.shard").empty() && c.integer("execution.tensor_parallel") < 2) {
+    return base::badInput(
+        "[[model.shard]] divides weights among the ranks of execution.tensor_parallel, which is 1: set it to "
+        "2 or "
+        "more, or leave the table out.");
+  }
   if (!c.boolean("execution.sequence_parallel") || c.integer("execution.tensor_parallel") > 1) return {};
   return base::badInput(
       "execution.sequence_parallel divides rows among the ranks of execution.tensor_parallel, which is 1: "

@@ -55,7 +55,9 @@ compile::RecomputeRequest recomputeRequest(const Configuration& c) {
   using Mode = compile::RecomputeRequest::Mode;
   compile::RecomputeRequest recompute;
   const std::string& asked = c.text("execution.recompute");
-  if (asked != "auto") recompute.mode = asked == "none" ? Mode::never : Mode::always;
+  if (asked != "auto") {
+    recompute.mode = asked == "none" ? Mode::never : asked == "selective" ? Mode::selective : Mode::always;
+  }
   recompute.checkpoints = c.texts("execution.checkpoints");
   return recompute;
 }
@@ -228,6 +230,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   request.stochasticRounding = c.boolean("execution.stochastic_rounding");
   request.ranks.tensor = static_cast<int>(c.integer("execution.tensor_parallel"));
   request.ranks.sequence = c.boolean("execution.sequence_parallel");
+  for (const config::Settings& shard : c.tables("model.shard"))
+    request.ranks.shards.push_back({shard.text("weights"), shard.integer("axis")});
   if (const std::optional<RepeatedKeys> keys = repeatedKeys(c)) {
     request.ranks.keyHeads = keys->heads;
     request.ranks.keyRepeats = keys->repeats;

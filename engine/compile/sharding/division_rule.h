@@ -19,6 +19,12 @@ inline constexpr DividedAxis kWhole = -1;
 /// Each rank has a summand of the tensor. Only ExpertCombine reads it, which sums fewer rows.
 inline constexpr DividedAxis kSummand = -2;
 
+/// A user's word on how ranks divide weights.
+struct ShardRule {
+  std::string weights;        ///< pattern (* and ?) of their names
+  DividedAxis axis = kWhole;  ///< as the weight is stored; kWhole: every rank holds it whole
+};
+
 /// Ranks that share a model, along one axis of the mesh. Along `tensor` they divide tensors of the same
 /// samples; along `context` each takes a part of the positions of every sample; along `expert` each takes
 /// samples of its own, and they divide the experts.
@@ -28,6 +34,8 @@ struct DivisionOptions {
   /// Results of sums are divided along their rows, and so is what is computed between the products (sequence
   /// parallelism, arXiv 2205.05198).
   bool sequence = false;
+  /// Along the axis `tensor`: what is asked for; the first entry that names a weight counts.
+  std::vector<ShardRule> shards = {};
   /// Smaller tables of embeddings are whole on every rank.
   std::int64_t leastTableRows = 512;
   /// Along the axis `expert`: how many tokens choose each expert.

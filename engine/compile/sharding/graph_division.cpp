@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "engine/compile/block_pattern.h"
+
 namespace pipescope::compile {
 namespace {
 
@@ -43,6 +45,7 @@ class Divider {
       if (!alongContext) amongExperts ? divideExperts(node) : divideWeights(node);
       PIPESCOPE_TRY(divide(node));
     }
+    PIPESCOPE_TRY(checkShards());
     if (alongContext && graph_.loss) PIPESCOPE_TRY(checkOwnPositions());
     return std::move(result_);
   }
@@ -186,7 +189,55 @@ class Divider {
     return productAxes(call);
   }
 
+  /// The weight of a node of the model: a table of embeddings, or the second factor of a product.
+  TensorId weightOf(const Node& node) const {
+    for (const TensorId input : node.inputs)
+      if (isWeight(input) && graph_.tensor(input).type.shape.size() > 1) return input;
+    return {};
+  }
+
+  /// Divides the weight of a node as the user says. False: nobody says anything of it.
+  bool divideAsAsked(const Node& node) {
+    const TensorId weight = weightOf(node);
+    if (!weight.valid()) return false;
+    const graph::Tensor& tensor = graph_.tensor(weight);
+    for (std::size_t i = 0; i < options_.shards.size(); ++i) {
+      const ShardRule& rule = options_.shards[i];
+      if (!namesBlock(rule.weights, tensor.name)) continue;
+      matched_.insert(i);
+      if (rule.axis == kWhole) {
+        readWhole_[at(weight)] = true;
+        return true;
+      }
+      const auto rank = static_cast<DividedAxis>(tensor.type.shape.size());
+      if (rule.axis >= rank || !callOf(node, {}).divides(tensor.type.shape, rule.axis)) {
+        refusal_ =
+            base::badInput(fmt::format("[[model.shard]] divides {} along axis {}, but the weight has the "
+                                       "shape {} and there are {} ranks: choose "
+                                       "an axis that divides by them.",
+                                       tensor.name, rule.axis, graph::toString(tensor.type), options_.ranks));
+        return true;
+      }
+      setPart(weight, rule.axis);
+      return true;
+    }
+    return false;
+  }
+
+  base::Status checkShards() const {
+    if (!refusal_.ok()) return refusal_;
+    for (std::size_t i = 0; i < options_.shards.size(); ++i) {
+      if (matched_.contains(i)) continue;
+      return base::badInput(fmt::format(
+          "[[model.shard]] names \"{}\", but no weight of a product or of embeddings is called so: "
+          "`pipescope report --section sharding` lists them.",
+          options_.shards[i].weights));
+    }
+    return {};
+  }
+
   void divideWeights(const Node& node) {
+    if (divideAsAsked(node)) return;
     const DivisionCall call = callOf(node, {});
     if (node.op == "Gather" && isWeight(node.inputs[0]) && call.inputs[0] == kWhole &&
         graph::intAttribute(node, "axis", 0) == 0) {
@@ -216,9 +267,12 @@ class Divider {
       open.erase(open.begin());
       DivisionCall call = callOf(node, tried);
       if (const auto own = axesOfWeight(call);
-          own && call.inputs[1] == kWhole && call.inputs[0] == own->sumLeft && call.inputs[0] != kWhole)
+          own && call.inputs[1] == kWhole && call.inputs[0] == own->sumLeft && call.inputs[0] != kWhole) {
+        if (widens(call, *own)) return false;
         call.inputs[1] = own->sumRight;
+      }
       const std::optional<NodeDivision> division = divisionOf(call);
+      if (!division && endsModel(node)) continue;
       if (!division) return false;
       for (std::size_t i = 0; i < call.inputs.size(); ++i)
         if (call.inputs[i] != kWhole && division->inputs[i] != call.inputs[i]) return false;
@@ -230,6 +284,23 @@ class Divider {
       }
     }
     return true;
+  }
+
+  /// True for a product whose result is wider than what it sums over, as of a low-rank projection. Ranks
+  /// would exchange more than they save; the narrow factor stays whole, and this product is divided by
+  /// columns.
+  static bool widens(const DivisionCall& call, const ProductAxes& axes) {
+    const graph::Shape& weight = call.shape(1);
+    return weight[static_cast<std::size_t>(axes.right)] > weight[static_cast<std::size_t>(axes.sumRight)];
+  }
+
+  /// True for a node whose results are only outputs of the model, and whose input may be put together for it.
+  bool endsModel(const Node& node) const {
+    return std::ranges::all_of(node.outputs,
+                               [&](TensorId id) { return !id.valid() || readers_[at(id)].empty(); }) &&
+           std::ranges::all_of(node.inputs, [&](TensorId id) {
+             return !id.valid() || graph_.tensor(id).type.elements() <= kMostGathered;
+           });
   }
 
   void setPart(TensorId id, DividedAxis axis) { result_.tensors[at(id)] = axis; }
@@ -290,6 +361,8 @@ class Divider {
   std::vector<std::vector<NodeId>> readers_;
   /// True for a tensor that an earlier node, or whoever takes the outputs, reads whole.
   std::vector<bool> readWhole_;
+  std::set<std::size_t> matched_;  ///< entries of DivisionOptions::shards that name a weight
+  base::Status refusal_;
 };
 
 }  // namespace

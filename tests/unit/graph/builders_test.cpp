@@ -261,7 +261,8 @@ TEST(Builders, NameTheirBlocksByLayers) {
 TEST(Builders, RefuseWithTheNearestName) {
   EXPECT_EQ(buildersRefusal("restnet", {}), "the builder restnet is not known; did you mean resnet?");
   EXPECT_EQ(buildersRefusal("gpt", {}),
-            "the builder gpt is not known; known are bert, decoder, gpt-3-175b, llama-2-70b, llama-2-7b, "
+            "the builder gpt is not known; known are bert, decoder, deepseek-v3, gpt-3-175b, llama-2-70b, "
+            "llama-2-7b, "
             "llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, mixtral-8x22b, mixtral-8x7b, resnet, vit");
   EXPECT_EQ(buildersRefusal("bert", {{"layer", n(3)}}),
             "model.layer is given, but the builder bert has no such setting; did you mean layers?");
@@ -310,6 +311,7 @@ TEST(KnownModels, HaveThePublishedNumbersOfParameters) {
                                                          {"llama-3.1-405b", 405'853'388'800},
                                                          {"mixtral-8x7b", 46'702'792'704},
                                                          {"mixtral-8x22b", 140'620'634'112},
+                                                         {"deepseek-v3", 671'026'404'352},
                                                          {"gpt-3-175b", 174'604'259'328}}) {
     auto graph = buildModel({name, {}, 1, true}, ops::standardOperators());
     ASSERT_TRUE(graph.ok()) << name << ": " << graph.error().message;

@@ -16,9 +16,9 @@ constexpr std::int64_t kLayerTokens = 64, kLayerBatch = 2, kLayerWidth = 64, kLa
 
 /// Bytes of activations that the forward pass makes and the backward pass reads. Values that share memory
 /// count once.
-std::map<std::string, std::int64_t> keptOf(std::int64_t layers, const std::string& execution) {
-  const std::string text =
-      fmt::format(R"(
+std::map<std::string, std::int64_t> keptOf(std::int64_t layers, const std::string& execution,
+                                           const std::string& recompute = "none") {
+  const std::string text = fmt::format(R"(
 [model]
 builder = "decoder"
 layers = {}
@@ -35,14 +35,15 @@ feed_forward_bias = true
 mode = "training"
 numerics = false
 precision = "bfloat16"
-recompute = "none"
+recompute = "{}"
 {}
 [training]
 micro_batch_size = {}
 [system]
 name = "hls-gaudi2"
 )",
-                  layers, kLayerWidth, kLayerHeads, 4 * kLayerWidth, kLayerTokens, execution, kLayerBatch);
+                                       layers, kLayerWidth, kLayerHeads, 4 * kLayerWidth, kLayerTokens,
+                                       recompute, execution, kLayerBatch);
   auto parsed = parseConfiguration(text, "layer.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   if (!parsed.ok()) return {};
@@ -71,9 +72,9 @@ name = "hls-gaudi2"
 }
 
 /// Bytes of the second of two layers ÷ (s·b·h).
-double ofALayer(const std::string& execution) {
+double ofALayer(const std::string& execution, const std::string& recompute = "none") {
   std::int64_t bytes = 0;
-  for (const auto& [name, size] : keptOf(2, execution))
+  for (const auto& [name, size] : keptOf(2, execution, recompute))
     if (name.starts_with("decoder/layer1/")) bytes += size;
   return static_cast<double>(bytes) / (kLayerTokens * kLayerBatch * kLayerWidth);
 }
@@ -84,6 +85,13 @@ TEST(ActivationMemory, IsThatOfTheFormula) {
   EXPECT_DOUBLE_EQ(ofALayer(""), 32 + 4 * kScores);
   EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4"), 8 + 24.0 / 4 + 4 * kScores / 4);
   EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4\nsequence_parallel = true"), (32 + 4 * kScores) / 4);
+}
+
+/// The scores of attention are computed again: no term has a·s/h.
+TEST(ActivationMemory, IsThatOfTheFormulaOfSelectiveRecomputation) {
+  EXPECT_DOUBLE_EQ(ofALayer("", "selective"), 32);
+  EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4", "selective"), 8 + 24.0 / 4);
+  EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4\nsequence_parallel = true", "selective"), 32.0 / 4);
 }
 
 TEST(ActivationMemory, HasTheTermsOfTheFormula) {
