@@ -110,10 +110,8 @@ TensorId DecoderAttention::attendLatentCache(TensorId query, TensorId, TensorId)
                {w_.reshape("scale/heads", scaled, {b, heads, shape_.headSize}),
                 w_.integers("scale/sizes", {plain, rotary_})},
                {{"axis", std::int64_t{-1}}}, 2);
-  // Products of each head with its own weight, for all samples.
-  const TensorId keyWeight =
-      w_.reshape("key_up/heads", w_.parameter("key_up/weight", {heads * plain, latentWidth_}, normal_),
-                 {heads, plain, latentWidth_});
+  // Products of each head with its own weight, for all samples. Software stores these weights by heads.
+  const TensorId keyWeight = w_.parameter("key_up/weight", {heads, plain, latentWidth_}, normal_);
   const TensorId absorbed =
       w_.node("MatMul", "key_up", {w_.transpose("scale/samples", parts[0], {1, 0, 2}), keyWeight});
   const TensorId ofVectors =
@@ -124,9 +122,7 @@ TensorId DecoderAttention::attendLatentCache(TensorId query, TensorId, TensorId)
       w_.transpose("scores/heads", w_.node("Add", "scores", {ofVectors, ofKeys}), {0, 2, 1});
   const TensorId weights = w_.node("Softmax", "softmax", {scores}, {{"axis", std::int64_t{-1}}});
   const TensorId sums = w_.node("MatMul", "context", {weights, vectors});
-  const TensorId valueWeight = w_.reshape(
-      "value_up/heads", w_.parameter("value_up/weight", {heads * valueSize, latentWidth_}, normal_),
-      {heads, valueSize, latentWidth_});
+  const TensorId valueWeight = w_.parameter("value_up/weight", {heads, valueSize, latentWidth_}, normal_);
   const TensorId context =
       w_.node("MatMul", "value_up", {valueWeight, w_.transpose("context/columns", sums, {1, 2, 0})});
   return w_.reshape("context/rows", w_.transpose("context/samples", context, {2, 0, 1}),

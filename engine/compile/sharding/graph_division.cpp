@@ -258,9 +258,12 @@ class Divider {
   }
 
   /// True if a weight that is divided by columns finds partners: everything that reads the parts of the
-  /// result works on parts, until each of them has become a sum, a loss or an output of the model.
+  /// result works on parts, until each of them has become a sum, a loss or an output of the model. A sum that
+  /// is wider than what both of its products read is no good end: behind a low-rank projection it costs more
+  /// than it saves, and the wide product makes a better beginning.
   bool endsWell(const Node& product, const ProductAxes& axes) const {
     Tried tried{{product.inputs[1], axes.right}, {product.inputs[0], kWhole}};
+    const std::int64_t read = extentOf(callOf(product, {}), axes.sumRight);
     std::set<NodeId> open{product.id};
     while (!open.empty()) {
       const Node& node = graph_.node(*open.begin());
@@ -268,7 +271,8 @@ class Divider {
       DivisionCall call = callOf(node, tried);
       if (const auto own = axesOfWeight(call);
           own && call.inputs[1] == kWhole && call.inputs[0] == own->sumLeft && call.inputs[0] != kWhole) {
-        if (widens(call, *own)) return false;
+        const std::int64_t made = extentOf(call, own->right);
+        if (made > read && made > extentOf(call, own->sumRight)) return false;
         call.inputs[1] = own->sumRight;
       }
       const std::optional<NodeDivision> division = divisionOf(call);
@@ -286,12 +290,8 @@ class Divider {
     return true;
   }
 
-  /// True for a product whose result is wider than what it sums over, as of a low-rank projection. Ranks
-  /// would exchange more than they save; the narrow factor stays whole, and this product is divided by
-  /// columns.
-  static bool widens(const DivisionCall& call, const ProductAxes& axes) {
-    const graph::Shape& weight = call.shape(1);
-    return weight[static_cast<std::size_t>(axes.right)] > weight[static_cast<std::size_t>(axes.sumRight)];
+  static std::int64_t extentOf(const DivisionCall& product, DividedAxis ofWeight) {
+    return product.shape(1)[static_cast<std::size_t>(ofWeight)];
   }
 
   /// True for a node whose results are only outputs of the model, and whose input may be put together for it.

@@ -190,6 +190,117 @@ TEST(RankGraph, DividesTheCacheOfADecoder) {
   }
 }
 
+Settings latentSettings() {
+  return {{"layers", std::int64_t{2}},
+          {"hidden", std::int64_t{24}},
+          {"heads", std::int64_t{4}},
+          {"head_size", std::int64_t{5}},
+          {"rotary_size", std::int64_t{4}},
+          {"value_size", std::int64_t{6}},
+          {"latent_width", std::int64_t{8}},
+          {"query_width", std::int64_t{12}},
+          {"feed_forward", std::int64_t{32}},
+          {"norm", std::string("rms")},
+          {"gated", true},
+          {"vocabulary", std::int64_t{16}},
+          {"sequence", std::int64_t{5}}};
+}
+
+/// Ranks divide the heads of latent attention. The narrow projections and the caches are whole, because all
+/// heads share them.
+TEST(RankGraph, DividesTheHeadsOfLatentAttention) {
+  for (const char* phase : {"training", "prefill", "decode"}) {
+    Settings settings = latentSettings();
+    const bool training = std::string(phase) == "training";
+    if (!training) settings["phase"] = std::string(phase);
+    if (std::string(phase) == "decode") settings["cache"] = std::int64_t{4};
+    const graph::Graph model = modelOf("decoder", settings, 2, training);
+    const DivisionOptions options{.ranks = 4, .leastTableRows = 1};
+    const auto division = divideGraph(model, options);
+    ASSERT_TRUE(division.ok());
+    const auto axisOf = [&](const std::string& name) {
+      return division->of(tensorNamed(model, "decoder/layer1/attention/" + name)->id);
+    };
+    EXPECT_EQ(axisOf("query_down/weight"), kWhole) << phase;
+    EXPECT_EQ(axisOf("latent/weight"), kWhole) << phase;
+    EXPECT_EQ(axisOf("query/weight"), 0) << phase;
+    EXPECT_EQ(axisOf("key_up/weight"), 0) << phase;
+    EXPECT_EQ(axisOf("value_up/weight"), 0) << phase;
+    EXPECT_EQ(axisOf("output/weight"), 1) << phase;
+    prove(model, options, 11, 16, phase);
+  }
+}
+
+/// One token that attends to latent vectors and shared keys of earlier ones ("absorbed" weights) gets the
+/// scores that reading all tokens at once gives it.
+TEST(LatentAttention, DecodesAsItReads) {
+  constexpr std::int64_t kTokens = 5, kBatch = 2;
+  Settings settings = latentSettings();
+  const graph::Graph prompt = modelOf("decoder", settings, kBatch, false);
+  settings["phase"] = std::string("decode");
+  settings["cache"] = kTokens - 1;
+  const graph::Graph token = modelOf("decoder", settings, kBatch, false);
+  RankMachine reads(prompt, 1), decodes(token, 1);
+  auto values = valuesOf(prompt, 3, 16);
+  for (const auto& [name, bytes] : values) reads.set(tensorNamed(prompt, name)->id, {bytes});
+  reads.run();
+  std::vector<std::int32_t> samples(kBatch * kTokens), last;
+  std::memcpy(samples.data(), values.at("samples").data(), values.at("samples").size());
+  for (std::int64_t b = 0; b < kBatch; ++b)
+    last.push_back(samples[static_cast<std::size_t>((b + 1) * kTokens - 1)]);
+  values["samples"] = bytesOf(last);
+  for (const graph::Tensor& tensor : token.tensors()) {
+    if (tensor.producer.valid() || token.constant(tensor.id) != nullptr) continue;
+    const bool latent = tensor.name.ends_with("latent_cache"), key = tensor.name.ends_with("key_cache");
+    const std::string path = tensor.name.substr(0, tensor.name.rfind('/') + 1);
+    const std::string maker = path + (latent ? "latent/tokens/out" : "key/tokens/out");
+    decodes.set(tensor.id,
+                {latent || key ? reads.of(tensorNamed(prompt, maker)->id) : values.at(tensor.name)});
+  }
+  decodes.run();
+  expectNear(numbersOf(reads.of(prompt.outputs[0])), numbersOf(decodes.of(token.outputs[0])), "scores");
+}
+
+/// [[model.shard]]: what a user says of a weight counts, and the ranks still compute the model together.
+TEST(RankGraph, DividesWeightsAsAsked) {
+  const graph::Graph model = modelOf("decoder",
+                                     {{"layers", std::int64_t{2}},
+                                      {"hidden", std::int64_t{16}},
+                                      {"heads", std::int64_t{4}},
+                                      {"feed_forward", std::int64_t{32}},
+                                      {"sequence", std::int64_t{3}},
+                                      {"vocabulary", std::int64_t{24}}},
+                                     2);
+  const DivisionOptions options{.ranks = 4,
+                                .shards = {{"decoder/layer1/feed_forward/*", kWhole},
+                                           {"*/attention/query/weight", 1},
+                                           {"*/up/weight", 1},
+                                           {"embeddings/tokens/weight", kWhole}},
+                                .leastTableRows = 1};
+  const auto division = divideGraph(model, options);
+  ASSERT_TRUE(division.ok()) << division.error().message;
+  const auto axisOf = [&](const std::string& name) { return division->of(tensorNamed(model, name)->id); };
+  EXPECT_EQ(axisOf("decoder/layer1/feed_forward/up/weight"), kWhole) << "the first entry counts";
+  EXPECT_EQ(axisOf("decoder/layer1/feed_forward/down/weight"), kWhole);
+  EXPECT_EQ(axisOf("decoder/layer0/feed_forward/up/weight"), 1);
+  EXPECT_EQ(axisOf("decoder/layer0/attention/query/weight"), 1);
+  EXPECT_EQ(axisOf("embeddings/tokens/weight"), kWhole);
+  EXPECT_EQ(axisOf("decoder/layer0/attention/key/weight"), 0) << "as usual";
+  prove(model, options, 7, 24, "as asked");
+  const auto refusal = [&](ShardRule rule) {
+    const auto refused = divideGraph(model, {.ranks = 4, .shards = {std::move(rule)}});
+    return refused.ok() ? std::string() : refused.error().message;
+  };
+  EXPECT_EQ(refusal({"nothing", 0}),
+            "[[model.shard]] names \"nothing\", but no weight of a product or of embeddings is called so: "
+            "`pipescope "
+            "report --section sharding` lists them.");
+  EXPECT_EQ(refusal({"embeddings/tokens/weight", 2}),
+            "[[model.shard]] divides embeddings/tokens/weight along axis 2, but the weight has the shape "
+            "24x16 float64 "
+            "and there are 4 ranks: choose an axis that divides by them.");
+}
+
 /// Megatron-LM pads to a multiple of 128 · ranks: 50,257 at 8 ranks become 51,200 (parallelism, §1).
 TEST(RankGraph, PadsAVocabularyThatDoesNotDivide) {
   const graph::Graph model = modelOf("decoder",
@@ -269,6 +380,14 @@ TEST_P(DrawnModels, AreComputedByRanksAsByOne) {
       settings["tie_embeddings"] = coin();
       settings["attention_bias"] = coin();
       settings["feed_forward_bias"] = coin();
+      if (coin() && std::get<std::int64_t>(settings["key_heads"]) == 0) {
+        settings["position"] = std::string("rotary");
+        settings["head_size"] = size;
+        settings["rotary_size"] = pick({2, 4});
+        settings["latent_width"] = pick({3, 8});
+        settings["query_width"] = pick({0, 6});
+        settings["value_size"] = pick({0, 3});
+      }
       if (!std::get<bool>(settings["feed_forward_bias"]) && coin()) {
         settings["experts"] = pick({2, 4});
         settings["experts_per_token"] = pick({1, 2});
