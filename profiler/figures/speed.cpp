@@ -60,10 +60,10 @@ PIPESCOPE_REGISTER_FIGURES(speed) {
   registry.add(
       {"time_to_first_token_seconds", "Time to first token", "", Format::seconds, Better::less,
        "Of a generation: from the start of the prompts of a batch to the first token of all of them.",
-       ofGeneration("time_to_first_token_seconds")});
+       ofGeneration("time_to_first_token")});
   registry.add({"time_per_token_seconds", "Time per token", "", Format::seconds, Better::less,
                 "Of a generation: mean time between two tokens of a sample after the first one.",
-                ofGeneration("time_per_token_seconds")});
+                ofGeneration("time_per_token")});
   registry.add(
       {"output_tokens_per_second", "Output tokens per second", "", Format::rate, Better::more,
        "Of a generation: new tokens of all samples ÷ the time of the whole generation, prompts included.",

@@ -54,6 +54,7 @@ std::string outcomeValue(const model::Outcome& outcome) {
                      (outcome.unit.empty() && outcome.name.find("accuracy") != std::string::npos);
   if (share) return formatCell(outcome.value, Format::fraction);
   if (outcome.unit.empty()) return formatCell(outcome.value, Format::plain);
+  if (outcome.unit == "s") return formatCell(outcome.value, Format::seconds);
   // A slow host may need seconds for a sample.
   const bool isSmall = std::fabs(outcome.value) < 100 && outcome.value != std::round(outcome.value);
   return (isSmall ? fmt::format("{:.3g}", outcome.value) : formatCell(outcome.value, Format::count)) + " " +

@@ -105,8 +105,8 @@ TEST_F(GenerationRunTest, TakesThePromptAndThenAStepForEachToken) {
   const double prompt = callSeconds("model.cache_room = 130\nmodel.next_token = true");
   const double step =
       callSeconds("model.phase = decode\nmodel.cache = 129\nmodel.cache_room = 130\nmodel.next_token = true");
-  const double first = outcomeOf(*made.catalog, "time_to_first_token_seconds"),
-               each = outcomeOf(*made.catalog, "time_per_token_seconds");
+  const double first = outcomeOf(*made.catalog, "time_to_first_token"),
+               each = outcomeOf(*made.catalog, "time_per_token");
   EXPECT_NEAR(first, prompt, 1e-9);
   EXPECT_NEAR(each, step, 1e-9);
   EXPECT_NEAR(outcomeOf(*made.catalog, "output_tokens_per_second"), kPrompts * 30 / (first + 29 * each),
