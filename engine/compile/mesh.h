@@ -21,17 +21,27 @@ struct Mesh {
   /// True if the places of a replica reduce their gradients at the same time, so that they share links.
   /// Otherwise they reduce one after another.
   bool atOnce = false;
+  /// True if neighbouring chips of a rank are replicas of one place, and places lie farthest apart, as
+  /// Megatron-LM orders them (tp-cp-ep-dp-pp). Otherwise the chips of a replica are neighbours.
+  bool placesOutermost = false;
   /// The bytes, by place, that go through the rings of its collectives over all replicas. Empty: the same in
   /// all places.
   std::vector<std::int64_t> ringBytes = {};
 
   int chips() const { return replicas * places * width; }
   int chipsPerReplica() const { return places * width; }
-  int chip(int replica, int place, int rank = 0) const { return (replica * places + place) * width + rank; }
+  int chip(int replica, int place, int rank = 0) const {
+    const int part = placesOutermost ? place * replicas + replica : replica * places + place;
+    return part * width + rank;
+  }
+  /// Distance between the chips of neighbouring places.
+  int placeStride() const { return placesOutermost ? replicas * width : width; }
   /// "tp 8 × ep 4": the axes of a place with several ranks.
   std::string describeRanks() const;
-  int replicaOf(int chip) const { return chip / chipsPerReplica(); }
-  int placeOf(int chip) const { return chip / width % places; }
+  int replicaOf(int chip) const {
+    return placesOutermost ? chip / width % replicas : chip / chipsPerReplica();
+  }
+  int placeOf(int chip) const { return placesOutermost ? chip / width / replicas : chip / width % places; }
   int rankOf(int chip) const { return chip % width; }
   /// Chips that hold the same part of a weight, besides those of mirrored places. `divided`: the weight is
   /// divided among experts.

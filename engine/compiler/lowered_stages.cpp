@@ -76,13 +76,14 @@ std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& 
   // The structured bindings name all members, so that a new member does not compile until it is part of the
   // key.
   const auto& [name, kind, stages, boundaries, mesh, ordersForMemory, sharesCode, runsSideBySide] = part;
-  const auto& [replicas, places, width, contexts, experts, mirrored, atOnce, ringBytes] = mesh;
+  const auto& [replicas, places, width, contexts, experts, mirrored, atOnce, placesOutermost, ringBytes] =
+      mesh;
   std::string key;
   appendWord(key, options);
   appendWord(key, name);
-  key += fmt::format("{},{},{},{},{};{},{},{},{},{},{},{},{};", static_cast<int>(kind), ordersForMemory,
+  key += fmt::format("{},{},{},{},{};{},{},{},{},{},{},{},{},{};", static_cast<int>(kind), ordersForMemory,
                      sharesCode, runsSideBySide, stages.size(), replicas, places, width, contexts, experts,
-                     mirrored, atOnce, fmt::join(ringBytes, ","));
+                     mirrored, atOnce, placesOutermost, fmt::join(ringBytes, ","));
   for (const StagePlan& stage : stages) appendText(key, stage);
   for (const BoundaryTensor& boundary : boundaries) {
     const auto& [tensor, type, fromStage, toStage, transfer] = boundary;

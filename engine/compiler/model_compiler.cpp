@@ -98,10 +98,11 @@ class ModelCompiler {
     executable.facts.hottestRank = static_cast<std::int64_t>(ranks_.expertLoads().hottest);
     shape.microBatches = static_cast<int>(executable.facts.microBatches);
     PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(executable.facts.schedule, shape));
-    PIPESCOPE_ASSIGN(const Mesh replicas, mesh(asked, shape, executable.order));
+    PIPESCOPE_ASSIGN(Mesh replicas, mesh(asked, shape, executable.order));
     // Ranks that divide experts take samples of their own.
     executable.facts.replicas = replicas.replicas * replicas.experts;
     PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
+    PIPESCOPE_TRY(orderAxes(replicas));
     PIPESCOPE_TRY(checkSideBySide(staged.graph));
     PIPESCOPE_ASSIGN(std::optional<StagedGraph> fused, fusedGraph(staged));
     PassRunner ofPlan = makePasses(staged.stages);
@@ -319,6 +320,26 @@ class ModelCompiler {
     mesh.atOnce = !order.serialUpdate;
     mesh.mirrored = order.pipes > 1;
     return mesh;
+  }
+
+  /// Frameworks for cards put places farthest apart (Megatron-LM's and DeepSpeed's default), because they
+  /// exchange least. The IPUs of a replica are neighbours in all of Graphcore's software. Executables with
+  /// different numbers of replicas find their stages on the same chips only if a replica's chips are
+  /// neighbours.
+  base::Status orderAxes(Mesh& mesh) const {
+    const bool ladder = result_.system->placesShareLinks();
+    const ReplicaRequest& first = request_.executables.front().replicas;
+    const bool alike = std::ranges::all_of(request_.executables, [&](const ExecutableRequest& each) {
+      return each.replicas.count == first.count && each.replicas.fillsDevices == first.fillsDevices;
+    });
+    mesh.placesOutermost =
+        mesh.replicas > 1 && mesh.places > 1 && request_.ranks.placesOutermost.value_or(!ladder && alike);
+    if (!mesh.placesOutermost || !ladder) return {};
+    return base::badInput(
+        fmt::format("execution.axis_order = \"tp-cp-ep-dp-pp\" puts the replicas of a stage beside each "
+                    "other, but on system {} the "
+                    "devices of a replica are neighbours: leave it out.",
+                    result_.system->name()));
   }
 
   /// All executables run on one system, which the first one makes.

@@ -79,7 +79,9 @@ struct RankRequest {
   std::vector<ShardRule> shards;  ///< what the user says of single weights
   int context = 1;                ///< ranks that divide the positions of each sample
   bool exchangesHeads = false;    ///< attention exchanges positions for heads, and gathers no keys and values
-  int expert = 1;                 ///< ranks that divide the experts, each with samples of its own
+  /// Places lie farthest apart, and replicas of a place are neighbours; none: as the system's software does.
+  std::optional<bool> placesOutermost = {};
+  int expert = 1;  ///< ranks that divide the experts, each with samples of its own
   ExpertLoad expertLoad;
   /// Key heads of the model, and how often each is repeated for the ranks; 1: not at all.
   std::int64_t keyHeads = 0, keyRepeats = 1;

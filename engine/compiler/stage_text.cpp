@@ -21,8 +21,9 @@ class StageText {
 
  private:
   void add(const Mesh& mesh) {
-    const auto& [replicas, places, width, contexts, experts, mirrored, atOnce, ringBytes] = mesh;
-    write(replicas, places, width, contexts, experts, mirrored, atOnce, ringBytes);
+    const auto& [replicas, places, width, contexts, experts, mirrored, atOnce, placesOutermost, ringBytes] =
+        mesh;
+    write(replicas, places, width, contexts, experts, mirrored, atOnce, placesOutermost, ringBytes);
   }
   void add(const PlanTensor& tensor) {
     const auto& [name, type, use, copies, remote, shared] = tensor;

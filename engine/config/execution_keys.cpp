@@ -161,6 +161,15 @@ void addExecution(std::vector<Key>& all) {
       "count as replicas for everything but the experts, whose tokens they exchange. Each place of the "
       "pipeline and each replica has so many times the chips. The number of experts must divide by it.",
       {"expert-parallel"}));
+  all.push_back(text("execution.axis_order", "auto",
+                     "Order of the axes over neighbouring chips, innermost first: ranks of tensors, "
+                     "positions and experts, then "
+                     "replicas (dp) and places of the pipeline (pp). tp-cp-ep-dp-pp puts places farthest "
+                     "apart, because they "
+                     "exchange least, as Megatron-LM does. tp-cp-ep-pp-dp keeps the chips of a replica "
+                     "together. auto: the first on "
+                     "cards, the second on IPUs.",
+                     {"axis-order"}, {"auto", "tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"}));
   all.push_back(
       text("execution.expert_load", "uniform",
            "With expert_parallel: how many tokens choose each expert, as the most loaded chip decides "

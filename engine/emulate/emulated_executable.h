@@ -86,7 +86,8 @@ struct ReplicaPart {
   std::int64_t members = 1;
   int firstDevice = 0;  ///< index in the system
   int width = 1;        ///< ranks of a place; the first one stands for all, because they do equal work
-  int deviceOf(int place) const { return firstDevice + place * width; }
+  int placeStride = 1;  ///< distance between the devices of neighbouring places
+  int deviceOf(int place) const { return firstDevice + place * placeStride; }
   /// Contention of flows for links; null if flows take the times that they state.
   std::shared_ptr<LinkContention> contention;
   // Counters by place. They are empty in inference and if nothing is recorded; a counter that a place does

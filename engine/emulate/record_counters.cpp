@@ -53,7 +53,7 @@ void recordCounters(record::Recorder& recorder, const SystemIds& ids, const Emul
   }
   for (const devices::LoweredDevice& device : lowered) {
     if (device.memory.empty()) continue;
-    const auto d = static_cast<std::size_t>((device.device - part.firstDevice) / part.width);
+    const auto d = static_cast<std::size_t>((device.device - part.firstDevice) / part.placeStride);
     part.liveBytesCounters[d] = counter(d, "live_bytes", "B");
     part.liveBytes[d] = liveBytesOf(device, executable, part);
   }

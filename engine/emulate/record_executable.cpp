@@ -64,6 +64,7 @@ class ExecutableRecorder {
     part_.members = replicas.members;
     part_.firstDevice = plan_.mesh.chip(replicas.replica, 0);
     part_.width = plan_.mesh.width;
+    part_.placeStride = plan_.mesh.placeStride();
     for (int p = 0; p < result_.call.placeCount(); ++p) costs_.devices.push_back(deviceId(part_.deviceOf(p)));
     costs_.stages.resize(plan_.stages.size());
     recomputed_.assign(plan_.stages.size(), 0);
@@ -107,6 +108,9 @@ class ExecutableRecorder {
     const int pipes = result_.order().pipes;
     if (pipes > 1)
       recorder_.add(model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", pipes)});
+    if (plan_.mesh.placesOutermost)
+      recorder_.add(model::Property{fmt::format("place_stride.{}", result_.id.value),
+                                    fmt::format("{}", plan_.mesh.placeStride())});
     if (plan_.mesh.width > 1) {
       recorder_.add(
           model::Property{fmt::format("width.{}", result_.id.value), fmt::format("{}", plan_.mesh.width)});

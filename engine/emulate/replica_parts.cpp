@@ -14,10 +14,12 @@ using Signature = std::pair<std::vector<double>, std::vector<std::int64_t>>;
 Signature signatureOf(const devices::System& system, const compile::ExecutablePlan& plan,
                       const ExecutableFacts& facts, const FlowsOfReplicas& all, int replica) {
   Signature signature;
-  for (int d = 0; d < plan.mesh.chipsPerReplica(); ++d) {
-    const DeviceScale scale = scaleOf(facts, plan.mesh.chip(replica, 0) + d);
-    signature.first.push_back(scale.compute);
-    signature.first.push_back(scale.link);
+  for (int place = 0; place < plan.mesh.places; ++place) {
+    for (int rank = 0; rank < plan.mesh.width; ++rank) {
+      const DeviceScale scale = scaleOf(facts, plan.mesh.chip(replica, place, rank));
+      signature.first.push_back(scale.compute);
+      signature.first.push_back(scale.link);
+    }
   }
   const std::vector<devices::Flow>& flows = all.of(replica);
   if (flows.empty()) return signature;
@@ -124,7 +126,7 @@ std::vector<ReplicaClass> replicaClasses(const devices::System& system, const co
 devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica, const compile::Mesh& mesh,
                                  const ExecutableFacts& facts) {
   devices::LoweredDevice own = first;
-  own.device = mesh.chip(replica, 0) + first.device;
+  own.device = mesh.chip(replica, mesh.placeOf(first.device), mesh.rankOf(first.device));
   if (facts.scales.empty()) return own;
   // A place is as slow as its slowest rank, because every layer ends in a collective of all ranks.
   double compute = 1e300, link = 1e300;

@@ -93,6 +93,9 @@ std::int64_t Catalog::pipesOf(model::ExecutableId id) const {
 std::int64_t Catalog::widthOf(model::ExecutableId id) const {
   return statedCount(property("width." + std::to_string(id.value)));
 }
+std::int64_t Catalog::placeStrideOf(model::ExecutableId id) const {
+  return std::max(widthOf(id), statedCount(property("place_stride." + std::to_string(id.value))));
+}
 std::string Catalog::divisionOf(model::ExecutableId id) const {
   const std::int64_t width = widthOf(id);
   if (width == 1) return {};

@@ -57,6 +57,9 @@ struct Catalog {
   /// Ranks of a place: chips that share the work of its stages. They do equal work at equal times, so that a
   /// profile records the first of them only.
   std::int64_t widthOf(model::ExecutableId id) const;
+  /// Distance between the devices of neighbouring places. It is more than widthOf() where replicas of a place
+  /// are neighbours.
+  std::int64_t placeStrideOf(model::ExecutableId id) const;
   /// The division of a model: "dp 4 × pp 2 × tp 8", for replicas, places and the axes of the ranks of a
   /// place. Empty: each place is one chip.
   std::string divisionOf(model::ExecutableId id) const;

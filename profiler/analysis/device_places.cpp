@@ -39,14 +39,17 @@ base::IdVector<model::DeviceId, DevicePlace> devicePlaces(const Catalog& catalog
   }
   const model::Executable* row = catalog.executable(executable);
   const std::int64_t width = catalog.widthOf(executable);
-  perReplica = (perReplica + width - 1) / width * width;
   if (perReplica == 0 || perReplica > devices || row == nullptr) return places;
-  const std::int64_t replicas = std::clamp<std::int64_t>(row->replicas, 1, devices / perReplica);
+  // Either the devices of a replica are neighbours, or the replicas of a place.
+  const bool placesOutermost = catalog.placeStrideOf(executable) > width;
+  const std::int64_t stride = placesOutermost ? width : (perReplica + width - 1) / width * width;
+  if (stride > devices) return places;
+  const std::int64_t replicas = std::clamp<std::int64_t>(row->replicas, 1, devices / stride);
   for (const model::Stage* stage : stages) {
     if (!stage->device.valid() || stage->device.value >= devices) continue;
     for (std::int64_t r = 0; r < replicas; ++r) {
       for (std::int64_t rank = 0; rank < width; ++rank) {
-        DevicePlace* place = places.find(model::DeviceId(r * perReplica + stage->device.value + rank));
+        DevicePlace* place = places.find(model::DeviceId(r * stride + stage->device.value + rank));
         if (place == nullptr) continue;
         place->replica = static_cast<std::int32_t>(r);
         place->rank = static_cast<std::int32_t>(rank);

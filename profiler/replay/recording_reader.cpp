@@ -40,9 +40,9 @@ base::Status addStages(const analysis::Catalog& catalog, Recording& recording) {
     // Devices of an emulated replica are numbered from 0. A trace may name only some of a system.
     const int next = static_cast<int>(placeOf.size());
     const int place = placeOf.emplace(stage.device, next).first->second;
-    const auto width = catalog.widthOf(recording.executable.id);
+    const auto stride = catalog.placeStrideOf(recording.executable.id);
     recording.placeOfStage.push_back(recording.measured ? place
-                                                        : static_cast<int>(stage.device.value / width));
+                                                        : static_cast<int>(stage.device.value / stride));
   }
   if (recording.measured && !recording.stages.empty() &&
       static_cast<std::int64_t>(recording.stages.size()) < recording.executable.stages)

@@ -106,16 +106,17 @@ class WorkReader {
     for (clock::Order& order : recording_.orders) order.places.resize(static_cast<std::size_t>(devices));
   }
 
-  /// Adds the devices of a replica. Each replica of an emulated profile has the same number of devices, one
-  /// replica after the other.
+  /// Adds the devices of a replica. In an emulated profile, those of neighbouring places lie equally far
+  /// apart.
   void addDevice(ReplicaCosts& replica, const Placement& p) {
     const auto local = static_cast<std::size_t>(recording_.placeOfStage[static_cast<std::size_t>(p.stage)]);
     if (replica.devices.size() <= local) replica.devices.resize(local + 1);
     replica.devices[local] = p.device;
     if (recording_.measured) return;
+    const std::int64_t stride = catalog_.placeStrideOf(recording_.executable.id);
     for (std::size_t d = 0; d < replica.devices.size(); ++d)
-      replica.devices[d] =
-          model::DeviceId(p.device.value - static_cast<std::int64_t>(local) + static_cast<std::int64_t>(d));
+      replica.devices[d] = model::DeviceId(
+          p.device.value + (static_cast<std::int64_t>(d) - static_cast<std::int64_t>(local)) * stride);
   }
 
   /// Sorts the placements by replica and device in the order of work. Emulated placements are recorded in

@@ -41,8 +41,8 @@ constexpr std::array<BoundUnit, 5> kKeyUnits = {{{"_ns", 1e-9, true},
 /// Reads sums of products of operands, from left to right.
 class BoundReader {
  public:
-  BoundReader(std::string_view text, double baseline, std::string_view key)
-      : text_(text), baseline_(baseline), key_(key) {}
+  BoundReader(std::string_view text, double baseline, std::string_view key, double ticksPerSecond)
+      : text_(text), baseline_(baseline), key_(key), ticksPerSecond_(ticksPerSecond) {}
 
   base::Result<Bound> read() {
     PIPESCOPE_ASSIGN(bound_.value, sum(0));
@@ -117,6 +117,15 @@ class BoundReader {
           fmt::format("\"{}\" is no unit; there are %, ns, us, ms, s, kB, MB, GB, TB, KiB, "
                       "MiB, GiB and TiB.",
                       name));
+    const bool ticks = key_ == "cycles" || key_.ends_with("_cycles");
+    if (ticks && unit->isTime) {
+      if (ticksPerSecond_ <= 0)
+        return base::badInput(fmt::format(
+            "The times of this profile are cost units, so {} is a plain number of them: leave {} out.", key_,
+            name));
+      text_.remove_prefix(length);
+      return value * unit->size * ticksPerSecond_;
+    }
     const auto own = std::ranges::find_if(kKeyUnits, [&](const BoundUnit& each) {
       return key_ == each.name.substr(1) || key_.ends_with(each.name);
     });
@@ -141,13 +150,15 @@ class BoundReader {
   std::string_view text_;
   double baseline_;
   std::string_view key_;
+  double ticksPerSecond_;
   Bound bound_;
 };
 
 }  // namespace
 
-base::Result<Bound> evaluateBound(const std::string& expression, double baseline, std::string_view key) {
-  return BoundReader(expression, baseline, key).read();
+base::Result<Bound> evaluateBound(const std::string& expression, double baseline, std::string_view key,
+                                  double ticksPerSecond) {
+  return BoundReader(expression, baseline, key, ticksPerSecond).read();
 }
 
 }  // namespace pipescope::sections

@@ -238,6 +238,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   }
   request.ranks.context = static_cast<int>(c.integer("execution.context_parallel"));
   request.ranks.exchangesHeads = c.text("execution.context_exchange") == "heads";
+  const std::string& order = c.text("execution.axis_order");
+  if (order != "auto") request.ranks.placesOutermost = order == "tp-cp-ep-dp-pp";
   request.ranks.expert = static_cast<int>(c.integer("execution.expert_parallel"));
   PIPESCOPE_ASSIGN(request.ranks.expertLoad, compile::parseExpertLoad(c.text("execution.expert_load")));
   request.recompute = recomputeRequest(c);

@@ -269,7 +269,8 @@ base::Status checkOfNone(const Check& check, const Section& section) {
 }
 
 /// A sentence about a value that meets the check; empty: it does not.
-base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure) {
+base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure,
+                                        const CheckedSection& profile) {
   const std::string& path = figure.path;
   const double value = numberIn(figure.value).value_or(0);
   if (!check.word.empty()) {
@@ -277,8 +278,12 @@ base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure
     if ((own == check.word) != (check.comparison == "==")) return std::string();
     return fmt::format("{} is {} (--fail-if '{}')", path, figure.value->get<std::string>(), check.text);
   }
-  PIPESCOPE_ASSIGN(const Bound bound,
-                   evaluateBound(check.bound, numberIn(figure.baseline).value_or(0), check.path.back()));
+  const base::Result<Bound> evaluated =
+      evaluateBound(check.bound, numberIn(figure.baseline).value_or(0), check.path.back(),
+                    profile.costs ? 0 : static_cast<double>(profile.ticksPerSecond));
+  if (!evaluated.ok())
+    return base::badInput(fmt::format("--fail-if '{}': {}", check.text, evaluated.error().message));
+  const Bound& bound = *evaluated;
   if (!std::isfinite(bound.value))
     return base::badInput(
         fmt::format("--fail-if '{}': the bound of {} is no finite number.", check.text, path));
@@ -338,7 +343,7 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
     valued = valued || value;
     if (!value || (check.usesBaseline && !before)) continue;
     compared = true;
-    PIPESCOPE_ASSIGN(std::string sentence, sentenceIfMet(check, figure));
+    PIPESCOPE_ASSIGN(std::string sentence, sentenceIfMet(check, figure, profile));
     if (!sentence.empty()) sentences.push_back(std::move(sentence));
   }
   // No element meets the check if there are no elements, unless they are missing because nothing was

@@ -113,6 +113,12 @@ TEST(Bound, NumbersMayHaveAPercentSignOrAUnit) {
   EXPECT_DOUBLE_EQ(evaluateBound("1.5 ms", 1, "time_us")->value, 1500);
   EXPECT_DOUBLE_EQ(evaluateBound("1.5ms + 3", 1, "time_us")->value, 1503);
   EXPECT_DOUBLE_EQ(evaluateBound("2 µs", 1, "idle_seconds")->value, 2e-6);
+  EXPECT_DOUBLE_EQ(evaluateBound("2 ms", 1, "step_cycles", 1.33e9)->value, 2.66e6);
+  EXPECT_DOUBLE_EQ(evaluateBound("1 s - 5", 1, "cycles", 100)->value, 95);
+  EXPECT_EQ(evaluateBound("1 s", 1, "cycles", 0).error().message,
+            "The times of this profile are cost units, so cycles is a plain number of them: leave s out.");
+  EXPECT_EQ(evaluateBound("1 MB", 1, "cycles", 100).error().message,
+            "The figure cycles is not counted in bytes.");
   EXPECT_DOUBLE_EQ(evaluateBound("2 GiB", 1, "memory_bytes")->value, 2147483648);
   EXPECT_DOUBLE_EQ(evaluateBound("3 kB", 1, "bytes")->value, 3000);
   EXPECT_THAT(evaluateBound("2 hours", 1, "time_us").error().message,
@@ -121,6 +127,16 @@ TEST(Bound, NumbersMayHaveAPercentSignOrAUnit) {
             "The figure memory_bytes is not counted in time.");
   EXPECT_EQ(evaluateBound("2 MB", 1, "imbalance").error().message,
             "The figure imbalance is not counted in bytes.");
+}
+
+/// Cycles are compared with times by the clock of the profile.
+TEST(Check, ComparesCyclesWithTimes) {
+  const Section section = figures(0.25, 0.75);
+  const std::string check = "stages.stages[*].busy_cycles > 40 ms";
+  const std::string fast = outcome(check, section, nullptr, 1'000'000'000),
+                    slow = outcome(check, section, nullptr, 1000);
+  EXPECT_EQ(fast, "") << "less than 40 million cycles";
+  EXPECT_THAT(slow, testing::HasSubstr("busy_cycles is"));
 }
 
 TEST(Check, ReachesElementsAndParts) {

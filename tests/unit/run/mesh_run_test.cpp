@@ -6,6 +6,7 @@
 
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/collective_uses.h"
 #include "profiler/analysis/pipeline/expert_work.h"
 #include "run_fixture.h"
@@ -131,6 +132,34 @@ TEST_F(MeshRunTest, LossesAreThoseOfTheUndividedModel) {
   EXPECT_NE(two, one);
   EXPECT_EQ(losses("expert_parallel = 2"), two);
   EXPECT_EQ(losses("expert_parallel = 2\ncontext_parallel = 2\ntensor_parallel = 2"), two);
+}
+
+/// The order of the axes decides which chips a stage has, and nothing else: losses are the same. On cards,
+/// places are farthest apart unless somebody says otherwise.
+TEST_F(MeshRunTest, AxesLieOverChipsAsTheOrderSays) {
+  const auto stagesOf = [&](const std::string& order) {
+    auto parsed = parseConfiguration(
+        mixture("stages = 2\nschedule = \"1f1b\"\ntensor_parallel = 2\n" + order, "replication_factor = 2"),
+        "mesh.toml");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    const auto result = run(*parsed);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    const Read profile = read();
+    const auto places = analysis::devicePlaces(*profile.catalog, model::ExecutableId(0));
+    std::vector<std::string> devices;
+    for (const analysis::DevicePlace& place : places)
+      if (place.replica >= 0)
+        devices.push_back(fmt::format("dp{} pp{} tp{}", place.replica, place.stages.front(), place.rank));
+    return std::pair(devices, counter(profile, "loss"));
+  };
+  const auto [megatron, losses] = stagesOf("axis_order = \"tp-cp-ep-dp-pp\"");
+  EXPECT_EQ(megatron, (std::vector<std::string>{"dp0 pp0 tp0", "dp0 pp0 tp1", "dp1 pp0 tp0", "dp1 pp0 tp1",
+                                                "dp0 pp1 tp0", "dp0 pp1 tp1", "dp1 pp1 tp0", "dp1 pp1 tp1"}));
+  const auto [together, same] = stagesOf("axis_order = \"tp-cp-ep-pp-dp\"");
+  EXPECT_EQ(together, (std::vector<std::string>{"dp0 pp0 tp0", "dp0 pp0 tp1", "dp0 pp1 tp0", "dp0 pp1 tp1",
+                                                "dp1 pp0 tp0", "dp1 pp0 tp1", "dp1 pp1 tp0", "dp1 pp1 tp1"}));
+  EXPECT_EQ(same, losses);
+  EXPECT_EQ(stagesOf("").first, megatron);
 }
 
 TEST_F(MeshRunTest, RecordsItsAxes) {

@@ -147,7 +147,7 @@ TEST_F(RankRunTest, PlacesAndReplicasHaveAllTheirRanks) {
   EXPECT_EQ(profile.catalog->widthOf(model::ExecutableId(0)), 2);
   const auto stages = profile.catalog->stagesOf(model::ExecutableId(0));
   ASSERT_EQ(stages.size(), 2U);
-  EXPECT_EQ(stages[1]->device, model::DeviceId(2)) << "behind both ranks of the first place";
+  EXPECT_EQ(stages[1]->device, model::DeviceId(4)) << "behind both ranks of both replicas of the first place";
 }
 
 /// Eight heads do not divide by 16, so only the feed-forward part and the vocabulary are shared.
