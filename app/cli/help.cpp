@@ -2,6 +2,8 @@
 // completions of shells, which the build installs.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <span>
@@ -15,10 +17,19 @@
 #include "engine/config/configuration_help.h"
 #include "engine/config/suggestion.h"
 #include "engine/devices/system_registry.h"
+#include "profiler/sections/frame/schema.h"
 
 namespace pipescope::cli {
 
-std::span<const std::pair<std::string_view, std::string_view>> embeddedGlossary();
+std::span<const std::pair<std::string_view, std::string_view>> embeddedHelp();
+
+/// A file of resources/help.
+std::string_view embeddedText(std::string_view name) {
+  for (const auto& [path, text] : embeddedHelp()) {
+    if (path == name) return text;
+  }
+  return {};
+}
 
 namespace {
 
@@ -40,6 +51,12 @@ std::vector<std::string> topics(const CLI::App& program) {
   }
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
     all.push_back(command->get_name());
+  for (const sections::SectionDefinition& section : sections::sectionRegistry().all())
+    all.push_back(section.name);
+  std::istringstream lines{std::string(embeddedText("help/pages.md"))};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("## ")) all.push_back(line.substr(3));
+  }
   return all;
 }
 
@@ -77,7 +94,7 @@ std::string glossaryHelpOn(const std::string& topic) {
   std::string wanted = topic;
   std::ranges::transform(wanted, wanted.begin(),
                          [](unsigned char c) { return c == '_' ? ' ' : std::tolower(c); });
-  std::istringstream lines{std::string(embeddedGlossary().front().second)};
+  std::istringstream lines{std::string(embeddedText("help/glossary.md"))};
   for (std::string line; std::getline(lines, line);) {
     const std::size_t colon = line.find(": ");
     if (!line.starts_with("- ") || colon == std::string::npos) continue;
@@ -86,6 +103,44 @@ std::string glossaryHelpOn(const std::string& topic) {
       return word + "\n" + config::wrapped(line.substr(colon + 2), config::kHelpWidth, "  ");
   }
   return {};
+}
+
+/// What a section of the reports answers, and what its figures mean, or one figure (stages.imbalance). Empty
+/// if there is none of this name.
+std::string sectionHelpOn(const std::string& topic) {
+  const std::string name = topic.substr(0, topic.find('.'));
+  const std::string figure = name.size() < topic.size() ? topic.substr(name.size() + 1) : "";
+  const sections::SectionDefinition* section = sections::sectionRegistry().find(name);
+  if (section == nullptr) return {};
+  const base::Result<std::string> schema = sections::schemaOfSection(name);
+  if (!schema.ok()) return {};
+  const auto described = nlohmann::ordered_json::parse(*schema);
+  std::string text;
+  for (const auto& [key, value] : described.at("properties").items()) {
+    const std::string meaning = value.value("description", "");
+    if (meaning.empty() || (!figure.empty() && key != figure)) continue;
+    text += fmt::format("  {}\n{}", key, config::wrapped(meaning, config::kHelpWidth, "      "));
+  }
+  if (!figure.empty()) return text.empty() ? "" : fmt::format("Figure of section {}\n{}", name, text);
+  const std::string start = section->doc + ". `pipescope report PROFILE --section " + name + "` prints it.";
+  return fmt::format("Section {} of the reports\n{}\n{}", name,
+                     config::wrapped(start, config::kHelpWidth, "  "), text);
+}
+
+/// The paragraph of pages.md on a page of the window; empty if there is no such page.
+std::string pageHelpOn(const std::string& topic) {
+  std::istringstream lines{std::string(embeddedText("help/pages.md"))};
+  std::string paragraph;
+  bool found = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("## "))
+      found = line.substr(3) == topic;
+    else if (found)
+      paragraph += line + " ";
+  }
+  if (paragraph.empty()) return {};
+  return fmt::format("Page {} of the window\n{}", topic,
+                     config::wrapped(paragraph, config::kHelpWidth, "  "));
 }
 
 /// Description of a chip or system; empty for another word.
@@ -105,7 +160,10 @@ std::string systemHelpOn(const std::string& topic) {
 base::Result<std::string> explain(const CLI::App& program, const std::string& topic) {
   if (topic.empty()) return program.help();
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_name() == topic) return command->help("pipescope");
+    if (command->get_name() == topic) {
+      const std::string page = pageHelpOn(topic);
+      return command->help("pipescope") + (page.empty() ? "" : "\n" + page);
+    }
   }
   std::string text = configurationHelpOn(topic);
   std::string word = topic;
@@ -113,12 +171,16 @@ base::Result<std::string> explain(const CLI::App& program, const std::string& to
   if (text.empty()) text = helpOnCommandFlag(program, word);
   if (text.empty()) text = glossaryHelpOn(topic);
   if (text.empty()) text = systemHelpOn(topic);
+  for (const auto& more : {sectionHelpOn, pageHelpOn}) {
+    const std::string found = more(topic);
+    text += (text.empty() || found.empty() ? "" : "\n") + found;
+  }
   if (!text.empty()) return text;
   const std::string near = config::nearest(word, topics(program));
-  return base::badInput(
-      fmt::format("There is no command, configuration key, flag, system or word of the glossary \"{}\"{} "
-                  "`pipescope run --help-keys` lists all keys.",
-                  topic, near.empty() ? "." : "; did you mean " + near + "?"));
+  return base::badInput(fmt::format(
+      "There is no command, configuration key, flag, system, section, page or word of the glossary \"{}\"{} "
+      "`pipescope run --help-keys` lists all keys.",
+      topic, near.empty() ? "." : "; did you mean " + near + "?"));
 }
 
 base::Result<std::string> helpText(const CLI::App& program, const HelpOptions& options) {
@@ -135,8 +197,9 @@ std::function<int()> setUpHelp(CLI::App& command) {
       "topic", options->topic,
       "A command, a configuration key such as training.epochs, its environment variable, a flag such as "
       "--epochs or --fail-if, a value such as popart, or a table such as training, or a builder or optimizer "
-      "such as decoder or adamw, whose keys are listed then, a system such as gaudi2, or a word of the "
-      "reports such as bubble");
+      "such as decoder or adamw, whose keys are listed then, a system such as gaudi2, a section of the "
+      "reports such as waits or one of its figures such as stages.imbalance, a page of the window such as "
+      "trace, or a word of the reports such as bubble");
   command.add_flag("--man", options->manual, "Print the manual page, for man -l");
   command.add_option("--completions", options->shell, "Print the completions of a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));

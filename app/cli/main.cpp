@@ -18,6 +18,7 @@
 #include "profiler/base/printable.h"
 #include "profiler/base/version.h"
 #include "profiler/sections/replays.h"
+#include "profiler/store/format.h"
 
 namespace pipescope::cli {
 
@@ -140,7 +141,7 @@ int runMain(int argc, char** argv) {
       "`pipescope COMMAND --help` shows the options of a command, `pipescope help KEY` a configuration key "
       "or "
       "flag.");
-  app.set_version_flag("--version", std::string("pipescope ") + base::version());
+  app.set_version_flag("--version", base::versionText(store::formatName(store::kUserVersion)));
   app.require_subcommand(1);
   sections::setSchedules(app::replaySchedules());
   CommandRegistry registry;

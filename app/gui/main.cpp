@@ -36,6 +36,7 @@
 #include "profiler/base/version.h"
 #include "profiler/geometry/timeline/time_axis.h"
 #include "profiler/sections/replays.h"
+#include "profiler/store/format.h"
 #include "views/shell/comparison.h"
 #include "views/shell/heap.h"
 #include "views/shell/look/icons.h"
@@ -310,7 +311,9 @@ int run(int argc, char** argv, const WindowOptions& options) {
   QApplication application(argc, argv);
   useDecimalPoints();
   QCoreApplication::setApplicationName(QStringLiteral("pipescope"));
-  QCoreApplication::setApplicationVersion(QLatin1String(base::version()));
+  // The About box shows it to copy.
+  QCoreApplication::setApplicationVersion(
+      QString::fromStdString(base::versionText(store::formatName(store::kUserVersion))));
   QGuiApplication::setDesktopFileName(QStringLiteral("pipescope-gui"));
   setLook(application);
   // A screenshot uses empty settings, so that it neither depends on the user's settings nor changes them.
@@ -378,8 +381,7 @@ int main(int argc, char** argv) {
   const auto options = gui::parseOptions(arguments);
   if (!options.ok()) return gui::say(options.error().message), 2;
   if (options->help) return gui::print(gui::helpText());
-  if (options->version)
-    return gui::print(QStringLiteral("pipescope %1\n").arg(QLatin1String(base::version())));
+  if (options->version) return gui::print(QCoreApplication::applicationVersion() + QLatin1Char('\n'));
   if (!gui::hasDisplay()) {
     if (options->screenshot.isEmpty()) {
       return gui::say(

@@ -187,7 +187,7 @@ base::Result<Section> makeSystem(const Context& context) {
                    {"devices_used", "  with a stage",
                     // No stage of a recorded trace means only that its passes were not recognised.
                     target.devicesUsed == 0 && context.catalog.measured() ? Cell() : Cell(target.devicesUsed),
-                    Format::count, ""}};
+                    Format::count, "devices that hold a stage; empty where a recorded trace does not tell"}};
   return section;
 }
 

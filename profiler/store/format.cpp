@@ -47,18 +47,47 @@ std::vector<KnownTable> makeKnownTables() {
        "\"crc32\" INTEGER NOT NULL)"},
       {"store_payload",
        "CREATE TABLE \"store_payload\"(\"id\" INTEGER PRIMARY KEY, \"payload\" BLOB NOT NULL)"}};
-  for (const model::Table& table : model::tables()) {
+  for (std::size_t number = 0; number < model::kTableCount; ++number) {
+    const model::Table& table = model::tables()[number];
     if (table.storage != model::Storage::plain) continue;
-    result.push_back(
-        {table.name, fmt::format("CREATE TABLE \"{}\"({})", table.name, columnList(table, true))});
+    // Older programs write notes, too, so they must know all columns.
+    const bool mayGrow = number != model::tableIndexOf<model::Note>();
+    result.push_back({table.name, fmt::format("CREATE TABLE \"{}\"({})", table.name, columnList(table, true)),
+                      mayGrow, number});
   }
   return result;
+}
+
+/// True for `, "name" TYPE` once or several times, followed by a parenthesis.
+bool isMoreColumns(std::string_view text) {
+  const auto skip = [&](std::string_view word) {
+    const bool found = text.starts_with(word);
+    if (found) text.remove_prefix(word.size());
+    return found;
+  };
+  while (skip(", \"")) {
+    const std::size_t length = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (length == 0 || length == std::string_view::npos) return false;
+    text.remove_prefix(length);
+    if (!skip("\" INTEGER NOT NULL") && !skip("\" REAL") && !skip("\" TEXT NOT NULL")) return false;
+  }
+  return text == ")";
 }
 
 }  // namespace
 
 std::string formatName(std::uint32_t userVersion) {
   return fmt::format("{}.{}", userVersion / 1000, userVersion % 1000);
+}
+
+bool isDefinition(const KnownTable& table, std::string_view create) {
+  if (create == table.create) return true;
+  if (!table.mayGrow || !create.ends_with(')')) return false;
+  const std::string_view known(table.create);
+  const std::string_view shorter = create.size() < known.size() ? create : known;
+  const std::string_view longer = create.size() < known.size() ? known : create;
+  const std::string_view common = shorter.substr(0, shorter.size() - 1);
+  return longer.starts_with(common) && isMoreColumns(longer.substr(common.size()));
 }
 
 const std::vector<KnownTable>& knownTables() {
@@ -73,7 +102,7 @@ std::string insertStatement(const model::Table& table) {
 }
 
 std::string selectStatement(const model::Table& table) {
-  return fmt::format("SELECT {} FROM \"{}\" ORDER BY rowid LIMIT ?1", columnList(table, false), table.name);
+  return fmt::format("SELECT * FROM \"{}\" ORDER BY rowid LIMIT ?1", table.name);
 }
 
 }  // namespace pipescope::store

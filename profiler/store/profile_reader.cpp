@@ -15,6 +15,7 @@
 #include "profiler/store/blocks/coder_threads.h"
 #include "profiler/store/blocks/column_keeper.h"
 #include "profiler/store/blocks/compact_columns.h"
+#include "profiler/store/format.h"
 #include "profiler/store/payload_reader.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/reader_database.h"
@@ -63,6 +64,7 @@ struct ProfileReader::Impl {
   Database database;
   PayloadReader payloads;
   std::int64_t lastRevision = 0;
+  bool otherMinor = false;  // the file may have other columns than this program
 
   RecentColumns recent;
   RecentPriors priors;
@@ -172,9 +174,10 @@ base::Result<DecodedBlock> ProfileReader::Impl::decodeBytes(const BlockRecord& r
     found.priors = std::make_shared<const PayloadPriors>(PayloadPriors{priorsCrc32, std::move(*decoded)});
     priors.keep(record, found.priors);
   }
-  base::Result<DecodedBlock> block =
-      decodeBlock(found.bytes, static_cast<std::size_t>(record.info.rows), record.rawBytes,
-                  rowReader(static_cast<std::size_t>(record.table)).types, part, found.priors->priors);
+  const RowReader& reader = rowReader(static_cast<std::size_t>(record.table));
+  base::Result<DecodedBlock> block = decodeBlock(
+      found.bytes, static_cast<std::size_t>(record.info.rows), record.rawBytes, reader.types, part,
+      found.priors->priors, otherMinor ? ColumnDefaults(reader.defaults) : ColumnDefaults());
   if (!block.ok()) return unreadable(nameOfRows(record), block.error().message);
   return block;
 }
@@ -219,6 +222,8 @@ base::Result<std::shared_ptr<ProfileReader>> ProfileReader::open(const fs::path&
   impl->patience = options.patience;
   impl->cache = options.cache ? options.cache : BlockCache::ofProcess();
   impl->keeper.emplace(impl->cache, keeperThreads());
+  PIPESCOPE_ASSIGN(const FileHeader header, impl->database.header());
+  impl->otherMinor = header.userVersion != kUserVersion;
   PIPESCOPE_ASSIGN(Snapshot snapshot, impl->load(nullptr));
   impl->lastRevision = snapshot.commits;
   impl->snapshot = std::make_shared<const Snapshot>(std::move(snapshot));
@@ -374,7 +379,7 @@ base::Result<std::vector<ColumnRange>> ProfileReader::columnRanges(std::size_t t
   std::vector<ColumnRange> ranges;
   if (isPlain(table)) return std::vector<ColumnRange>(model::tables()[table].columns.size());
   if (block >= content.blocks.size() || !content.blocks[block].problem.empty() ||
-      !decodeRanges(content.blocks[block].record.ranges, rowReader(table).types, ranges)) {
+      !decodeRanges(content.blocks[block].record.ranges, rowReader(table).types, ranges, impl_->otherMinor)) {
     return base::badInput(fmt::format("{}: block {} of table {} has no ranges.", impl_->path, block,
                                       model::tables()[table].name));
   }

@@ -46,10 +46,9 @@ base::Status checkReadable(const std::string& path, const FileHeader& header) {
   }
   if (!isRead(header.userVersion)) {
     return base::badInput(fmt::format(
-        "{} is a profile of format {}, and pipescope {} reads formats {} and {} only. Open it with "
-        "the pipescope that wrote it, or run again.",
-        path, formatName(header.userVersion), base::version(), formatName(kOldestReadVersion),
-        formatName(kUserVersion)));
+        "{} is a profile of format {}, and pipescope {} reads formats {} to {}.x only. Open it with the "
+        "pipescope that wrote it, or make it anew with `pipescope run` or `pipescope import`.",
+        path, formatName(header.userVersion), base::version(), formatName(kOldestReadVersion), kFormatMajor));
   }
   if (header.usesWal) {
     return base::badInput(path +

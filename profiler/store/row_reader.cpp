@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "profiler/store/blocks/row_columns.h"
@@ -28,14 +30,34 @@ bool readField(const Statement& row, int column, Field& field) {
   return row.type(column) == SQLITE_INTEGER && fitsField<Field>(number);
 }
 
+/// Reads the columns that the file has. The others keep their defaults.
 template <class Row>
 bool readRow(const Statement& statement, Row& row) {
   int column = 0;
   bool valid = true;
   Row::fields(row, [&](const char*, auto& field, const char*, const char*) {
-    valid = readField(statement, column++, field) && valid;
+    if (column < statement.columns()) valid = readField(statement, column++, field) && valid;
   });
   return valid;
+}
+
+/// Adds the columns from `first` on, which only a newer minor knows, to the checksum.
+void addUnknownColumns(const Statement& row, int first, Checksum& checksum) {
+  for (int column = first; column < row.columns(); ++column) {
+    switch (row.type(column)) {
+      case SQLITE_INTEGER:
+        checksum.integer(row.integer(column));
+        break;
+      case SQLITE_FLOAT:
+        checksum.real(row.real(column));
+        break;
+      case SQLITE_NULL:
+        checksum.real(std::numeric_limits<double>::quiet_NaN());
+        break;
+      default:
+        checksum.text(row.text(column));
+    }
+  }
 }
 
 template <class Row>
@@ -63,7 +85,8 @@ base::Result<DecodedRows> readPlain(Database& database, const TableTotals& total
     textBytes += textBytesOf(row);
     if (!valid || textBytes > fileSize)
       return base::badInput(fmt::format("row {} is damaged", rows.size() - 1));
-    addToChecksum(row, checksum);
+    addToChecksum(row, checksum, select.columns());
+    addUnknownColumns(select, static_cast<int>(model::columnsOf<Row>().size()), checksum);
   }
   if (static_cast<std::int64_t>(rows.size()) != totals.rows) {
     return base::badInput(fmt::format("it holds {} of its {} rows", rows.size(), totals.rows));
@@ -89,11 +112,28 @@ base::Status checkColumns(const std::vector<ColumnData>& columns) {
   return fitFields<Row>(columns) ? base::Status() : impossibleNumber();
 }
 
+template <class Row>
+std::vector<std::int64_t> defaultsOf() {
+  std::vector<std::int64_t> defaults;
+  const Row row;
+  Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
+    if constexpr (std::is_same_v<decltype(field), const std::string&>) {
+      defaults.push_back(0);
+    } else if constexpr (std::is_same_v<decltype(field), const double&>) {
+      defaults.push_back(std::bit_cast<std::int64_t>(field));
+    } else {
+      defaults.push_back(model::toInteger(field));
+    }
+  });
+  return defaults;
+}
+
 std::vector<RowReader> makeReaders() {
   std::vector<RowReader> readers;
   model::forEachRowType([&]<class Row>() {
     RowReader& reader = readers.emplace_back();
     reader.types = columnTypesOf<Row>();
+    reader.defaults = defaultsOf<Row>();
     if constexpr (Row::kStorage == model::Storage::plain) {
       reader.readPlain = &readPlain<Row>;
     } else {

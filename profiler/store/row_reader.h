@@ -20,6 +20,8 @@ struct DecodedRows {
 /// where.
 struct RowReader {
   std::vector<model::ColumnType> types;
+  /// The values of a new row: integers, or the bits of reals. Files of older minors lack the last columns.
+  std::vector<std::int64_t> defaults;
   /// Reads the first `totals.rows` rows of a plain table and compares them with their checksum.
   base::Result<DecodedRows> (*readPlain)(Database& database, const TableTotals& totals) = nullptr;
   /// Makes the rows of a block from its columns.

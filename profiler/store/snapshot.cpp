@@ -76,9 +76,12 @@ base::Status loadState(Database& database, Snapshot& snapshot) {
     totals.writer.pid = row.integer();
     totals.writer.start = row.integer();
     const std::uint32_t crc = row.crc();
-    valid = row.valid() && state >= 0 &&
-            state <= static_cast<std::int64_t>(model::ProfileState::incomplete) &&
-            crc == checksumOfState(totals);
+    valid = row.valid() && state >= 0 && crc == checksumOfState(totals);
+    if (state > static_cast<std::int64_t>(model::ProfileState::incomplete)) {
+      totals.state = model::ProfileState::incomplete;
+      totals.reason = fmt::format("its run ended in a way that this pipescope does not know ({}{}{})", state,
+                                  totals.reason.empty() ? "" : ": ", totals.reason);
+    }
   }
   if (!valid) {
     snapshot.state = {model::ProfileState::incomplete, "the entry that says how the run ended is damaged"};
@@ -139,10 +142,11 @@ bool hasValidFields(const BlockRecord& record) {
   if (record.table < 0 || record.table >= static_cast<std::int64_t>(model::kTableCount)) return false;
   const model::Table& table = model::tables()[static_cast<std::size_t>(record.table)];
   constexpr std::size_t kMostRangeBytes = 21;  // a flag and two varints or reals
+  constexpr std::size_t kMostColumns = 255;    // a newer minor may have more than this program knows
   return table.storage == model::Storage::blocks && record.firstRow >= 0 && record.info.rows > 0 &&
          record.info.rows <= static_cast<std::int64_t>(kMostRowsPerBlock) &&
          record.firstRow <= std::numeric_limits<std::int64_t>::max() - record.info.rows &&
-         record.ranges.size() <= kMostRangeBytes * table.columns.size() && isLength(record.rawBytes) &&
+         record.ranges.size() <= kMostRangeBytes * kMostColumns && isLength(record.rawBytes) &&
          isLength(record.priorBytes) && isLength(record.offset) && isLength(record.bytes);
 }
 
@@ -228,8 +232,13 @@ base::Status nameMissingEnd(Database& database, Snapshot& snapshot) {
 }  // namespace
 
 base::Status checkSchema(Database& database) {
-  std::map<std::string_view, std::string_view> expected;
-  for (const KnownTable& table : knownTables()) expected[table.name] = table.create;
+  PIPESCOPE_ASSIGN(const FileHeader header, database.header());
+  std::map<std::string_view, const KnownTable*> expected;
+  std::size_t wanted = 0;
+  for (const KnownTable& table : knownTables()) {
+    expected[table.name] = &table;
+    wanted += !table.mayGrow || table.tableNumber < tableCountOf(header.userVersion) ? 1 : 0;
+  }
   PIPESCOPE_ASSIGN(
       Statement rows,
       database.prepare("SELECT \"type\", \"name\", \"tbl_name\", \"sql\" FROM sqlite_schema LIMIT 10000",
@@ -249,14 +258,14 @@ base::Status checkSchema(Database& database) {
       }
       continue;
     }
-    if (type != "table" || name != table || sql != known->second) {
+    if (type != "table" || name != table || !isDefinition(*known->second, sql)) {
       return foreignLayout(database.path(),
                            fmt::format("has another definition of table {} ({})", table, name));
     }
     ++found;
   }
-  if (found != expected.size()) {
-    return foreignLayout(database.path(), fmt::format("has {} of the {} tables", found, expected.size()));
+  if (found < wanted) {
+    return foreignLayout(database.path(), fmt::format("has {} of the {} tables", found, wanted));
   }
   return {};
 }

@@ -34,6 +34,7 @@ class Statement {
   /// Runs a statement without rows to its end and prepares it for the next binding.
   base::Status run();
 
+  int columns() const { return sqlite3_column_count(get()); }
   int type(int column) const { return sqlite3_column_type(get(), column); }
   std::int64_t integer(int column) const { return sqlite3_column_int64(get(), column); }
   double real(int column) const { return sqlite3_column_double(get(), column); }

@@ -1,7 +1,5 @@
-"""Reads a profile by what profiler/store/FORMAT.md says alone (SQLite and zstd, nothing of ours) and finds what the module finds."""
+"""The reader that profiler/store/FORMAT.md prints (sqlite3 and zstandard, nothing of ours) finds what the module finds."""
 
-import ctypes
-import ctypes.util
 import os
 import re
 import sqlite3
@@ -10,166 +8,73 @@ import tempfile
 import unittest
 import zlib
 
+import zstandard
+
 import pipescope
 
 SAMPLES = os.environ["PIPESCOPE_SAMPLES"]
-TABLES = os.path.join(SAMPLES, "..", "profiler", "store", "tables.md")
-ZSTD = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
-ZSTD.ZSTD_decompress.restype = ctypes.c_size_t
-ZSTD.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
-NONE = 255
+FOLDER = os.path.join(SAMPLES, "..", "profiler", "store")
+TABLES = os.path.join(FOLDER, "tables.md")
 
 
-def signed(number):
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+def page():
+    with open(os.path.join(FOLDER, "FORMAT.md"), encoding="utf-8") as file:
+        return file.read()
 
 
-def tables_of_document():
-    """{number: (name, is in blocks, [(column, type)])} of tables.md."""
-    tables = {}
-    with open(TABLES, encoding="utf-8") as file:
-        for line in file:
-            if head := re.match(r"## (\d+) `(\w+)`, (plain|blocks)", line):
-                columns = []
-                tables[int(head[1])] = (head[2], head[3] == "blocks", columns)
-            elif row := re.match(r"\| `(\w+)` \| (integer|real|text) \|", line):
-                columns.append((row[1], row[2]))
-    return tables
+def code_of(language):
+    return re.search(rf"```{language}\n(.*?)```", page(), re.DOTALL)[1]
 
 
-class Bytes:
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def byte(self):
-        return self.take(1)[0]
-
-    def take(self, count):
-        self.at += count
-        part = self.data[self.at - count : self.at]
-        assert len(part) == count
-        return part
-
-    def varint(self):
-        number = shift = 0
-        while True:
-            next_one = self.byte()
-            number |= (next_one & 127) << shift
-            shift += 7
-            if next_one < 128:
-                return number
-
-    def zig_zag(self):
-        number = self.varint()
-        return signed(number >> 1 ^ -(number & 1))
-
-    def shuffled(self, count, width):
-        planes = [self.take(count) for _ in range(width)]
-        return [sum(plane[i] << 8 * b for b, plane in enumerate(planes)) for i in range(count)]
-
-    def plain_bytes(self, count):
-        smallest, width = self.zig_zag(), self.byte()
-        return [signed(smallest + value) for value in self.shuffled(count, width)]
-
-    def integers(self, rows, coding=None):
-        coding = self.byte() if coding is None else coding
-        if coding == 0:
-            return [self.zig_zag()] * rows
-        if coding == 1:
-            return self.plain_bytes(rows)
-        if coding == 2:
-            first = self.zig_zag()
-            return sums([first] + self.plain_bytes(rows - 1))
-        if coding == 3:
-            return [self.zig_zag() for _ in range(rows)]
-        if coding == 4:
-            return sums([self.zig_zag() for _ in range(rows)])
-        assert coding == 6, coding
-        return [signed(n >> 1 ^ -(n & 1)) for n in self.shuffled(rows, self.byte())]
-
-    def reals(self, rows):
-        coding = self.byte()
-        assert coding in (0, 1)
-        bits = self.shuffled(rows if coding else min(1, rows), 8)
-        return [struct.unpack("<d", struct.pack("<Q", b))[0] for b in bits] * (1 if coding else rows)
-
-    def texts(self, rows, coding=None):
-        coding = self.byte() if coding is None else coding
-        if coding == 0:
-            lengths = self.integers(rows)
-            return [bytes(self.take(length)).decode("utf-8", "replace") for length in lengths]
-        assert coding == 1
-        entries = self.texts(self.varint(), 0)
-        return [entries[i] for i in self.integers(rows)]
+def reader():
+    """The functions of the program on the page."""
+    names = {}
+    exec(compile(code_of("python"), "FORMAT.md", "exec"), names)  # pylint: disable=exec-used
+    return names
 
 
-def sums(differences):
-    values, total = [], 0
-    for difference in differences:
-        total = signed(total + difference)
-        values.append(total)
-    return values
+def bytes_of(text):
+    """The bytes of lines of hexadecimal numbers, with or without words after them."""
+    return bytes.fromhex("".join(re.match(r"(?:[0-9a-f]{2}(?: +|$))*", line)[0] for line in text.splitlines()))
 
 
-def priors_of(raw):
-    """{place of a column: {key: x}}"""
-    data, priors = Bytes(raw), {}
-    while data.at < len(raw):
-        place, count = data.byte(), data.varint()
-        keys = data.integers(count)
-        assert keys == sorted(set(keys))
-        priors[place] = dict(zip(keys, data.integers(count)))
-    return priors
+def rows_of_table(text):
+    """The rows of the first Markdown table of whole numbers: [heading], [[number]]."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", text, re.MULTILINE)]
+    return lines[0], [[int(cell) for cell in line] for line in lines[2:]]
 
 
-def columns_of(raw, rows, columns, priors):
-    data, values, predicted = Bytes(raw), {}, {}
-    names = [name for name, _ in columns]
-    for place, (name, kind) in enumerate(columns):
-        if kind == "integer":
-            coding = data.byte()
-            if coding == 5:
-                predicted[place] = [data.byte() for _ in range(3)]
-                first = data.zig_zag()
-                values[name] = data.integers(rows)
-                values[name][0] = first
-            else:
-                values[name] = data.integers(rows, coding)
-        else:
-            values[name] = data.reals(rows) if kind == "real" else data.texts(rows)
-    assert data.at == len(raw)
-    resolve(values, names, predicted, priors)
-    return values
+class Page(unittest.TestCase):
+    def test_the_program_has_at_most_fifty_lines(self):
+        self.assertLessEqual(len(code_of("python").splitlines()), 50)
 
+    def test_the_example_is_what_it_says(self):
+        headings, rows = rows_of_table(page().split("## An example")[1].split("```hex")[0])
+        block = bytes_of(code_of("hex"))
+        self.assertIn(f"the {len(block)} bytes of the decompressed block", page())
+        columns = reader()["columns_of"](block, len(rows), ["integer"] * len(headings), {})
+        self.assertEqual(columns, [list(column) for column in zip(*rows)])
+        self.assertEqual(headings, self.columns_of_table("wait")[0])
 
-def resolve(values, names, predicted, priors):
-    """Differences become x = value - base, keys and lengths first; then the bases are added."""
+    def test_the_frame_of_the_example_is_one(self):
+        block = zstandard.ZstdDecompressor().decompress(bytes_of(code_of("hex-frame")))
+        names, kinds = self.columns_of_table("run")
+        row = dict(zip(names, (column[0] for column in reader()["columns_of"](block, 1, kinds, {}))))
+        self.assertEqual(row, {"id": 0, "executable": 0, "name": "call 1", "start": 0, "end": 27000000, "samples": 0,
+                               "wall_start_ns": 0, "wall_end_ns": 0})
 
-    def turn(place):
-        key, base, length = predicted[place]
-        return 2 if length != NONE else 0 if base == NONE and key not in predicted else 1
+    def test_priors_are_as_described(self):
+        # The same bytes as in tests/unit/store/column_prediction_test.cpp.
+        priors = reader()["priors_of"](bytes([1, 3, 3, 12, 14, 18, 3, 80, 40, 10]))
+        self.assertEqual(priors, {1: {6: 40, 7: 20, 9: 5}})
+        raw = bytes([3, 14, 10, 14, 12, 5, 0, 255, 255, 2, 3, 0, 18, 2, 1])
+        self.assertEqual(reader()["columns_of"](raw, 4, ["integer"] * 2, priors), [[7, 5, 7, 6], [21, 30, 22, 39]])
 
-    for place in sorted(predicted, key=turn):
-        key, _, length = predicted[place]
-        seen, before, xs = dict(priors.get(place, {})), 0, []
-        for row, difference in enumerate(values[names[place]]):
-            of_key = None if key == NONE else values[names[key]][row]
-            xs.append(signed(difference + seen.get(of_key, before)))
-            before = signed(xs[-1] + (0 if length == NONE else values[names[length]][row]))
-            seen[of_key] = before
-        values[names[place]] = xs
-    for place, (_, base, _) in predicted.items():
-        if base != NONE:
-            values[names[place]] = [signed(a + b) for a, b in zip(values[names[place]], values[names[base]])]
-
-
-def decompressed(payload, size=None):
-    if size is None:
-        size = ZSTD.ZSTD_getFrameContentSize(payload, ctypes.c_size_t(len(payload)))
-    buffer = ctypes.create_string_buffer(max(1, size))
-    found = ZSTD.ZSTD_decompress(buffer, ctypes.c_size_t(size), payload, ctypes.c_size_t(len(payload)))
-    assert found == size, found
-    return buffer.raw[:size]
+    def columns_of_table(self, name):
+        with open(TABLES, encoding="utf-8") as file:
+            text = re.search(rf"^## \d+ `{name}`(.*?)^## ", file.read(), re.DOTALL | re.MULTILINE)[1]
+        names, kinds = zip(*re.findall(r"^\| `(\w+)` \| (\w+) ", text, re.MULTILINE))
+        return list(names), list(kinds)
 
 
 class Format(unittest.TestCase):
@@ -178,52 +83,43 @@ class Format(unittest.TestCase):
             path = os.path.join(folder, "p.pop")
             settings = {"execution.numerics": False, "execution.record": "tiles", "training.epochs": 1}
             report = pipescope.run(os.path.join(SAMPLES, "mnist", "two_stages.toml"), path, settings)
+            found = reader()["read"](path, TABLES)
             file = sqlite3.connect(path)
             self.assertEqual(file.execute("PRAGMA application_id").fetchone()[0], 0x50536370)
-            blocks = self.check_tables(file, report)
-            self.assertGreater(blocks, 10, "few blocks say little")
+            self.assertEqual(list(found), [row[0] for row in file.execute("SELECT name FROM store_table ORDER BY number")])
+            for name, columns in found.items():
+                self.check_table(name, columns, report.table(name))
+            self.assertGreater(self.check_blocks(file), 10, "few blocks say little")
+            self.check_rows_of_the_store(file)
             report = None
             file.close()
 
-    def test_priors_are_as_described(self):
-        # The same bytes as in tests/unit/store/prediction_test.cpp.
-        priors = priors_of(bytes([1, 3, 3, 12, 14, 18, 3, 80, 40, 10]))
-        self.assertEqual(priors, {1: {6: 40, 7: 20, 9: 5}})
-        raw = bytes([3, 14, 10, 14, 12, 5, 0, 255, 255, 2, 3, 0, 18, 2, 1])
-        values = columns_of(raw, 4, [("key", "integer"), ("x", "integer")], priors)
-        self.assertEqual(values, {"key": [7, 5, 7, 6], "x": [21, 30, 22, 39]})
+    def check_table(self, name, found, expected):
+        self.assertEqual(list(expected), list(found))
+        for column, values in found.items():
+            # Not-a-numbers are unequal to themselves, and SQLite stores them as NULL.
+            self.assertEqual([repr(float("nan") if value is None else value) for value in values],
+                             [repr(value) for value in list(expected[column])], f"{name}.{column}")
 
-    def check_tables(self, file, report):
-        described = tables_of_document()
-        self.assertEqual([described[n][0] for n in sorted(described)],
-                         [row[0] for row in file.execute("SELECT name FROM store_table ORDER BY number")])
-        blocks_seen = 0
-        for number, (name, in_blocks, columns) in described.items():
-            expected = report.table(name)
-            self.assertEqual(list(expected), [column for column, _ in columns])
-            found = {column: [] for column, _ in columns}
-            if in_blocks:
-                blocks = file.execute('SELECT rows, prior_bytes, "offset", bytes, raw_bytes, bytes_crc32, p.payload FROM store_block b '
-                                      "JOIN store_payload p ON p.id = b.payload WHERE table_number = ? ORDER BY b.id", (number,))
-                for rows, prior_bytes, offset, size, raw_size, checksum, payload in blocks:
-                    own = payload[offset : offset + size]
-                    self.assertEqual(zlib.crc32(payload[:prior_bytes] + own), checksum)
-                    priors = priors_of(decompressed(payload[:prior_bytes])) if prior_bytes else {}
-                    for column, values in columns_of(decompressed(own, raw_size), rows, columns, priors).items():
-                        found[column] += values
-                    blocks_seen += 1
-            else:
-                for row in file.execute(f'SELECT {", ".join(chr(34) + c + chr(34) for c, _ in columns)} FROM "{name}" ORDER BY rowid'):
-                    for (column, _), value in zip(columns, row):
-                        found[column].append(value)
-            for column, kind in columns:
-                wanted = list(expected[column])
-                if kind == "real":  # not-a-numbers are unequal to themselves
-                    self.assertEqual([repr(float("nan") if v is None else float(v)) for v in found[column]],
-                                     [repr(float(v)) for v in wanted], f"{name}.{column}")
-                else:
-                    self.assertEqual(found[column], wanted, f"{name}.{column}")
-        return blocks_seen
+    def check_rows_of_the_store(self, file):
+        """The checksums of the rows of the store itself."""
+        for table, first in (("store_state", 1), ("store_table", 0), ("store_block", 0)):
+            for row in file.execute(f"SELECT * FROM {table}"):
+                checksum = 0
+                for value in row[first:-1]:
+                    raw = struct.pack("<q", value) if isinstance(value, int) else value.encode() if isinstance(value, str) else value
+                    checksum = zlib.crc32(raw if isinstance(value, int) else struct.pack("<q", len(raw)) + raw, checksum)
+                self.assertEqual(checksum, row[-1], f"{table}: {row}")
+
+    def check_blocks(self, file):
+        """The checksums of the directory. Returns the number of blocks."""
+        blocks = file.execute('SELECT prior_bytes, "offset", bytes, raw_bytes, bytes_crc32, p.payload FROM store_block b '
+                              "JOIN store_payload p ON p.id = b.payload").fetchall()
+        for prior_bytes, offset, size, raw_bytes, checksum, payload in blocks:
+            frame = payload[offset : offset + size]
+            self.assertEqual(zlib.crc32(payload[:prior_bytes] + frame), checksum)
+            self.assertEqual(len(zstandard.ZstdDecompressor().decompress(frame)), raw_bytes)
+        return len(blocks)
 
 
 if __name__ == "__main__":

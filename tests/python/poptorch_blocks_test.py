@@ -75,6 +75,10 @@ class Annotating(unittest.TestCase):
         blocks, _ = blocks_of(module)
         self.assertEqual(blocks, {"before the first block": ["Relu"], "A": ["Tanh"], "B": ["Sigmoid"]})
 
+    def test_a_block_on_several_ipus_has_a_part_on_each(self):
+        blocks, _ = blocks_of(Chain(inside("A", 0), inside("A", 1, torch.tanh), inside("A", 0, torch.sigmoid)))
+        self.assertEqual(blocks, {"A": ["Relu", "Sigmoid"], "A on IPU 1": ["Tanh"]})
+
     def test_ids_may_be_automatic(self):
         try:
             POP.Block.useAutoId()
@@ -87,8 +91,6 @@ class Annotating(unittest.TestCase):
         nested = POP.BlockFunction("A")(inside("B"))
         with self.assertRaisesRegex(POP.Error, r"within another one at .*poptorch_blocks_test\.py:\d+"):
             blocks_of(Chain(nested))
-        with self.assertRaisesRegex(POP.Error, r"IPU 0 at .*poptorch_blocks_test.*IPU 1 at .*poptorch_blocks_test"):
-            blocks_of(Chain(inside("A", 0), inside("A", 1)))
         with self.assertRaisesRegex(POP.Error, "no active block"):
             blocks_of(Chain(inside("A"), torch.tanh))
         with self.assertRaisesRegex(ValueError, "needs a user_id or an ipu_id"):
@@ -128,6 +130,17 @@ class Placing(unittest.TestCase):
             POP.Stage("A").ipu(-1)
         with self.assertRaisesRegex(ValueError, "No stage holds"):
             POP.PipelinedExecution("A").stage("B")
+
+    def test_a_phase_has_a_stage_on_each_ipu_of_its_blocks(self):
+        blocks = {"A": 0, "A on IPU 2": 2, "B": 1}
+        origins = {"A": "A", "A on IPU 2": "A", "B": "B"}
+        one = POP.ParallelPhasedExecution("A", "B")
+        found = [(s.blocks, s.ipu, s.phase) for s in one.place(blocks, origins)]
+        self.assertEqual(found, [(["A"], 0, 0), (["A on IPU 2"], 2, 0), (["B"], None, 1)])
+        with self.assertRaisesRegex(AssertionError, "stage on IPU 3 has blocks on several IPUs"):
+            POP.ParallelPhasedExecution(POP.Phase(POP.Stage("A").ipu(3)), "B").place(blocks, origins)
+        with self.assertRaisesRegex(AssertionError, 'Block "A" is on the IPUs 0 and 2, but a stage is on one'):
+            POP.PipelinedExecution("A", "B").place(blocks, origins)
 
     def test_phases(self):
         one = POP.SerialPhasedExecution(POP.Phase("A", "B"), POP.Phase(POP.Stage("C"), POP.Stage("D")).ipus(0, 2))

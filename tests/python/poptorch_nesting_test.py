@@ -375,25 +375,34 @@ class AgainstPyTorch(unittest.TestCase):
                 super().__init__()
                 self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(6))
 
+            def block(self, side, phase):
+                return poptorch.Block(f"{side}{phase}")
+
             def forward(self, x):
                 layers = iter(self.layers)
                 left = right = x
                 for phase in (0, 1, 1):
-                    with poptorch.Block(f"left{phase}"):
+                    with self.block("left", phase):
                         one = torch.tanh(next(layers)(right))
-                    with poptorch.Block(f"right{phase}"):
+                    with self.block("right", phase):
                         other = torch.tanh(next(layers)(left))
                     left, right = one, other
-                with poptorch.Block("right1"):
+                with self.block("right", 1):
                     y = left + right
                     return y, y.square().mean()
 
-        torch.manual_seed(1)
-        module, x = Turns(), torch.randn(4, 4)
-        twin = copy.deepcopy(module)
-        strategy = poptorch.ParallelPhasedExecution(*(
+        class OneBlockOfAPhase(Turns):
+            def block(self, side, phase):
+                return poptorch.Block(str(phase), ipu_id=phase + 2 * (side == "right"))
+
+        self.check_turns(Turns(), poptorch.ParallelPhasedExecution(*(
             poptorch.Phase(poptorch.Stage(f"left{phase}").ipu(phase), poptorch.Stage(f"right{phase}").ipu(phase + 2))
-            for phase in (0, 1)))
+            for phase in (0, 1))))
+        self.check_turns(OneBlockOfAPhase(), poptorch.ParallelPhasedExecution("0", "1"))
+
+    def check_turns(self, module, strategy):
+        torch.manual_seed(1)
+        x, twin = torch.randn(4, 4), copy.deepcopy(module)
         model = poptorch.trainingModel(module, poptorch.Options().setExecutionStrategy(strategy),
                                        torch.optim.SGD(module.parameters(), lr=0.1))
         reference = torch.optim.SGD(twin.parameters(), lr=0.1)

@@ -277,7 +277,7 @@ ZSTD_DCtx* decompressor() {
 
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
                                        const std::vector<model::ColumnType>& types, DecodedPart part,
-                                       std::span<const Priors> priors) {
+                                       std::span<const Priors> priors, ColumnDefaults defaults) {
   if (rawBytes < 0 || rawBytes > kMostBytes) return base::badInput("the size that it states is impossible");
   const unsigned long long claimed = ZSTD_getFrameContentSize(payload.data(), payload.size());
   if (claimed != static_cast<unsigned long long>(rawBytes)) {
@@ -296,7 +296,8 @@ base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t row
   if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   if (ZSTD_isError(size))
     return base::badInput(fmt::format("it cannot be decompressed ({})", ZSTD_getErrorName(size)));
-  PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types, part, priors));
+  PIPESCOPE_ASSIGN(block.columns,
+                   decodeColumns({block.bytes.get(), size}, rows, types, part, priors, defaults));
   return block;
 }
 
@@ -340,9 +341,21 @@ void recycle(DecodedBlock block) {
   spare().capacity = block.capacity;
 }
 
+namespace {
+
+void fillWithDefault(std::size_t rows, std::int64_t value, ColumnData& column) {
+  column.constant = column.type == model::ColumnType::integer;
+  if (column.constant) column.integers.assign(1, value);
+  if (column.type == model::ColumnType::real) column.reals.assign(rows, std::bit_cast<double>(value));
+  if (column.type == model::ColumnType::text) column.texts.assign(rows, {});
+}
+
+}  // namespace
+
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
                                                     const std::vector<model::ColumnType>& types,
-                                                    DecodedPart part, std::span<const Priors> priors) {
+                                                    DecodedPart part, std::span<const Priors> priors,
+                                                    ColumnDefaults defaults) {
   ByteReader in(bytes);
   std::vector<ColumnData> columns = spareColumns(types.size());
   std::vector<ColumnPrediction> predicted;
@@ -350,6 +363,10 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
     const model::ColumnType type = types[c];
     columns[c].type = type;
     if (type != model::ColumnType::integer) columns[c].integers.clear();
+    if (c > 0 && in.left() == 0 && !in.failed() && !defaults.empty()) {
+      fillWithDefault(rows, defaults[c], columns[c]);
+      continue;
+    }
     const bool isPredicted =
         type == model::ColumnType::integer && in.peek() == static_cast<int>(IntegerCoding::predicted);
     std::int64_t first = 0;
@@ -371,7 +388,7 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
   }
   if (!resolvePredictions(columns, rows, predicted, priors))
     return base::badInput("its columns are malformed");
-  if (in.left() != 0) return base::badInput("bytes follow its last column");
+  if (in.left() != 0 && defaults.empty()) return base::badInput("bytes follow its last column");
   return columns;
 }
 
@@ -399,11 +416,12 @@ std::string encodeRanges(const std::vector<ColumnData>& columns, const std::vect
 }
 
 bool decodeRanges(std::string_view bytes, const std::vector<model::ColumnType>& types,
-                  std::vector<ColumnRange>& ranges) {
+                  std::vector<ColumnRange>& ranges, bool otherMinor) {
   ByteReader in(bytes);
   ranges.assign(types.size(), {});
   for (std::size_t i = 0; i < types.size(); ++i) {
     ColumnRange& range = ranges[i];
+    if (otherMinor && i > 0 && in.left() == 0) break;
     range.known = in.byte() != 0;
     if (!range.known) continue;
     if (types[i] == model::ColumnType::text) return false;
@@ -415,7 +433,7 @@ bool decodeRanges(std::string_view bytes, const std::vector<model::ColumnType>& 
       range.largestReal = readReal(in);
     }
   }
-  return !in.failed() && in.left() == 0;
+  return !in.failed() && (in.left() == 0 || otherMinor);
 }
 
 }  // namespace pipescope::store

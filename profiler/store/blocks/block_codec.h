@@ -76,13 +76,18 @@ struct DecodedBlock {
   std::vector<ColumnData> columns;
 };
 
+/// Values of columns that another minor of the format does not have: an integer, or the bits of a real, for
+/// each column. Texts are empty.
+using ColumnDefaults = std::span<const std::int64_t>;
+
 /// Reads a payload of `rows` rows with columns of these types. Allocates at most `rawBytes` (which may not
-/// exceed kMostBytes) and what the rows need. The error only says what is wrong ("its columns are
-/// malformed"); the caller knows where.
+/// exceed kMostBytes) and what the rows need. With `defaults`, the block may have fewer columns, or more
+/// columns, which are passed over. The error only says what is wrong ("its columns are malformed"); the
+/// caller knows where.
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
                                        const std::vector<model::ColumnType>& types,
                                        DecodedPart part = DecodedPart::all,
-                                       std::span<const Priors> priors = {});
+                                       std::span<const Priors> priors = {}, ColumnDefaults defaults = {});
 /// Reads what encodePriors wrote.
 base::Result<std::vector<Priors>> decodePriors(std::string_view frame);
 /// Returns the memory of a block, which the next block that this thread decodes uses again.
@@ -91,13 +96,15 @@ void recycle(DecodedBlock block);
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
                                                     const std::vector<model::ColumnType>& types,
                                                     DecodedPart part = DecodedPart::all,
-                                                    std::span<const Priors> priors = {});
+                                                    std::span<const Priors> priors = {},
+                                                    ColumnDefaults defaults = {});
 
 using model::ColumnRange;
 std::vector<ColumnRange> rangesOf(const std::vector<ColumnData>& columns);
 std::string encodeRanges(const std::vector<ColumnData>& columns, const std::vector<ColumnRange>& ranges);
-/// Returns false if the bytes are malformed.
+/// Returns false if the bytes are malformed. With `otherMinor`, there may be ranges of fewer or of more
+/// columns.
 bool decodeRanges(std::string_view bytes, const std::vector<model::ColumnType>& types,
-                  std::vector<ColumnRange>& ranges);
+                  std::vector<ColumnRange>& ranges, bool otherMinor = false);
 
 }  // namespace pipescope::store

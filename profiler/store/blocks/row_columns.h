@@ -179,10 +179,11 @@ model::BlockInfo describe(std::span<const Row> rows) {
   return info;
 }
 
-/// Adds a row to the running checksum of a plain table.
+/// Adds the first `columns` fields of a row to the running checksum of a plain table.
 template <class Row>
-void addToChecksum(const Row& row, Checksum& checksum) {
+void addToChecksum(const Row& row, Checksum& checksum, int columns = std::numeric_limits<int>::max()) {
   Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
+    if (columns-- <= 0) return;
     if constexpr (std::is_same_v<decltype(field), const std::string&>) {
       checksum.text(field);
     } else if constexpr (std::is_same_v<decltype(field), const double&>) {

@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -214,6 +215,43 @@ TEST(BlockCodec, DamageIsNamed) {
               FailsWith("its size is not the one in the directory"));
   const std::string cut = encoded->bytes.substr(0, encoded->bytes.size() - 1);
   EXPECT_THAT(decodeBlock(cut, 3, encoded->rawBytes, types), FailsWith("it cannot be decompressed"));
+}
+
+TEST(BlockCodec, OtherMinorsHaveOtherColumnsAtTheEnd) {
+  // An integer column in plain varints and a constant real column, 1.5.
+  const std::string bytes = bytesOf({3, 2, 4, 6}) + bytesOf({0, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f});
+  const std::vector<ColumnType> more = {ColumnType::integer, ColumnType::real, ColumnType::integer,
+                                        ColumnType::text, ColumnType::real};
+  const std::vector<std::int64_t> defaults = {0, 0, -7, 0, std::bit_cast<std::int64_t>(2.5)};
+  const auto older = decodeColumns(bytes, 3, more, DecodedPart::all, {}, defaults);
+  ASSERT_OK(older);
+  EXPECT_EQ((*older)[0].integers, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ((*older)[1].reals, (std::vector<double>{1.5, 1.5, 1.5}));
+  EXPECT_TRUE((*older)[2].constant);
+  EXPECT_EQ((*older)[2].integers, std::vector<std::int64_t>{-7});
+  EXPECT_EQ((*older)[3].texts, std::vector<std::string_view>(3));
+  EXPECT_EQ((*older)[4].reals, (std::vector<double>{2.5, 2.5, 2.5}));
+  EXPECT_THAT(decodeColumns(bytes, 3, more), FailsWith("its columns are malformed"));
+
+  const std::vector<ColumnType> fewer = {ColumnType::integer};
+  const auto newer = decodeColumns(bytes, 3, fewer, DecodedPart::all, {}, std::vector<std::int64_t>{0});
+  ASSERT_OK(newer);
+  EXPECT_EQ((*newer)[0].integers, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_THAT(decodeColumns(bytes, 3, fewer), FailsWith("bytes follow its last column"));
+  // A column that is cut off is no column of an older minor.
+  EXPECT_THAT(decodeColumns(bytes.substr(0, 6), 3, more, DecodedPart::all, {}, defaults),
+              FailsWith("its columns are malformed"));
+}
+
+TEST(BlockCodec, OtherMinorsHaveOtherRangesAtTheEnd) {
+  const std::string bytes = bytesOf({1, 2, 6, 1, 1, 9});
+  std::vector<ColumnRange> ranges;
+  ASSERT_TRUE(decodeRanges(bytes, {ColumnType::integer}, ranges, true));
+  EXPECT_EQ(ranges[0].largest, 3);
+  ASSERT_TRUE(decodeRanges(bytes, std::vector<ColumnType>(3, ColumnType::integer), ranges, true));
+  EXPECT_EQ(ranges[1].smallest, -1);
+  EXPECT_FALSE(ranges[2].known);
+  EXPECT_FALSE(decodeRanges(bytes.substr(0, 2), {ColumnType::integer}, ranges, true));
 }
 
 TEST(BlockCodec, RangesAreOfNumbersOnly) {

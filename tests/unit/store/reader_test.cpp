@@ -1,10 +1,14 @@
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
+#include "profiler/base/version.h"
+#include "profiler/store/format.h"
 #include "profiler/store/notes.h"
 #include "profiler/store/verify.h"
 #include "store_testing.h"
@@ -58,14 +62,49 @@ TEST(Reader, RefusesGraphcoresProfileAndOtherDatabases) {
 
 TEST(Reader, RefusesOtherFormats) {
   const Folder folder;
-  for (const auto& [version, name] :
-       {std::pair("0", "0.0"), std::pair("1", "0.1"), std::pair("1001", "1.1")}) {
-    const fs::path path = folder / (std::string(name) + ".pop");
+  for (const std::uint32_t version : {0U, 1U, userVersionOf(kFormatMajor + 1, 0), userVersionOf(7, 3)}) {
+    const fs::path path = folder / (formatName(version) + ".pop");
     writeProfile(path, {});
-    runSql(path, std::string("PRAGMA user_version = ") + version);
-    expectUnreadable(path, std::string("is a profile of format ") + name +
-                               ", and pipescope 0.1.0 reads formats 0.8 and 0.9 only. Open it with "
-                               "the pipescope that wrote it, or run again.");
+    runSql(path, "PRAGMA user_version = " + std::to_string(version));
+    expectUnreadable(
+        path, fmt::format("is a profile of format {}, and pipescope {} reads formats 0.8 to {}.x only. "
+                          "Open it with the pipescope that wrote it, or make it anew with `pipescope "
+                          "run` or `pipescope import`.",
+                          formatName(version), base::version(), kFormatMajor));
+  }
+}
+
+TEST(Reader, ReadsNewerMinors) {
+  const Folder folder;
+  const fs::path path = folder / "newer.pop";
+  const model::RowSet rows = makeRowSet(3, 0);
+  writeProfile(path, {rows});
+  runSql(path, "PRAGMA user_version = " + std::to_string(kUserVersion + 1));
+  runSql(path, "CREATE TABLE \"added\"(\"x\" INTEGER NOT NULL)");
+  EXPECT_EQ(readProfile(path), render(rows));
+  EXPECT_OK(writeNotes(path, {{0, {}, {}, {}, "still a newer file"}}));
+  EXPECT_EQ(selectNumbers(path, "PRAGMA user_version"), std::vector<std::int64_t>{kUserVersion + 1});
+}
+
+TEST(Reader, OtherMinorsHaveOtherColumnsAtTheEndOfTables) {
+  const auto find = [](std::string_view name) {
+    return *std::ranges::find(knownTables(), name, &KnownTable::name);
+  };
+  const KnownTable lane = find("lane");
+  const std::string start = lane.create.substr(0, lane.create.size() - 1);
+  for (const char* more : {"", ", \"x_2\" INTEGER NOT NULL", ", \"a\" REAL, \"b\" TEXT NOT NULL"})
+    EXPECT_TRUE(isDefinition(lane, start + more + ")")) << more;
+  EXPECT_TRUE(isDefinition(lane, start.substr(0, start.rfind(", \"")) + ")")) << "an older minor";
+  for (const char* more :
+       {", x INTEGER NOT NULL", ", \"\" REAL", ", \"a\" REAL AS (1)", ", \"a\" INTEGER NOT NULL DEFAULT 0",
+        ", \"a\" REAL)", ", \"a\" BLOB", ", UNIQUE(\"id\")", ", \"a"})
+    EXPECT_FALSE(isDefinition(lane, start + more + ")")) << more;
+  EXPECT_FALSE(isDefinition(lane, start + ") STRICT"));
+  for (const char* fixed : {"note", "store_state", "store_block"}) {
+    const KnownTable table = find(fixed);
+    EXPECT_TRUE(isDefinition(table, table.create));
+    EXPECT_FALSE(isDefinition(table, table.create.substr(0, table.create.size() - 1) + ", \"a\" REAL)"))
+        << fixed;
   }
 }
 
@@ -121,7 +160,7 @@ TEST(Reader, RefusesHostileSchemas) {
     const char* sql;
     const char* sentence;
   } cases[] = {
-      {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format 0.9"},
+      {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format "},
       {"DROP TABLE device; CREATE VIEW device AS SELECT * FROM lane", "has a view (device)"},
       {"CREATE TRIGGER t AFTER INSERT ON lane BEGIN DELETE FROM device; END", "has a trigger (t)"},
       {"CREATE TEMP TABLE unused(x); CREATE VIRTUAL TABLE f USING fts5(x)", "has a virtual table (f)"},

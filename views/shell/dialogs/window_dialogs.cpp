@@ -1,12 +1,12 @@
 #include "views/shell/dialogs/window_dialogs.h"
 
+#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <vector>
 
-#include "profiler/base/version.h"
 #include "profiler/import/read/trace_format.h"
 #include "views/shell/dialogs/command_palette.h"
 #include "views/shell/dialogs/keys_dialog.h"
@@ -122,12 +122,13 @@ void WindowDialogs::showKeys() {
 }
 
 void WindowDialogs::showAbout() {
-  auto* box =
-      new QMessageBox(QMessageBox::NoIcon, tr("About Pipescope"),
-                      tr("Pipescope %1\n\nPipelines on emulated IPUs and Gaudis. Times and memory come "
-                         "from device models; the summary page shows their error bands.")
-                          .arg(QLatin1String(base::version())),
-                      QMessageBox::Ok, &window_);
+  auto* box = new QMessageBox(
+      QMessageBox::NoIcon, tr("About Pipescope"),
+      tr("%1\n\nPipelines on emulated IPUs, Gaudis and other accelerators. Times and memory come "
+         "from device models; the summary page shows their error bands.")
+          .arg(QCoreApplication::applicationVersion()),
+      QMessageBox::Ok, &window_);
+  box->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   box->setIconPixmap(window_.windowIcon().pixmap(64));
   open(box);
 }

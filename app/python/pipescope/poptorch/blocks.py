@@ -40,7 +40,7 @@ class Annotations:
     def __init__(self):
         self.ids = []  # block ids in the order of their first use
         self.ipus = {}  # block id -> IPU, or None
-        self.lines = {}  # block id -> line of the user's code
+        self.origins = {}  # block id -> id that the user gave; they differ where a block is on several IPUs
         self.begun = []  # the numbers of the blocks that begin without an end
         self.is_open = False  # true within a Block
         self.multi_convs = []  # line of the user's code for each MultiConv, and how its convolutions run
@@ -93,15 +93,20 @@ class Annotations:
         if user_id not in self.ipus:
             self.ids.append(user_id)
             self.ipus[user_id] = ipu_id
-            self.lines[user_id] = caller_line()
+            self.origins[user_id] = user_id
         elif ipu_id is not None and self.ipus[user_id] not in (None, ipu_id):
-            raise Error(
-                f'Block "{user_id}" is on IPU {self.ipus[user_id]} at {self.lines[user_id]} and on IPU {ipu_id} at '
-                f"{caller_line()}: give it one IPU."
-            )
+            return self._part_on(user_id, ipu_id)
         elif ipu_id is not None:
             self.ipus[user_id] = ipu_id
         return self.ids.index(user_id)
+
+    def _part_on(self, user_id, ipu_id):
+        """Return the number of the part of a block that is on another IPU than the block was first."""
+        part = f"{user_id} on IPU {ipu_id}"
+        if part not in self.ipus:
+            self.ids.append(part)
+            self.ipus[part], self.origins[part] = ipu_id, user_id
+        return self.ids.index(part)
 
     def blocks_of(self, nodes):
         """Return the block id of each node (None: it stands in no block). `nodes` are names in program order."""

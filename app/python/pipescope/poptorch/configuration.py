@@ -90,7 +90,7 @@ def split_blocks(nodes, blocks, stages):
 
 def place_stages(blocks, annotations, strategy):
     """Return the stages of a model. Operators before the first block belong to the stage on IPU 0."""
-    placed = strategy.place({block: annotations.ipus[block] for block in blocks if block != _LEADING})
+    placed = strategy.place({block: annotations.ipus[block] for block in blocks if block != _LEADING}, annotations.origins)
     if _LEADING not in blocks:
         return placed
     if placed[0].ipu in (0, None):

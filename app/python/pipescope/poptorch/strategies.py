@@ -71,8 +71,11 @@ class _Strategy:
 
     key = ""
 
-    def place(self, blocks):
-        """Return the stages of a model. `blocks` maps block ids to IPUs (None: not given), in program order."""
+    def place(self, blocks, origins=None):
+        """Return the stages of a model. `blocks` maps block ids to IPUs (None: not given), in program order.
+
+        `origins` maps them to the ids that stages name: a block that is on several IPUs has a part on each.
+        """
         raise NotImplementedError
 
 
@@ -99,8 +102,12 @@ class _StagedStrategy(_Strategy):
                 return each
         raise ValueError(f'No stage holds block "{block_id}".')
 
-    def place(self, blocks):
+    def place(self, blocks, origins=None):
         if self.stages:
+            for block, origin in (origins or {}).items():
+                if block != origin and block in blocks:
+                    raise AssertionError(f'Block "{origin}" is on the IPUs {blocks[origin]} and {blocks[block]}, but a stage is on one '
+                                         "IPU: give it one IPU, or use ParallelPhasedExecution.")
             _check_blocks(self.stages, blocks)
             return [self._placed(number, stage, blocks) for number, stage in enumerate(self.stages)]
         if self.auto == AutoStage.AutoIncrement:
@@ -174,13 +181,30 @@ class _PhasedStrategy(_Strategy):
         self.separate_backward = bool(use)
         return self
 
-    def place(self, blocks):
-        _check_blocks([stage for phase in self.phases for stage in phase.stages], blocks)
+    def place(self, blocks, origins=None):
+        parts = {}
+        for block in blocks:
+            parts.setdefault((origins or {}).get(block, block), []).append(block)
+        _check_blocks([stage for phase in self.phases for stage in phase.stages], parts)
         return [
-            PlacedStage(stage.blocks, stage._ipu, number)
+            placed
             for number, phase in enumerate(self.phases)
             for stage in phase.stages
+            for placed in self._placed(stage, number, parts, blocks)
         ]
+
+    @staticmethod
+    def _placed(stage, number, parts, blocks):
+        """A stage, or one for each IPU that its blocks are on where one of them is on several."""
+        if all(len(parts[block]) == 1 for block in stage.blocks):
+            return [PlacedStage(stage.blocks, stage._ipu, number)]
+        if stage._ipu is not None:
+            raise AssertionError(f'A stage on IPU {stage._ipu} has blocks on several IPUs ({", ".join(stage.blocks)}): leave out '
+                                 "Stage.ipu.")
+        by_ipu = {}
+        for block in (part for block in stage.blocks for part in parts[block]):
+            by_ipu.setdefault(blocks[block], []).append(block)
+        return [PlacedStage(own, ipu, number) for ipu, own in by_ipu.items()]
 
 
 def _note_when_tensors_leave(call):
