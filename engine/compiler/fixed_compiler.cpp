@@ -25,6 +25,7 @@ ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& placeOfStage,
     stage.mesh = plan.mesh;
     stage.blocks = {fmt::format("stage{}", s)};
     stage.stashEntries = order.stashEntries[static_cast<std::size_t>(s)];
+    stage.stashBytesPerEntry = base::Bytes(run.stages[static_cast<std::size_t>(s % inPipe)].stash);
     plan.stages.push_back(std::move(stage));
     // A boundary without bytes only says who sends to whom.
     const auto bytesAfter = [&](int sender) {
@@ -63,8 +64,38 @@ base::Result<schedules::Shape> shapeOf(const FixedRun& run, const schedules::Sch
   return shape;
 }
 
+/// Micro-batches of each stage that are under way when its device holds most for them.
+std::vector<std::int64_t> heldAtPeak(const FixedRun& run, const schedules::Order& order, std::size_t stages) {
+  std::vector<std::int64_t> atPeak(stages, 0);
+  const model::Pass last = order.splitBackward ? model::Pass::weightGradient : model::Pass::backward;
+  for (const std::vector<schedules::Task>& tasks : order.places) {
+    std::map<int, std::int64_t> live, most;
+    std::int64_t bytes = 0, largest = -1;
+    for (const schedules::Task& task : tasks) {
+      const auto stage = static_cast<std::size_t>(task.stage);
+      const std::int64_t own = run.stages[stage % run.stages.size()].stash;
+      if (task.pass == model::Pass::forward) {
+        ++live[task.stage];
+        bytes += own;
+      }
+      if (bytes > largest) {
+        largest = bytes;
+        most = live;
+      }
+      if (task.pass == last || !run.training) {
+        --live[task.stage];
+        bytes -= own;
+      }
+    }
+    for (const auto& [stage, count] : most) atPeak[static_cast<std::size_t>(stage)] = count;
+  }
+  return atPeak;
+}
+
 base::Result<devices::FixedCosts> costsOf(const FixedRun& run, const schedules::Order& order) {
   devices::FixedCosts costs;
+  const std::size_t stages = run.stages.size() * static_cast<std::size_t>(order.pipes);
+  const std::vector<std::int64_t> held = heldAtPeak(run, order, stages);
   for (int pipe = 0; pipe < order.pipes; ++pipe) {
     for (std::size_t s = 0; s < run.stages.size(); ++s) {
       const FixedRun::Stage& stage = run.stages[s];
@@ -77,12 +108,18 @@ base::Result<devices::FixedCosts> costsOf(const FixedRun& run, const schedules::
       const double weight = stage.weight < 0 ? stage.backward / 2 : stage.weight;
       const bool training = run.training;
       costs.stages.push_back({stage.forward, training ? stage.recompute : 0, training ? stage.backward : 0,
-                              training ? stage.update : 0, weight});
+                              training ? stage.update : 0, weight, stage.holds,
+                              held[costs.stages.size()] * stage.stash});
     }
   }
+  costs.pipes = order.pipes;
   costs.exchange = run.exchange;
   costs.bandwidth = run.bandwidth;
+  costs.launch = run.launch;
+  costs.receive = run.receive;
   costs.call = run.call;
+  costs.unitSeconds = run.unitSeconds;
+  costs.memory = run.memory;
   costs.collective = run.collective;
   costs.splitBackward = order.splitBackward;
   return costs;

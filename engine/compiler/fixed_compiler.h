@@ -22,11 +22,14 @@ struct FixedRun {
     double forward = 0, recompute = 0, backward = 0, update = 0;
     double weight = -1;      ///< weight gradients within backward; −1: half of it
     std::int64_t sends = 0;  ///< bytes of activations to the next stage; their gradients have as many
+    std::int64_t holds = 0;  ///< bytes that are always there
+    std::int64_t stash = 0;  ///< bytes of each micro-batch from its forward to the end of its backward pass
   };
   /// Stages of one pipe. A schedule with two pipes (dualpipe) has each of them twice.
   std::vector<Stage> stages;
   double exchange = 0, call = 0;
-  double bandwidth = 0;  ///< see FixedCosts
+  double bandwidth = 0, launch = 0, receive = 0, unitSeconds = 0;  ///< see FixedCosts
+  std::int64_t memory = 0;                                         ///< see FixedCosts
   int replicas = 1;
   double collective = 0;  ///< sum of a stage's gradients over replicas
   std::vector<emulate::DeviceScale> scales;

@@ -96,21 +96,61 @@ void addSystem(std::vector<Key>& all) {
            "Speed of its transfers to other devices and of the collectives that it takes part in."));
 }
 
-void addFixed(std::vector<Key>& all) {
-  constexpr double kMost = 1e9;
-  all.push_back(required(
-      real("fixed.stages[].forward", "units", 0, 0, kMost, "Cost of the forward pass per micro-batch.")));
-  all.push_back(real("fixed.stages[].recompute", "units", 0, 0, kMost,
-                     "Cost of the recompute pass before the backward pass."));
-  all.push_back(real("fixed.stages[].backward", "units", 0, 0, kMost, "Cost of the backward pass."));
-  all.push_back(real("fixed.stages[].weight", "units", -1, -1, kMost,
+/// Costs of a stage, or of a layer: `table` is the array of tables, `what` one of its entries.
+void addFixedCosts(std::vector<Key>& all, const std::string& table, const std::string& what) {
+  constexpr double kMost = 1e9, kMostBytes = 1e15;
+  const auto cost = [&](const char* name, const std::string& help) {
+    return real(table + "[]." + name, "units", 0, 0, kMost, help);
+  };
+  all.push_back(required(cost("forward", "Cost of the forward pass per micro-batch.")));
+  all.push_back(cost("recompute", "Cost of the recompute pass before the backward pass."));
+  all.push_back(cost("backward", "Cost of the backward pass."));
+  all.push_back(real(table + "[].weight", "units", -1, -1, kMost,
                      "Cost of the weight gradients within the backward pass. Zero-bubble schedules run them "
                      "as a pass of their own. −1: half of the backward pass."));
+  all.push_back(cost("update", "Cost of the weight update, once per iteration."));
   all.push_back(
-      real("fixed.stages[].update", "units", 0, 0, kMost, "Cost of the weight update, once per iteration."));
-  all.push_back(integer("fixed.stages[].sends", "B", 0, 0, 1e15,
-                        "Bytes of activations that a micro-batch sends to the next stage; its gradients come "
-                        "back with as many. They take time where fixed.bandwidth is given."));
+      integer(table + "[].sends", "B", 0, 0, kMostBytes,
+              "Bytes of activations that a micro-batch sends to the next " + what +
+                  " if that is on another device; its gradients come back with as many. They take time where "
+                  "fixed.bandwidth is given."));
+  all.push_back(integer(table + "[].holds", "B", 0, 0, kMostBytes,
+                        "Bytes that the " + what +
+                            " always holds, such as weights, gradients and the state of the optimizer."));
+  all.push_back(integer(table + "[].stash", "B", 0, 0, kMostBytes,
+                        "Bytes that the " + what +
+                            " keeps for each micro-batch from its forward pass to the end of its backward "
+                            "pass."));
+}
+
+void addFixed(std::vector<Key>& all) {
+  constexpr double kMost = 1e9;
+  addFixedCosts(all, "fixed.stages", "stage");
+  all.push_back(integer("fixed.layers[].count", "", 1, 1, 1e5, "Number of layers with these costs."));
+  all.push_back(boolean("fixed.layers[].counted", true,
+                        "Whether the layers count when layers are divided into stages. Others, such as an "
+                        "embedding or a loss, stay with the layer before them, and the first ones with the "
+                        "layer behind them."));
+  addFixedCosts(all, "fixed.layers", "layer");
+  all.push_back(integer(
+      "fixed.places", "", 0, 0, 4096,
+      "Number of devices that the layers of [[fixed.layers]] are divided among, in equal numbers or one more "
+      "on the last ones. A schedule with chunks has execution.chunks stages on each."));
+  all.push_back({"fixed.split", KeyType::integers, "", Value(std::vector<std::int64_t>()),
+                 "Number of layers of [[fixed.layers]] in each stage. Empty: equal numbers.", 0, 1e5});
+  all.push_back(text("fixed.unit", "",
+                     "Unit of all costs. Reports then show times. Empty: cost units without a meaning."));
+  all.back().choices = {"", "s", "ms", "us"};
+  all.push_back(real("fixed.launch", "units", 0, 0, kMost,
+                     "Time of each pass before its work begins, whatever it computes."));
+  all.push_back(real("fixed.receive", "units", 0, 0, kMost,
+                     "Time in which a pass whose input comes from another device takes it, and in which its "
+                     "device cannot compute. It comes on top of fixed.launch. 0: transfers and computation "
+                     "overlap."));
+  all.push_back(
+      integer("fixed.memory", "B", 0, 0, 1e15,
+              "Memory of each device. It decides what fits where stages or layers state their bytes. "
+              "0: everything fits."));
   all.push_back(real("fixed.bandwidth", "B per unit", 0, 0, 1e18,
                      "Bytes of a transfer between stages that take one unit, beside fixed.exchange. 0: their "
                      "number does not matter."));

@@ -27,7 +27,7 @@ void recordBands(record::Recorder& recorder, const std::set<std::string>& kinds)
 
 /// Ticks are costs if the configuration states all costs. A system without a word for ticks counts time.
 model::TickMeaning tickMeaning(const devices::SystemFacts& facts) {
-  if (facts.costsGiven) return model::TickMeaning::cost;
+  if (facts.costsGiven) return facts.costsAreTimes ? model::TickMeaning::time : model::TickMeaning::cost;
   return facts.tickNoun.empty() ? model::TickMeaning::time : model::TickMeaning::clockCycle;
 }
 

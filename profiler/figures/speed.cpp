@@ -5,6 +5,7 @@
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/base/number_text.h"
 #include "profiler/figures/figure.h"
+#include "profiler/figures/step_interval.h"
 
 namespace pipescope::figures {
 namespace {
@@ -33,6 +34,23 @@ auto ofGeneration(const char* outcome) {
     return Cell();
   };
 }
+
+/// An end of the step's interval, in this unit for each tick.
+Cell endOfStep(const Analyses& from, double IntervalFactors::*end, double perTick) {
+  const auto interval = stepInterval(from);
+  return interval ? Cell(from.stages->lost.step * (interval->factors.*end) * perTick) : Cell();
+}
+
+double microsecondsOfTick(const Analyses& from) {
+  constexpr double kMicroseconds = 1e6;
+  return from.catalog == nullptr
+             ? 0
+             : kMicroseconds / static_cast<double>(from.catalog->timebase({}).ticksPerSecond);
+}
+
+constexpr const char* kLeastDoc =
+    "The true step time lies between this and the other end with 80 %, judged by the errors of what was "
+    "compared with measurements; empty for recorded and given times.";
 
 /// Tokens of a sample, padding included. Nothing: the samples are no sequences of tokens, or the profile does
 /// not say how long they are.
@@ -83,6 +101,25 @@ PIPESCOPE_REGISTER_FIGURES(speed) {
                   if (!hasSteps(from) || from.catalog == nullptr) return Cell();
                   const auto perSecond = static_cast<double>(from.catalog->timebase({}).ticksPerSecond);
                   return Cell(from.stages->lost.step * kMicroseconds / perSecond);
+                }});
+  registry.add({"step_least_cycles", "Step time, 80 % from", "80 % from", Format::ticks, Better::less,
+                kLeastDoc, [](const Analyses& from) { return endOfStep(from, &IntervalFactors::least, 1); }});
+  registry.add({"step_most_cycles", "Step time, 80 % to", "80 % to", Format::ticks, Better::less,
+                "The upper end of the step time's interval.",
+                [](const Analyses& from) { return endOfStep(from, &IntervalFactors::most, 1); }});
+  registry.add({"step_time_least_us", "Step time, µs, 80 % from", "", Format::ticks, Better::less, kLeastDoc,
+                [](const Analyses& from) {
+                  return endOfStep(from, &IntervalFactors::least, microsecondsOfTick(from));
+                }});
+  registry.add({"step_time_most_us", "Step time, µs, 80 % to", "", Format::ticks, Better::less,
+                "The upper end of the step time's interval.", [](const Analyses& from) {
+                  return endOfStep(from, &IntervalFactors::most, microsecondsOfTick(from));
+                }});
+  registry.add({"step_interval_basis", "Interval from", "interval from", Format::plain, Better::neither,
+                "The comparisons with measurements that the interval of the step time is taken from.",
+                [](const Analyses& from) {
+                  const auto interval = stepInterval(from);
+                  return interval ? Cell(interval->basis) : Cell();
                 }});
   registry.add({"micro_batches", "Micro-batches of an iteration", "", Format::count, Better::neither,
                 "Micro-batches that a replica accumulates in one weight update.", [](const Analyses& from) {

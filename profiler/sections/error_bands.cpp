@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "profiler/analysis/model/error_bands.h"
+#include "profiler/figures/step_interval.h"
 #include "profiler/sections/frame/section.h"
 #include "profiler/sections/frame/words.h"
 
@@ -51,7 +52,7 @@ SectionTable gradeTable(const Context& context, const analysis::ErrorBands& foun
   }
   table.rows.push_back(
       {"exact", "the order of work, counts, tensor bytes, and which samples a loss or accuracy covers"});
-  if (context.catalog.target.tickMeaning == model::TickMeaning::cost) {
+  if (figures::hasGivenCosts(context.catalog)) {
     table.rows.push_back({"given", "all times: the configuration states them"});
     return table;
   }

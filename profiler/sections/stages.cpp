@@ -43,6 +43,7 @@ std::vector<Fact> stagesFacts(const figures::Analyses& from) {
   for (const char* key : {"bubble_ramp_up", "bubble_steady", "bubble_ramp_down", "bubble_exchange"})
     facts.push_back(partOf(key, from));
   for (const char* key : {"flush_cycles", "step_cycles"}) facts.push_back(factOf(key, from));
+  for (Fact& fact : stepIntervalFacts(from)) facts.push_back(std::move(fact));
   for (const char* key : figures::kStepParts) facts.push_back(partOf(key, from));
   return facts;
 }

@@ -202,6 +202,11 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated: times come from device models."},
   };
   std::ranges::find(section.facts, "hypothetical", &Fact::key)->inText = false;
+  std::vector<Fact> step = stepIntervalFacts(analyses);
+  step.insert(step.begin(), factOf("step_cycles", analyses));
+  step.front().inText = step[1].inText;
+  section.facts.insert(std::ranges::find(section.facts, "bound_by", &Fact::key),
+                       std::make_move_iterator(step.begin()), std::make_move_iterator(step.end()));
   const std::string division = catalog.divisionOf(context.executable);
   section.facts.push_back({"division", "Divided", division.empty() ? Cell() : Cell(division), Format::plain,
                            "Replicas, which take different samples (dp), places, which hold different stages "

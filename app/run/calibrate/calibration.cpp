@@ -7,11 +7,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "app/run/request/user_folders.h"
 #include "engine/config/suggestion.h"
 #include "profiler/base/files/file_kind.h"
 #include "profiler/base/files/temporary_name.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::app {
 namespace {
@@ -20,6 +22,7 @@ using devices::FigureFile;
 using devices::FigureValue;
 
 constexpr std::size_t kMostProperties = 8;
+constexpr std::size_t kMostNeighbours = 24;
 constexpr double kLargeNoise = 0.3;  // rows with such errors are usually of another job
 constexpr std::array kTimes = {Measure::stepTimeUs, Measure::samplesPerSecond, Measure::tokensPerSecond};
 
@@ -69,6 +72,11 @@ class DeviceText {
   void addValue(const std::string& name, double value, double least, double most, const std::string& source) {
     const bool ofSystem = figures_.system && figures_.system->figures.contains(name);
     (ofSystem ? system_ : chip_) += figureLine(name, *figureIn(figures_, name), value, least, most, source);
+  }
+  /// The error of a step, which belongs to no figure of the base.
+  void addStepError(double value, const std::string& source) {
+    chip_ += fmt::format("step_error = {{ value = {:.4f}, unit = \"1\", grade = \"M\", source = \"{}\" }}\n",
+                         value, source);
   }
   std::string text(const std::string& title, const std::string& description) const {
     const FigureFile& base = figures_.system ? *figures_.system : figures_.chip;
@@ -151,6 +159,7 @@ class Calibrator {
     PIPESCOPE_ASSIGN(const Fit fit, fitFactors(parameters_, measured_, model));
     take(fit);
     takeMemory();
+    PIPESCOPE_TRY(propose(fit));
     return std::move(result_);
   }
 
@@ -219,9 +228,9 @@ class Calibrator {
                     request_.measurements, timed_.empty() ? "no row has" : "one row has"));
   }
 
-  /// Emulates all timed rows at each point.
-  base::Result<std::vector<FitPoint>> predict(const std::vector<FitPoint>& points) {
-    std::vector<RowVariant> variants;
+  /// Systems with the figures of each point, as names.
+  base::Result<std::vector<std::string>> systemsOf(const std::vector<FitPoint>& points) {
+    std::vector<std::string> systems;
     for (const FitPoint& point : points) {
       DeviceText text(result_.figures);
       for (std::size_t p = 0; p < point.size(); ++p) {
@@ -230,8 +239,17 @@ class Calibrator {
           text.add(name, factor, factor, factor, "a candidate");
       }
       PIPESCOPE_ASSIGN(const std::string path, files_.write(candidates_++, text.text("# Candidate", "")));
-      for (const std::size_t row : timed_) variants.push_back({row, path + result_.figures.suffix});
+      systems.push_back(path + result_.figures.suffix);
     }
+    return systems;
+  }
+
+  /// Emulates all timed rows at each point.
+  base::Result<std::vector<FitPoint>> predict(const std::vector<FitPoint>& points) {
+    PIPESCOPE_ASSIGN(const std::vector<std::string> systems, systemsOf(points));
+    std::vector<RowVariant> variants;
+    for (const std::string& system : systems)
+      for (const std::size_t row : timed_) variants.push_back({row, system});
     PIPESCOPE_ASSIGN(const std::vector<ValidatedRow> rows,
                      emulateRows(configuration_, request_.measured, variants, request_.processes, progress_));
     if (first_.empty())
@@ -252,13 +270,96 @@ class Calibrator {
     return predicted;
   }
 
+  /// Rows that differ from a measured one in one number, which is twice or half as large.
+  MeasuredTable neighbours() const {
+    MeasuredTable table{request_.measured.keys, {}};
+    std::set<std::vector<std::string>> known;
+    for (const MeasuredRow& row : request_.measured.rows) known.insert(row.values);
+    for (std::size_t k = 0; k < table.keys.size(); ++k) {
+      for (const MeasuredRow& row : request_.measured.rows) {
+        const auto number = base::wholeNumberOf(row.values[k]);
+        if (!number || *number < 1) continue;
+        for (const std::int64_t other : {*number * 2, *number / 2}) {
+          MeasuredRow changed{row.line, {}, row.values, {}};
+          changed.values[k] = std::to_string(other);
+          config::Configuration tried = configuration_;
+          if (other < 1 || table.rows.size() >= kMostNeighbours ||
+              !tried.setText(table.keys[k], changed.values[k], config::Origin::flag).ok() ||
+              !known.insert(changed.values).second)
+            continue;
+          table.rows.push_back(std::move(changed));
+        }
+      }
+    }
+    return table;
+  }
+
+  /// Emulates rows near the measured ones at the fitted point and beside it, and finds the one to measure
+  /// next.
+  base::Status propose(const Fit& fit) {
+    const MeasuredTable table = neighbours();
+    if (table.rows.empty()) return {};
+    std::vector<FitPoint> points = {fit.logs};
+    std::vector<double> steps;
+    constexpr double kStep = 0.05;
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      steps.push_back(fit.logs[p] + kStep <= parameters_[p].most ? kStep : -kStep);
+      points.push_back(fit.logs);
+      points.back()[p] += steps.back();
+    }
+    PIPESCOPE_ASSIGN(const std::vector<std::string> systems, systemsOf(points));
+    std::vector<RowVariant> variants;
+    for (const std::string& system : systems)
+      for (std::size_t row = 0; row < table.rows.size(); ++row) variants.push_back({row, system});
+    PIPESCOPE_ASSIGN(const std::vector<ValidatedRow> rows,
+                     emulateRows(configuration_, table, variants, request_.processes, progress_));
+    std::vector<std::size_t> candidates;
+    std::vector<std::vector<double>> changes;
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      std::vector<double> logs;
+      for (std::size_t point = 0; point < points.size(); ++point) {
+        const ValidatedRow& row = rows[point * table.rows.size() + i];
+        const auto& step = row.emulated[static_cast<std::size_t>(Measure::stepTimeUs)];
+        if (row.error.empty() && row.note.empty() && step && *step > 0) logs.push_back(std::log(*step));
+      }
+      if (logs.size() < points.size()) continue;  // it cannot run, or does not fit
+      candidates.push_back(i);
+      changes.emplace_back();
+      for (std::size_t p = 0; p < steps.size(); ++p)
+        changes.back().push_back((logs[p + 1] - logs[0]) / steps[p]);
+    }
+    const std::optional<NextMeasurement> best = nextMeasurement(parameters_, fit, changes);
+    if (!best) return {};
+    ProposedRow next;
+    const std::vector<std::string>& values = table.rows[candidates[best->candidate]].values;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (!values[k].empty())
+        next.settings += fmt::format("{}{}={}", next.settings.empty() ? "" : ", ",
+                                     config::lastPart(table.keys[k]), values[k]);
+    }
+    constexpr double kEighty = 1.2816;  // standard deviations
+    next.property = result_.properties[best->parameter].property.name;
+    next.before = std::exp(kEighty * best->before);
+    next.after = std::exp(kEighty * best->after);
+    result_.next = std::move(next);
+    return {};
+  }
+
   void take(const Fit& fit) {
     result_.noise = fit.noise;
+    double squares = 0;
+    for (const double error : fit.leaveOneOut) squares += error * error;
+    const auto rows = static_cast<double>(fit.leaveOneOut.size());
+    constexpr double kEighty = 0.9, kNormal = 1.2816;  // quantile of both sides together, and of many rows
+    result_.stepError =
+        std::sqrt(squares / rows) * studentQuantile(kEighty, std::max(1.0, rows - 1)) / kNormal;
     for (std::size_t p = 0; p < parameters_.size(); ++p) {
       CalibratedProperty& property = result_.properties[p];
       property.factor = std::exp(fit.logs[p]);
       property.least = std::exp(fit.least[p]);
       property.most = std::exp(fit.most[p]);
+      property.least80 = std::exp(fit.least80[p]);
+      property.most80 = std::exp(fit.most80[p]);
       property.atBound = fit.logs[p] >= parameters_[p].most - 1e-6;
     }
     for (const Undetermined& refused : fit.refused) {
@@ -350,6 +451,12 @@ std::string calibratedToml(const Calibration& calibration, const CalibrationRequ
       text.add(name, property.factor, property.least, property.most,
                fmt::format("calibrated by {} rows of {}; 95 %", calibration.rows.size(), safe));
   }
+  if (calibration.stepError > 0)
+    text.addStepError(
+        calibration.stepError,
+        fmt::format("calibrated by {} rows of {}: standard deviation of ln(emulated ÷ measured) of "
+                    "a further row",
+                    calibration.rows.size(), safe));
   if (calibration.hasWorkspace()) {
     const std::string& name = calibration.figures.reservedMemory;
     const double before = figureIn(calibration.figures, name)->value;

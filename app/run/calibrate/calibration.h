@@ -23,10 +23,11 @@ struct CalibrationRequest {
 
 struct CalibratedProperty {
   devices::CorrectedProperty property;
-  std::vector<std::string> figures;  ///< those that the files state
-  double factor = 1, least = 1, most = 1;
-  std::string refusal = {};  ///< reason why it keeps its value; empty: it was fitted
-  bool atBound = false;      ///< a figure has the largest value that it may have
+  std::vector<std::string> figures;        ///< those that the files state
+  double factor = 1, least = 1, most = 1;  ///< the intervals of all properties hold together with 95 %
+  double least80 = 1, most80 = 1;          ///< the interval of this one alone holds with 80 %
+  std::string refusal = {};                ///< reason why it keeps its value; empty: it was fitted
+  bool atBound = false;                    ///< a figure has the largest value that it may have
 };
 
 /// A measured time: emulated ÷ measured − 1 before and after the fit, and if this row is left out.
@@ -41,11 +42,22 @@ struct MeasuredWorkspace {
   std::vector<double> before, leftOut;  ///< emulated ÷ measured − 1 of each row, and if the row is left out
 };
 
+/// The row that would narrow the interval of a property most if it were measured next.
+struct ProposedRow {
+  std::string settings;  ///< "tensor_parallel=8, micro_batch_size=2"
+  std::string property;
+  double before = 1, after = 1;  ///< factor between the middle and either end of its 80 % interval
+};
+
 struct Calibration {
   devices::SystemFigures figures;
   std::vector<CalibratedProperty> properties;
   std::vector<CalibratedRow> rows;
   double noise = 0;
+  /// Standard deviation of ln(emulated ÷ measured) of a further row: that of rows left out, with what few
+  /// rows do not tell.
+  double stepError = 0;
+  std::optional<ProposedRow> next;             ///< none: no row near the measured ones narrows an interval
   std::optional<MeasuredWorkspace> workspace;  ///< none: fewer than two rows state memory
 
   /// True if the measurements prove that programs hold more than their tensors.

@@ -34,12 +34,15 @@ sections::SectionTable propertiesTable(const Calibration& calibration) {
                    {"factor", "Factor", Format::ratio, "by which its figures are multiplied"},
                    {"factor_least", "From", Format::ratio, ""},
                    {"factor_most", "To", Format::ratio, ""},
+                   {"factor_least_80", "80 % from", Format::ratio, "of this property alone"},
+                   {"factor_most_80", "80 % to", Format::ratio, ""},
                    {"figures", "Figures", Format::plain, ""}};
   for (const CalibratedProperty& property : calibration.properties) {
     const bool fitted = property.refusal.empty();
     table.rows.push_back({property.property.name, property.property.about, fitted,
                           fitted ? Cell(property.factor) : Cell(), fitted ? Cell(property.least) : Cell(),
-                          fitted ? Cell(property.most) : Cell(),
+                          fitted ? Cell(property.most) : Cell(), fitted ? Cell(property.least80) : Cell(),
+                          fitted ? Cell(property.most80) : Cell(),
                           fmt::format("{}", fmt::join(property.figures, ", "))});
   }
   return table;
@@ -91,6 +94,11 @@ sections::Section calibrationSection(const Calibration& calibration) {
                                         errorText(before), errorText(after), errorText(leftOut)));
   section.remarks.push_back(
       fmt::format("The rows scatter by {:.1f} % about the fit.", 100 * calibration.noise));
+  section.remarks.push_back(
+      fmt::format("80 % of further steps last what the fitted system says within a factor of {:.2f} either "
+                  "way, judged by "
+                  "rows left out.",
+                  std::exp(1.2816 * calibration.stepError)));
   for (const CalibratedProperty& property : calibration.properties) {
     if (!property.refusal.empty())
       section.remarks.push_back(
@@ -102,6 +110,14 @@ sections::Section calibrationSection(const Calibration& calibration) {
           "{} is at the largest value that its figures may have, so something else is faster than the model "
           "says.",
           property.property.name));
+  }
+  if (calibration.next) {
+    const ProposedRow& next = *calibration.next;
+    section.remarks.push_back(fmt::format(
+        "Measure next: {}. Of all rows with one number twice or half as large as in the table, this one "
+        "narrows "
+        "an interval most: that of {} (80 %) from a factor of {:.2f} either way to one of {:.2f}.",
+        next.settings, next.property, next.before, next.after));
   }
   if (calibration.workspace) section.remarks.push_back(memoryText(calibration));
   return section;

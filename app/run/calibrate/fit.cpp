@@ -260,16 +260,21 @@ class Fitter {
   void report(const Linear& all, const Linear& used) {
     fit_.logs = at_;
     fit_.residuals = residuals_;
+    fit_.jacobian = jacobian_;
     fit_.noise = noise_;
     for (std::size_t i = 0; i < residuals_.size(); ++i)
       fit_.leaveOneOut.push_back(residuals_[i] / (1 - used.leverage(i)));
     // All intervals hold together (Bonferroni).
     const double tails = (1 - fit_.share) / 2 / std::max<double>(1, static_cast<double>(used_.size()));
     const double quantile = studentQuantile(1 - tails, freedom_ + 2);
+    const double quantile80 = studentQuantile(0.9, freedom_ + 2);
     for (std::size_t p = 0; p < parameters_.size(); ++p) {
       const double half = quantile * all.deviation(p);
       fit_.least.push_back(std::max(parameters_[p].least, at_[p] - half));
       fit_.most.push_back(std::min(parameters_[p].most, at_[p] + half));
+      const double half80 = quantile80 * all.deviation(p);
+      fit_.least80.push_back(std::max(parameters_[p].least, at_[p] - half80));
+      fit_.most80.push_back(std::min(parameters_[p].most, at_[p] + half80));
     }
   }
 
@@ -300,6 +305,28 @@ double studentQuantile(double probability, double degrees) {
   const double z = normalQuantile(probability), z2 = z * z, n = degrees;
   return z * (1 + (z2 + 1) / (4 * n) + ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
               (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * n * n * n));
+}
+
+std::optional<NextMeasurement> nextMeasurement(const std::vector<FitParameter>& parameters, const Fit& fit,
+                                               const std::vector<std::vector<double>>& candidates) {
+  constexpr double kLeastGain = 0.9;
+  std::vector<std::size_t> all(parameters.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const Linear now(parameters, all, fit.jacobian, fit.noise);
+  std::optional<NextMeasurement> best;
+  double least = kLeastGain;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    Matrix rows = fit.jacobian;
+    rows.push_back(candidates[c]);
+    const Linear then(parameters, all, rows, fit.noise);
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      const double before = now.deviation(p), after = then.deviation(p);
+      if (after >= least * before) continue;
+      least = after / before;
+      best = {c, p, before, after};
+    }
+  }
+  return best;
 }
 
 base::Result<Fit> fitFactors(const std::vector<FitParameter>& parameters, const std::vector<double>& measured,

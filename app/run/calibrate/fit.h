@@ -2,6 +2,7 @@
 // Fits the logarithms of a few factors to measured logarithms: least squares with a prior. It knows neither
 // devices nor configurations.
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,14 +28,17 @@ struct Undetermined {
 };
 
 struct Fit {
-  FitPoint logs;                    ///< fitted logarithms; 0 where the prior value stays
-  std::vector<double> least, most;  ///< bounds of the interval of each parameter's logarithm
+  FitPoint logs;                        ///< fitted logarithms; 0 where the prior value stays
+  std::vector<double> least, most;      ///< bounds of the interval of each parameter's logarithm
+  std::vector<double> least80, most80;  ///< the same, for each parameter alone with 80 %
   std::vector<Undetermined> refused;
   std::vector<double> residuals;    ///< predicted − measured logarithm of each measurement, after the fit
   std::vector<double> before;       ///< the same with all factors 1
   std::vector<double> leaveOneOut;  ///< the same, fitted without this measurement (linear in the parameters)
-  double noise = 0;                 ///< standard deviation of the measurements about the fit
-  double share = 0.95;              ///< probability that all intervals hold together
+  /// Change of each measurement's logarithm with each parameter's, at the fitted point.
+  std::vector<std::vector<double>> jacobian;
+  double noise = 0;     ///< standard deviation of the measurements about the fit
+  double share = 0.95;  ///< probability that all intervals hold together
 };
 
 /// Fits by Gauss and Newton, with a Jacobian from differences. The noise of the measurements is estimated
@@ -43,6 +47,17 @@ struct Fit {
 /// `measured` has at least two values. Errors: those of the model.
 base::Result<Fit> fitFactors(const std::vector<FitParameter>& parameters, const std::vector<double>& measured,
                              const FitModel& model);
+
+/// The measurement that would narrow an interval most.
+struct NextMeasurement {
+  std::size_t candidate = 0, parameter = 0;
+  double before = 0, after = 0;  ///< standard deviation of the parameter's logarithm
+};
+/// Chooses among measurements that could be taken next: the one that narrows the interval of some parameter
+/// by the largest factor. `candidates` has for each of them the change of its logarithm with each
+/// parameter's. None: no candidate narrows any interval by a tenth.
+std::optional<NextMeasurement> nextMeasurement(const std::vector<FitParameter>& parameters, const Fit& fit,
+                                               const std::vector<std::vector<double>>& candidates);
 
 /// The quantile of Student's distribution with this many degrees of freedom (at least 1).
 double studentQuantile(double probability, double degrees);

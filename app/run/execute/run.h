@@ -28,7 +28,7 @@ struct RunResult {
   std::optional<double> finalLoss, testAccuracy;
   double hostSamplesPerSecond = 0;
   double emulatedSeconds = 0;
-  double emulatedUnits = 0;           ///< cost units, for system fixed
+  double emulatedUnits = 0;           ///< cost units, for system fixed without fixed.unit
   std::vector<std::string> notices;   ///< messages for the user
   std::vector<std::string> overflow;  ///< places in which the model does not fit
 };

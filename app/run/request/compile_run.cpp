@@ -53,9 +53,10 @@ base::Result<CheckedRun> checkedRun(const config::Configuration& given) {
     PIPESCOPE_ASSIGN(compile::FixedRun run, fixedRun(c));
     return CheckedRun{std::move(run), std::nullopt};
   }
-  if (!c.tables("fixed.stages").empty()) {
-    return base::badInput("[[fixed.stages]] belongs to system.name = \"fixed\", but the system is " + system +
-                          ".");
+  for (const char* table : {"fixed.stages", "fixed.layers"}) {
+    if (!c.tables(table).empty())
+      return base::badInput(
+          fmt::format("[[{}]] belongs to system.name = \"fixed\", but the system is {}.", table, system));
   }
   PIPESCOPE_TRY(checkConfiguration(c));
   PIPESCOPE_ASSIGN(compile::ModelRequest request, requestOf(c));

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/run/request/configuration_checks.h"
+#include "app/run/request/fixed_layers.h"
 #include "app/run/request/model_translation.h"
 #include "engine/compiler/replica_count.h"
 #include "engine/devices/system_registry.h"
@@ -67,7 +68,7 @@ base::Result<std::vector<int>> devicesOfStages(const Configuration& c, std::size
   const std::vector<Settings>& tables = c.tables("stages");
   if (!tables.empty() && tables.size() != stages) {
     return base::badInput(fmt::format(
-        "There are {} [[stages]] but {} [[fixed.stages]]: give one of each, or leave out [[stages]].",
+        "There are {} [[stages]] but {} stages with costs: give one of each, or leave out [[stages]].",
         tables.size(), stages));
   }
   std::vector<int> devices;
@@ -112,13 +113,19 @@ base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
   if (run.training) {
     PIPESCOPE_ASSIGN(run.microBatchCosts, costsOfMicroBatches(c));
   }
-  for (const Settings& stage : c.tables("fixed.stages")) {
-    run.stages.push_back({stage.real("forward"), stage.real("recompute"), stage.real("backward"),
-                          stage.real("update"), stage.real("weight"), stage.integer("sends")});
+  if (c.tables("fixed.layers").empty()) {
+    for (const Settings& stage : c.tables("fixed.stages")) run.stages.push_back(fixedCosts(stage));
+  } else {
+    PIPESCOPE_ASSIGN(run.stages, stagesOfLayers(c, run.schedule));
   }
   run.chunks = static_cast<int>(c.integer("execution.chunks"));
   run.exchange = c.real("fixed.exchange");
   run.call = c.real("fixed.call");
+  run.launch = c.real("fixed.launch");
+  run.receive = c.real("fixed.receive");
+  const std::string unit = c.text("fixed.unit");
+  run.unitSeconds = unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : 0;
+  run.memory = c.integer("fixed.memory");
   run.bandwidth = c.real("fixed.bandwidth");
   run.collective = c.real("fixed.collective");
   PIPESCOPE_ASSIGN(run.placeOfStage, devicesOfStages(c, run.stages.size()));

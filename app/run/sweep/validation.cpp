@@ -75,6 +75,10 @@ base::Status takeFigures(const base::Result<std::string>& answer, ValidatedRow& 
   row.error = figures.error;
   row.note = figures.figures.note;
   for (std::size_t m = 0; m < kMeasures; ++m) row.emulated[m] = figures.figures.number(kWords[m].figure);
+  const auto step = figures.figures.number("step_time_us"),
+             least = figures.figures.number("step_time_least_us"),
+             most = figures.figures.number("step_time_most_us");
+  if (step && least && most && *step > 0) row.interval = std::pair(*least / *step, *most / *step);
   return {};
 }
 
@@ -98,6 +102,9 @@ sections::SectionTable agreementTable(const Validation& validation) {
       {"bias", "Bias", Format::ratio, "geometric mean of emulated ÷ measured"},
       {"p90_error", "p90 error", Format::fraction,
        "90 % of the variants have no larger |emulated ÷ measured − 1|"},
+      {"inside_interval", "In interval", Format::count,
+       "variants whose measurement lies in the emulated time's interval, which holds 80 %"},
+      {"with_interval", "Of", Format::count, "variants whose emulated time has an interval"},
       {"rank_correlation", "Rank correlation", Format::ratio, "Spearman's"},
       {"pairs_in_order", "Pairs in order", Format::count, "pairs of variants that are ordered as measured"},
       {"pairs", "Of pairs", Format::count, "with different measurements"},
@@ -106,8 +113,10 @@ sections::SectionTable agreementTable(const Validation& validation) {
     const std::optional<Agreement> found = agreementOf(validation, static_cast<Measure>(m));
     if (!found) continue;
     const bool several = found->ordered > 0;
+    const Coverage held = coverageOf(validation, static_cast<Measure>(m));
     table.rows.push_back({std::string(measuredColumns()[m]), std::string(kWords[m].name), found->pairs,
-                          found->bias, found->p90, validationCell(found->rankCorrelation),
+                          found->bias, found->p90, held.rows > 0 ? Cell(held.inside) : Cell(),
+                          held.rows > 0 ? Cell(held.rows) : Cell(), validationCell(found->rankCorrelation),
                           several ? Cell(found->inOrder) : Cell(), found->ordered,
                           several ? Cell(found->inOrder == found->ordered) : Cell()});
   }
@@ -238,6 +247,21 @@ std::optional<Agreement> agreementOf(const Validation& validation, Measure measu
   }
   if (emulated.empty()) return std::nullopt;
   return agreementOf(emulated, measured);
+}
+
+Coverage coverageOf(const Validation& validation, Measure measure) {
+  Coverage coverage;
+  if (measure == Measure::memoryBytes) return coverage;
+  const auto m = static_cast<std::size_t>(measure);
+  for (const ValidatedRow& row : validation.rows) {
+    const auto ratio = ratioOf(row, m);
+    if (!ratio || !row.interval) continue;
+    ++coverage.rows;
+    // Times: measured ÷ emulated. A rate is the other way round.
+    const double longer = measure == Measure::stepTimeUs ? 1 / *ratio : *ratio;
+    coverage.inside += row.interval->first <= longer && longer <= row.interval->second ? 1 : 0;
+  }
+  return coverage;
 }
 
 sections::Section validationSection(const Validation& validation) {

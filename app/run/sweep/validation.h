@@ -1,5 +1,7 @@
 #pragma once
 // Compares emulated variants of a configuration with measurements. Nothing is fitted.
+#include <utility>
+
 #include "app/run/sweep/measured.h"
 #include "app/run/sweep/variant.h"
 #include "profiler/base/progress.h"
@@ -24,6 +26,8 @@ Agreement agreementOf(const std::vector<double>& emulated, const std::vector<dou
 struct ValidatedRow {
   MeasuredRow measured;
   std::array<std::optional<double>, kMeasures> emulated;
+  /// Ends of the interval of the emulated step time ÷ the step time; none: it has no interval.
+  std::optional<std::pair<double, double>> interval = {};
   std::string error = {};  ///< reason why the variant cannot run
   std::string note = {};   ///< place in which it does not fit
 };
@@ -52,6 +56,13 @@ base::Result<Validation> validate(const config::Configuration& configuration, co
 
 /// The statistics of a measure; nothing: no row has both values.
 std::optional<Agreement> agreementOf(const Validation& validation, Measure measure);
+
+/// Rows whose measured time lies within the interval of the emulated one, and rows that have both.
+struct Coverage {
+  std::int64_t inside = 0, rows = 0;
+};
+/// The coverage of a measure of time. Rates are inside where the time of a unit is.
+Coverage coverageOf(const Validation& validation, Measure measure);
 
 /// Tables "agreement" (one row for each measure) and "variants".
 sections::Section validationSection(const Validation& validation);

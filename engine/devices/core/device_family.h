@@ -220,6 +220,7 @@ struct SystemFacts {
   std::string tickNoun = {};
   /// True if the configuration states all costs: the system takes no model and has no error bands.
   bool costsGiven = false;
+  bool costsAreTimes = false;  ///< with costsGiven: their unit is a unit of time
 };
 
 /// A family's model of one system. It never changes after it has been made, and any thread may call it.

@@ -47,7 +47,10 @@ struct FigureFile {
 /// once.
 class FigureReader {
  public:
-  explicit FigureReader(const FigureFile& file) : file_(file) {}
+  explicit FigureReader(const FigureFile& file) : file_(file) {
+    // Readers of profiles make intervals of it, for devices of all families.
+    (void)positiveOr("step_error", "1", 0);
+  }
 
   /// A figure above 0 and at most `largest`.
   double positive(const std::string& key, const std::string& unit, double largest = 1e30);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/devices/core/family.h"
+#include "profiler/base/byte_text.h"
 #include "profiler/base/number_text.h"
 
 namespace pipescope::devices {
@@ -18,13 +20,15 @@ Ticks ticksOf(double units) {
 class FixedSystem : public System {
  public:
   FixedSystem(const FixedCosts& costs, int devices) : costs_(costs) {
+    const double units = costs.unitSeconds > 0 ? 1 / costs.unitSeconds : 1;  // of a second
     for (int i = 0; i < devices; ++i) {
       devices_.push_back({.kind = "fixed",
                           .name = fmt::format("Device {}", i),
-                          .ticksPerSecond = kFixedTicksPerUnit,
+                          .ticksPerSecond = std::llround(units * static_cast<double>(kFixedTicksPerUnit)),
                           .units = 1,
                           .unitName = "unit",
                           .lanes = {model::LaneRole::compute, model::LaneRole::exchange}});
+      if (holdsAnything()) devices_.back().memory = {{"memory", 1, Bytes(capacity()), {}}};
     }
     for (int i = 0; i + 1 < devices; ++i) {
       links_.push_back(linkBetween(i, i + 1));
@@ -34,7 +38,11 @@ class FixedSystem : public System {
 
   std::string family() const override { return "fixed"; }
   SystemFacts facts() const override {
-    return {.deviceNoun = "device", .tickNoun = "cost units", .costsGiven = true};
+    const bool times = costs_.unitSeconds > 0;
+    return {.deviceNoun = "device",
+            .tickNoun = times ? "" : "cost units",
+            .costsGiven = true,
+            .costsAreTimes = times};
   }
   std::string name() const override { return "fixed"; }
   std::string description() const override { return "devices whose costs the configuration states"; }
@@ -55,15 +63,24 @@ class FixedSystem : public System {
             fmt::format("Stage {} has no costs: add a [[fixed.stages]] entry for it.", stage->index));
       }
       const FixedStageCost& cost = costs_.stages[static_cast<std::size_t>(stage->index)];
-      addPass(lowered, stage->index, model::Pass::forward, ticksOf(cost.forward));
+      const auto begins = [&](double work, int from) {
+        return work > 0
+                   ? ticksOf(costs_.launch + (comesFrom(stages, stage->index, from) ? costs_.receive : 0))
+                   : Ticks(0);
+      };
+      addPass(lowered, stage->index, model::Pass::forward,
+              begins(cost.forward, stage->index - 1) + ticksOf(cost.forward));
       addPass(lowered, stage->index, model::Pass::recompute, ticksOf(cost.recompute));
       const Ticks backward = ticksOf(cost.backward), weight = ticksOf(costs_.splitBackward ? cost.weight : 0);
-      addPass(lowered, stage->index, model::Pass::backward, backward - weight);
-      addPass(lowered, stage->index, model::Pass::weightGradient, weight);
+      addPass(lowered, stage->index, model::Pass::backward,
+              begins(cost.backward, stage->index + 1) + backward - weight);
+      addPass(lowered, stage->index, model::Pass::weightGradient,
+              weight.count > 0 ? ticksOf(costs_.launch) + weight : weight);
       if (stage->mesh.replicas > 1 && cost.backward > 0)
         addPass(lowered, stage->index, model::Pass::collective, ticksOf(costs_.collective));
       addPass(lowered, stage->index, model::Pass::update, ticksOf(cost.update));
     }
+    if (holdsAnything()) addMemory(lowered, stages);
     return lowered;
   }
 
@@ -83,6 +100,56 @@ class FixedSystem : public System {
   Ticks callTicks() const override { return ticksOf(costs_.call); }
 
  private:
+  /// True if the input of a stage of these, which share a device, comes from stage `from` on another device.
+  bool comesFrom(const std::vector<const compile::StagePlan*>& stages, int stage, int from) const {
+    const int inPipe = static_cast<int>(costs_.stages.size()) / costs_.pipes;
+    if (from < 0 || from / inPipe != stage / inPipe || from >= static_cast<int>(costs_.stages.size()))
+      return false;
+    return std::none_of(stages.begin(), stages.end(),
+                        [from](const compile::StagePlan* own) { return own->index == from; });
+  }
+  bool holdsAnything() const {
+    return std::any_of(costs_.stages.begin(), costs_.stages.end(),
+                       [](const FixedStageCost& stage) { return stage.holds > 0 || stage.stashed > 0; });
+  }
+  /// Memory of each device. Without a bound it is as large as all that the stages hold.
+  std::int64_t capacity() const {
+    if (costs_.memory > 0) return costs_.memory;
+    std::int64_t all = 0;
+    for (const FixedStageCost& stage : costs_.stages) all += stage.holds + stage.stashed;
+    return all;
+  }
+
+  void addMemory(LoweredDevice& lowered, const std::vector<const compile::StagePlan*>& stages) const {
+    LoweredMemory memory;
+    std::int64_t address = 0;
+    std::map<std::string, std::int64_t> byCategory;
+    const auto add = [&](int stage, const char* what, const char* category, std::int64_t bytes) {
+      if (bytes <= 0) return;
+      memory.variables.push_back({.name = fmt::format("stage{}/{}", stage, what),
+                                  .category = category,
+                                  .bytes = Bytes(bytes),
+                                  .maxUnitBytes = Bytes(bytes),
+                                  .alwaysLive = true,
+                                  .stage = stage,
+                                  .units = {{0, 1, Bytes(bytes), address}}});
+      address += bytes;
+      byCategory[category] += bytes;
+    };
+    for (const compile::StagePlan* stage : stages) {
+      const FixedStageCost& cost = costs_.stages[static_cast<std::size_t>(stage->index)];
+      add(stage->index, "state", "weight", cost.holds);
+      add(stage->index, "stash", "stash", cost.stashed);
+    }
+    for (const auto& [category, bytes] : byCategory)
+      memory.units.push_back({category, "memory", true, 0, 1, Bytes(bytes)});
+    if (address > capacity())
+      memory.overflow.push_back(fmt::format("{} needs {}, but fixed.memory is {}.",
+                                            devices_[static_cast<std::size_t>(lowered.device)].name,
+                                            base::byteText(address), base::byteText(capacity())));
+    lowered.memory.push_back(std::move(memory));
+  }
+
   static LinkInfo linkBetween(int from, int to) {
     return {.from = from, .to = to, .name = fmt::format("{} to {}", from, to)};
   }

@@ -287,7 +287,7 @@ bool isOfKind(FileKind kind, std::string_view head) {
     case FileKind::onnxTensor:
       return isOnnxTensor(head);
     case FileKind::plan:
-      return head.starts_with(kPlanTitle);
+      return head.starts_with(kPlanTitle) || head.starts_with(kLearnedTitle);
     case FileKind::perfettoTrace:
       return isPerfettoTrace(head);
     case FileKind::chakraTrace:

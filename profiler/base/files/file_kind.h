@@ -33,6 +33,8 @@ enum class FileKind {
 
 /// The comment in the first line of a configuration that `plan` wrote.
 inline constexpr std::string_view kPlanTitle = "# Planned by pipescope";
+/// First words of a configuration that `learn` wrote. Plans and learned configurations replace each other.
+inline constexpr std::string_view kLearnedTitle = "# Learned by pipescope";
 
 /// The comment in the first line of a device that `calibrate` wrote.
 inline constexpr std::string_view kDeviceTitle = "# Calibrated by pipescope";

@@ -132,8 +132,10 @@ base::Result<bool> readDump(ByteSource& bytes, TraceData& data, base::Executor&,
 /// Adds the events of a rank. `begins`: when each iteration begins, in ms.
 class RankEventsOfDump {
  public:
-  RankEventsOfDump(const DumpFile& file, std::int64_t ranks, std::int64_t chunks, TraceData& data)
-      : ranks_(ranks), chunks_(chunks), data_(data) {
+  /// `unit`: bytes of a unit of memory; 0: nobody knows.
+  RankEventsOfDump(const DumpFile& file, std::int64_t ranks, std::int64_t chunks, double unit,
+                   TraceData& data)
+      : ranks_(ranks), chunks_(chunks), unit_(unit), data_(data) {
     const std::string name = file.rank ? fmt::format("pipeline rank {}", *file.rank) : "pipeline rank";
     data_.tables.origin = 0;
     row_.process = data_.tables.process(name);
@@ -160,8 +162,8 @@ class RankEventsOfDump {
     }
     if (!iteration.memory) return {};
     row_.kind = EventKind::counter;
-    row_.name = data_.tables.names.add("memory, in the unit of the dump");
-    row_.value = *iteration.memory;
+    row_.name = data_.tables.names.add(unit_ > 0 ? "reserved memory" : "memory, in the unit of the dump");
+    row_.value = *iteration.memory * (unit_ > 0 ? unit_ : 1);
     row_.argumentCount = 0;
     setTimes(begin + iteration.length, begin + iteration.length);
     return data_.add(row_);
@@ -188,9 +190,26 @@ class RankEventsOfDump {
   }
 
   const std::int64_t ranks_, chunks_;
+  const double unit_;
   TraceData& data_;
   TraceEvent row_;
 };
+
+/// Bytes of a unit of memory. The dump does not state the unit; PyTorch's allocator reserves multiples of
+/// 2 MiB, so if all values are whole multiples of that in GiB, they are GiB. 0: they are not.
+double unitOfMemory(std::span<TraceData* const> traces) {
+  constexpr double kGib = 1 << 30, kBlocksPerGib = 512;
+  bool any = false;
+  for (const TraceData* trace : traces) {
+    for (const DumpedIteration& iteration : static_cast<const DumpFile*>(trace->pending.get())->iterations) {
+      if (!iteration.memory) continue;
+      any = true;
+      const double blocks = *iteration.memory * kBlocksPerGib;
+      if (!(blocks > 0) || blocks != std::floor(blocks)) return 0;
+    }
+  }
+  return any ? kGib : 0;
+}
 
 /// Places the iterations one after the other: each begins when the longest rank has ended the one before.
 base::Status joinDump(std::span<TraceData* const> traces) {
@@ -214,10 +233,11 @@ base::Status joinDump(std::span<TraceData* const> traces) {
     if (begin > kFarthestPass)
       return base::badInput("The pipeline dump lasts more than 50 days: it is damaged.");
   }
+  const double unit = unitOfMemory(traces);
   for (TraceData* trace : traces) {
     const DumpFile& file = *fileOf(trace);
     if (file.iterations.empty()) continue;
-    RankEventsOfDump events(file, ranks, chunks, *trace);
+    RankEventsOfDump events(file, ranks, chunks, unit, *trace);
     for (const DumpedIteration& iteration : file.iterations)
       PIPESCOPE_TRY(events.add(iteration, begins[iteration.number]));
     trace->sharesClock = true;

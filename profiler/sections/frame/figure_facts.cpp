@@ -33,6 +33,15 @@ Fact partOf(std::string_view key, const figures::Analyses& from) {
   return factNamed(figure, std::string("  ") + (*figure.part == '\0' ? figure.label : figure.part), from);
 }
 
+std::vector<Fact> stepIntervalFacts(const figures::Analyses& from) {
+  std::vector<Fact> facts;
+  for (const char* key : {"step_least_cycles", "step_most_cycles", "step_interval_basis"}) {
+    facts.push_back(partOf(key, from));
+    facts.back().inText = !std::holds_alternative<std::monostate>(facts.back().value);
+  }
+  return facts;
+}
+
 std::vector<Fact> replayedFacts(std::string_view key, const Cell& before, const Cell& after) {
   const figures::Figure& figure = figures::figure(key);
   const std::string name = figure.key, label = figure.label;

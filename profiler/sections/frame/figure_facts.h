@@ -18,6 +18,9 @@ Fact factOf(std::string_view key, const figures::Analyses& from);
 Fact ifKnown(Fact fact);
 /// The fact of a figure that is a part of the fact before it.
 Fact partOf(std::string_view key, const figures::Analyses& from);
+/// The ends of the interval of the step time and what it is taken from. Text shows them where they have a
+/// value.
+std::vector<Fact> stepIntervalFacts(const figures::Analyses& from);
 /// The same facts of a recorded call and of its replay with changes: "before_KEY" and "after_KEY".
 std::vector<Fact> replayedFacts(std::string_view key, const Cell& before, const Cell& after);
 

@@ -35,5 +35,49 @@ TEST(FixedSystem, ReplicasSumGradientsAndOnlyThese) {
   EXPECT_EQ(passesOf({.forward = 1}, 2), (Passes{{Pass::forward, 1}})) << "inference has no gradients";
 }
 
+/// Two stages on devices of their own, and a third one beside the second.
+TEST(FixedSystem, PassesTakeTheirLaunchAndReceiveWhatComesFromAnotherDevice) {
+  FixedCosts costs;
+  costs.stages = {
+      {.forward = 10, .backward = 20}, {.forward = 10, .backward = 20}, {.forward = 10, .backward = 20}};
+  costs.launch = 1;
+  costs.receive = 3;
+  compile::StagePlan one, two;
+  one.index = 1;
+  two.index = 2;
+  const auto lowered = makeFixedSystem(costs, 2)->lower({&one, &two}).value();
+  std::map<std::pair<int, model::Pass>, std::int64_t> ticks;
+  for (const LoweredPass& pass : lowered.passes)
+    ticks[{pass.stage, pass.pass}] = pass.ticks().count / kFixedTicksPerUnit;
+  using model::Pass;
+  EXPECT_EQ((ticks[{1, Pass::forward}]), 14) << "its input comes from stage 0";
+  EXPECT_EQ((ticks[{1, Pass::backward}]), 21) << "its gradient comes from the stage beside it";
+  EXPECT_EQ((ticks[{2, Pass::forward}]), 11);
+  EXPECT_EQ((ticks[{2, Pass::backward}]), 21) << "nothing comes back to the last stage";
+}
+
+TEST(FixedSystem, HoldsWhatItsStagesSay) {
+  FixedCosts costs;
+  constexpr std::int64_t kMib = 1 << 20;
+  costs.stages = {{.forward = 1, .holds = 100 * kMib, .stashed = 30 * kMib},
+                  {.forward = 1, .holds = 50 * kMib}};
+  costs.memory = 150 * kMib;
+  compile::StagePlan first, second;
+  second.index = 1;
+  const auto system = makeFixedSystem(costs, 1);
+  ASSERT_EQ(system->devices()[0].memory.size(), 1U);
+  EXPECT_EQ(system->devices()[0].memory[0].bytesPerUnit.count, 150 * kMib);
+  const auto lowered = system->lower({&first, &second}).value();
+  ASSERT_EQ(lowered.memory.size(), 1U);
+  std::int64_t sum = 0;
+  for (const LoweredVariable& variable : lowered.memory[0].variables) sum += variable.bytes.count;
+  EXPECT_EQ(sum, 180 * kMib);
+  ASSERT_EQ(lowered.memory[0].overflow.size(), 1U);
+  const std::string& text = lowered.memory[0].overflow[0];
+  EXPECT_TRUE(text.starts_with("Device 0 needs 180") && text.find("but fixed.memory is 150") != text.npos)
+      << text;
+  EXPECT_TRUE(makeFixedSystem({}, 1)->devices()[0].memory.empty());
+}
+
 }  // namespace
 }  // namespace pipescope::devices

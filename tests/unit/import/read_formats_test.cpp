@@ -138,6 +138,18 @@ TEST_F(ReadFormats, ReadsPipelineDumps) {
   EXPECT_EQ(starts, (std::vector<std::int64_t>{1, 2, 11, 12}));
 }
 
+/// PyTorch reserves multiples of 2 MiB, so values that all are multiples of 1/512 are GiB.
+TEST_F(ReadFormats, TellsTheUnitOfMemoryInPipelineDumps) {
+  const auto dump = [&](const std::string& memory) {
+    write("dump/pp_rank_0.json", R"({"1": {"total": 4, "memory": )" + memory + R"(,
+        "fwd_start": [0], "fwd_end": [1], "bwd_start": [1], "bwd_end": [3]}})");
+    EXPECT_TRUE(import(folder_ / "dump").ok());
+    return std::pair(rows<model::Counter>().at(0).name, rows<model::CounterSample>().at(0).value);
+  };
+  EXPECT_EQ(dump("84.345703125"), std::pair(std::string("reserved memory"), 84.345703125 * (1 << 30)));
+  EXPECT_EQ(dump("84.3"), std::pair(std::string("memory, in the unit of the dump"), 84.3));
+}
+
 /// Megatron computes micro-batches 0 and 1 with chunk 0, then with chunk 1, if each of two ranks has two
 /// chunks.
 TEST_F(ReadFormats, ReadsInterleavedPipelineDumps) {

@@ -55,6 +55,29 @@ class ValidationTest : public SweepFixture {
   }
 };
 
+/// Emulated steps of 100 µs with an interval of 90 to 120 µs, and rates of 10/s.
+TEST(Coverage, CountsTheMeasurementsWithinTheInterval) {
+  constexpr auto kStep = static_cast<std::size_t>(Measure::stepTimeUs),
+                 kRate = static_cast<std::size_t>(Measure::samplesPerSecond);
+  Validation validation;
+  for (const double measured : {89.0, 91.0, 119.0, 121.0}) {
+    ValidatedRow row{{}, {}};
+    row.emulated[kStep] = 100;
+    row.measured.measured[kStep] = measured;
+    row.emulated[kRate] = 10;
+    row.measured.measured[kRate] = 1000 / measured;  // as many samples in a step
+    row.interval = std::pair(0.9, 1.2);
+    validation.rows.push_back(row);
+  }
+  validation.rows.push_back(validation.rows.back());
+  validation.rows.back().interval.reset();
+  for (const Measure measure : {Measure::stepTimeUs, Measure::samplesPerSecond}) {
+    EXPECT_EQ(coverageOf(validation, measure).inside, 2);
+    EXPECT_EQ(coverageOf(validation, measure).rows, 4);
+  }
+  EXPECT_EQ(coverageOf(validation, Measure::memoryBytes).rows, 0);
+}
+
 /// 3 · (G + 3) units, and a unit counts as a second.
 TEST_F(ValidationTest, ComparesStepTimesWithMeasurements) {
   const Validation validation =
