@@ -36,6 +36,7 @@
 #include "profiler/base/version.h"
 #include "profiler/geometry/timeline/time_axis.h"
 #include "profiler/sections/replays.h"
+#include "views/shell/background.h"
 #include "views/shell/comparison.h"
 #include "views/shell/heap.h"
 #include "views/shell/look/icons.h"
@@ -204,6 +205,10 @@ class Windows {
       makeDemo(&window, demoPlaces(), done);
     });
     offerRemoteFiles(window, remoteSetup());
+    window.setCardOpener(openProfile);
+    shell::inBackground(&window, listSamples, [&window](std::vector<shell::Sample>&& samples) {
+      window.home()->setSamples(std::move(samples));
+    });
     return window;
   }
 

@@ -1,5 +1,5 @@
-// Shows which stage limits the pipeline: time by stage, the bubble, lost time, memory, boundaries, and what
-// makes the limiting or the selected stage slow.
+// Shows which stage limits the pipeline: time by stage, the bubble, lost time,
+// memory, boundaries, and what makes the limiting or the selected stage slow.
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
@@ -12,9 +12,11 @@
 #include "views/pages/parts/data/stages_data.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/shell/comparison.h"
 #include "views/shell/page.h"
 
@@ -36,7 +38,8 @@ QString stagesPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
-/// The ticks of one iteration by what the stage's device does, in the order of the legend.
+/// The ticks of one iteration by what the stage's device does, in the order of
+/// the legend.
 std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
   const StagesReport& report = data.report;
   const auto g = static_cast<double>(report.microBatches);
@@ -97,9 +100,14 @@ class StagesPage : public shell::Page {
     connect(cards_[1], &FigureCard::clicked, this, [this] {
       context_.go({QStringLiteral("trace"), {}, -1});
     });
-    connect(&context.selection, &shell::Selection::changed, this,
-            [this] { mark(context_.selection.current().stage); });
+    connect(&context.selection, &shell::Selection::changed, this, &StagesPage::followOthers);
+    offerSubjects(*time_->bars(), [this](int bar) { return subjectOfBar(bar); });
+    connect(memory_->bars(), &timeline::BarChart::clicked, this,
+            [this](int bar) { context_.selection.set(subjectOfBar(memoryStage(bar))); });
+    offerSubjects(*memory_->bars(), [this](int bar) { return subjectOfBar(memoryStage(bar)); });
   }
+
+  bool showsSelection() const override { return marked_ >= 0; }
 
   void show(const shell::Place& place) override {
     if (place.stage >= 0) mark(place.stage);
@@ -111,13 +119,16 @@ class StagesPage : public shell::Page {
     return [this, scale = timeScale(), source = other == nullptr ? shell::ProfileSnapshot() : *other,
             title = context_.comparison.title()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
-        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+        return base::badInput(
+            "The profile has no executable: its run ended "
+            "before anything was compiled.");
       auto made = collectStagesPage({job.source, job.catalog, job.executable, -1, job.reports});
       if (!made.ok()) return made.error();
       auto content = std::make_shared<StagesData>(*std::move(made));
       content->scale = scale;
       content->source = title;
-      // The page Compare says why a comparison fails. Here the profile's own stages matter more.
+      // The page Compare says why a comparison fails. Here the profile's own
+      // stages matter more.
       if (source.catalog &&
           !addCompared(source, {job.source, job.catalog, job.executable, -1, job.reports}, *content).ok())
         content->compared.clear();
@@ -141,7 +152,9 @@ class StagesPage : public shell::Page {
     if (data_->report.stages.empty())
       return showInstead(data_->measured ? text(data_->section.lacks) : tr("This executable has no stages."));
     if (context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
-      return showInstead(tr("Nothing of this executable has run, so there are no times per stage."));
+      return showInstead(
+          tr("Nothing of this executable has run, so there are "
+             "no times per stage."));
     }
     applyCards();
     applyRemarks();
@@ -151,7 +164,7 @@ class StagesPage : public shell::Page {
     applyMemory();
     applyTables();
     applyCompared();
-    mark(context_.selection.current().stage);
+    followOthers();
   }
 
   QString time(double ticks) const {
@@ -188,9 +201,10 @@ class StagesPage : public shell::Page {
       cards_[2]->setFigure(tr("Limiting stage"), QStringLiteral("–"), tr("not all stages were recorded"), {});
     const bool known = whole && r.lost.replayed;
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
-    cards_[3]->setFigure(
-        tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
-        tr("of the step time: what it would take if all stages took the mean and never waited"), {});
+    cards_[3]->setFigure(tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
+                         tr("of the step time: what it would take if all "
+                            "stages took the mean and never waited"),
+                         {});
     cards_[3]->setAmount(known ? std::optional(useful) : std::nullopt, true);
   }
 
@@ -203,7 +217,8 @@ class StagesPage : public shell::Page {
         tr("%1 per micro-batch with copies and exchange")
             .arg(text(formatDuration(base::Ticks(std::llround(stage.occupied)), data_->scale)));
     const QString blocks = text(sections::shortList(stage.blocks));
-    // The blocks stand last, because a card shows three lines and a list of blocks may be long.
+    // The blocks stand last, because a card shows three lines and a list of
+    // blocks may be long.
     cards_[2]->setFigure(tr("Limiting stage"), name,
                          alone && !blocks.isEmpty() ? tr("%1: %2").arg(took, blocks) : took, {});
     if (alone) cards_[2]->setToolTip(tr("%1: %2").arg(text(stage.blocks), took));
@@ -271,7 +286,8 @@ class StagesPage : public shell::Page {
     lost_->setParts({lost.replayed ? parts : whole}, [this](double value) { return time(value); });
     if (!lost.replayed)
       return lost_->setTitle(tr("Where an iteration loses time"),
-                             tr("no verdict: the recognised passes cannot be replayed within the step"));
+                             tr("no verdict: the recognised passes cannot be "
+                                "replayed within the step"));
     lost_->setTitle(tr("Where an iteration loses time"),
                     tr("%1; the parts add up to the step time, %2").arg(unit(), time(lost.step)));
   }
@@ -289,7 +305,8 @@ class StagesPage : public shell::Page {
                                             .arg(time(r.flush), percent(r.bubble.exchange)));
   }
 
-  /// The name of the device's units, such as "tile"; empty if the device is in one piece.
+  /// The name of the device's units, such as "tile"; empty if the device is in
+  /// one piece.
   QString unitOf(int device) const {
     const model::Device* row = context_.session.snapshot()->catalog->device(model::DeviceId(device));
     return row == nullptr || row->units <= 1 ? QString() : text(row->unitName);
@@ -320,11 +337,11 @@ class StagesPage : public shell::Page {
     memory_->setVisible(!bars.empty());
     memory_->setParts(
         bars, [](double value) { return stagesPageBytesText(std::llround(value)); }, names, notes);
-    memory_->setTitle(
-        tr("Memory per stage"),
-        unit.isEmpty()
-            ? tr("memory of the stage's device; on the right, what is free")
-            : tr("sum over the %1s of the device; on the right, what its fullest %1 has free").arg(unit));
+    memory_->setTitle(tr("Memory per stage"),
+                      unit.isEmpty() ? tr("memory of the stage's device; on the right, what is free")
+                                     : tr("sum over the %1s of the device; on the right, what its "
+                                          "fullest %1 has free")
+                                           .arg(unit));
   }
 
   void applyTables() {
@@ -335,7 +352,8 @@ class StagesPage : public shell::Page {
       table->parentWidget()->setVisible(any);
       if (found == data_->section.tables.end()) return;
       sections::SectionTable shown = *found;
-      // The chart above shows the waits. As text they would be wider than any window.
+      // The chart above shows the waits. As text they would be wider than any
+      // window.
       dropColumn(shown, "waits");
       // One of the two is enough if each stage has the device of its number.
       const bool same = std::ranges::all_of(data_->report.stages, [](const StageReport& stage) {
@@ -372,11 +390,10 @@ class StagesPage : public shell::Page {
   /// Shows what makes the selected stage slow, or else the limiting stage.
   void showOperations() {
     if (!data_) return;
-    const int selected = context_.selection.current().stage;
     const auto& stages = data_->report.stages;
-    const int stage = selected >= 0 && selected < static_cast<int>(stages.size()) ? selected
-                      : data_->report.missing.empty() ? data_->report.limitingStage
-                                                      : data_->report.slowestStage;
+    const int stage = marked_ >= 0 && marked_ < static_cast<int>(stages.size()) ? marked_
+                      : data_->report.missing.empty()                           ? data_->report.limitingStage
+                                                                                : data_->report.slowestStage;
     sections::SectionTable table = stageOperationTable(data_->report, stage, data_->words);
     operations_->parentWidget()->setVisible(!table.rows.empty());
     operations_->setTable(std::move(table), data_->section.ticksPerShownUnit);
@@ -386,11 +403,39 @@ class StagesPage : public shell::Page {
     if (!data_ || bar >= static_cast<int>(data_->report.stages.size())) return;
     const StageReport& stage = data_->report.stages[static_cast<std::size_t>(bar)];
     if (!stage.recorded) return;
+    context_.selection.set(subjectOfBar(bar));
+  }
+
+  shell::Selected subjectOfBar(int bar) const {
     shell::Selected selected;
+    if (!data_ || bar < 0 || bar >= static_cast<int>(data_->report.stages.size())) return selected;
+    const StageReport& stage = data_->report.stages[static_cast<std::size_t>(bar)];
     selected.kind = shell::Selected::Kind::stage;
     selected.stage = stage.index;
     selected.device = model::DeviceId(stage.device);
-    context_.selection.set(selected);
+    return selected;
+  }
+
+  /// The place of the stage that a bar of the memory stands for. Stages without
+  /// memory have no bar.
+  int memoryStage(int bar) const {
+    const auto& stages = data_->report.stages;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if (stages[i].memory && bar-- == 0) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  /// Marks the selected stage, or the first stage of the selected device.
+  void followOthers() {
+    if (!data_) return;
+    const shell::Selected& selected = context_.selection.current();
+    int stage = selected.stage;
+    for (const StageReport& report : data_->report.stages) {
+      if (stage < 0 && selected.device.valid() && report.device == selected.device.value)
+        stage = report.index;
+    }
+    mark(stage);
   }
 
   void mark(int stage) {
@@ -399,10 +444,19 @@ class StagesPage : public shell::Page {
       if (data_->report.stages[i].index == stage) bar = static_cast<int>(i);
     }
     time_->bars()->setMarked(bar);
+    int row = 0, memoryBar = -1;
+    for (std::size_t i = 0; data_ && i < data_->report.stages.size(); ++i) {
+      if (!data_->report.stages[i].memory) continue;
+      if (static_cast<int>(i) == bar) memoryBar = row;
+      ++row;
+    }
+    memory_->bars()->setMarked(memoryBar);
+    marked_ = stage;
     showOperations();
   }
 
   std::shared_ptr<const StagesData> data_;
+  int marked_ = -1;  ///< index of the marked stage
   std::array<FigureCard*, 4> cards_{};
   Panel* remarksPanel_ = nullptr;
   PartsChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
@@ -416,8 +470,9 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stages) {
   registry.add({QStringLiteral("stages"), QObject::tr("Stages"), QStringLiteral("stages"),
-                QObject::tr("Which stage limits the pipeline, and why"), 30,
-                [](PageContext& context) -> Page* { return new pages::StagesPage(context); }});
+                QObject::tr("Which stage limits the pipeline, and why"), PageGroup::time, 30,
+                [](PageContext& context) -> Page* { return new pages::StagesPage(context); }, true,
+                pages::whyNoPipeline});
 }
 
 }  // namespace pipescope::shell

@@ -1,4 +1,5 @@
-// Shows the emulated system: devices, links with their traffic, and memory spaces.
+// Shows the emulated system: devices, links with their traffic, and memory
+// spaces.
 #include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
@@ -54,16 +55,6 @@ class SystemPage : public shell::Page {
     links_->setFilterVisible(true);
     setContent(area);
     connect(busy_, &timeline::BarChart::clicked, this, [this](int bar) { selectLink(bar); });
-    connect(devices_, &DataTable::rowActivated, this, [this](int row) {
-      shell::Selected selected;
-      selected.kind = shell::Selected::Kind::device;
-      selected.device = model::DeviceId(row);
-      context_.selection.set(selected);
-    });
-    connect(&context.selection, &shell::Selection::changed, this, [this] {
-      if (context_.selection.current().device.valid())
-        devices_->markRow(static_cast<int>(context_.selection.current().device.value));
-    });
   }
 
   shell::Picture picture() override { return {busyPanel_, accessibleName(), {}}; }
@@ -97,12 +88,11 @@ class SystemPage : public shell::Page {
       table->setTable(rows);
     };
     set(links_, content.links);
-    // Links without traffic are many if every device is connected to every other.
+    // Links without traffic are many if every device is connected to every
+    // other.
     if (!std::exchange(sorted_, true)) links_->sortBy(LinkColumn::busy, Qt::DescendingOrder);
     set(devices_, content.devices);
     set(spaces_, content.spaces);
-    if (context_.selection.current().device.valid())
-      devices_->markRow(static_cast<int>(context_.selection.current().device.value));
   }
 
   void applyBusy(const sections::SectionTable& links) {
@@ -161,7 +151,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(system) {
   registry.add({QStringLiteral("system"), QObject::tr("System"), QStringLiteral("system"),
-                QObject::tr("Devices, links and memory spaces of the emulated system"), 60,
+                QObject::tr("Devices, links and memory spaces of the emulated system"), PageGroup::model, 40,
                 [](PageContext& context) -> Page* { return new pages::SystemPage(context); }});
 }
 
