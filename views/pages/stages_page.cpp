@@ -1,5 +1,5 @@
-// Shows which stage limits the pipeline: time by stage, the bubble, lost time,
-// memory, boundaries, and what makes the limiting or the selected stage slow.
+// Shows which stage limits the pipeline: time by stage, the bubble, lost time, memory, boundaries, and what
+// makes the limiting or the selected stage slow.
 #include <QVBoxLayout>
 #include <algorithm>
 #include <array>
@@ -38,8 +38,7 @@ QString stagesPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
-/// The ticks of one iteration by what the stage's device does, in the order of
-/// the legend.
+/// The ticks of one iteration by what the stage's device does, in the order of the legend.
 std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
   const StagesReport& report = data.report;
   const auto g = static_cast<double>(report.microBatches);
@@ -88,6 +87,7 @@ class StagesPage : public shell::Page {
     bubble_ = addChart(area->left(), tr("The bubble"));
     memory_ = addChart(area->left(), tr("Memory per stage"));
     operations_ = addTable(area->right());
+    communication_ = addTable(area->right());
     boundaries_ = addTable(area->right());
     memoryTable_ = addTable(area->right());
     area->left()->addStretch(1);
@@ -119,16 +119,13 @@ class StagesPage : public shell::Page {
     return [this, scale = timeScale(), source = other == nullptr ? shell::ProfileSnapshot() : *other,
             title = context_.comparison.title()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
-        return base::badInput(
-            "The profile has no executable: its run ended "
-            "before anything was compiled.");
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto made = collectStagesPage({job.source, job.catalog, job.executable, -1, job.reports});
       if (!made.ok()) return made.error();
       auto content = std::make_shared<StagesData>(*std::move(made));
       content->scale = scale;
       content->source = title;
-      // The page Compare says why a comparison fails. Here the profile's own
-      // stages matter more.
+      // The page Compare says why a comparison fails. Here the profile's own stages matter more.
       if (source.catalog &&
           !addCompared(source, {job.source, job.catalog, job.executable, -1, job.reports}, *content).ok())
         content->compared.clear();
@@ -152,9 +149,7 @@ class StagesPage : public shell::Page {
     if (data_->report.stages.empty())
       return showInstead(data_->measured ? text(data_->section.lacks) : tr("This executable has no stages."));
     if (context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
-      return showInstead(
-          tr("Nothing of this executable has run, so there are "
-             "no times per stage."));
+      return showInstead(tr("Nothing of this executable has run, so there are no times per stage."));
     }
     applyCards();
     applyRemarks();
@@ -201,10 +196,9 @@ class StagesPage : public shell::Page {
       cards_[2]->setFigure(tr("Limiting stage"), QStringLiteral("–"), tr("not all stages were recorded"), {});
     const bool known = whole && r.lost.replayed;
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
-    cards_[3]->setFigure(tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
-                         tr("of the step time: what it would take if all "
-                            "stages took the mean and never waited"),
-                         {});
+    cards_[3]->setFigure(
+        tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
+        tr("of the step time: what it would take if all stages took the mean and never waited"), {});
     cards_[3]->setAmount(known ? std::optional(useful) : std::nullopt, true);
   }
 
@@ -217,8 +211,7 @@ class StagesPage : public shell::Page {
         tr("%1 per micro-batch with copies and exchange")
             .arg(text(formatDuration(base::Ticks(std::llround(stage.occupied)), data_->scale)));
     const QString blocks = text(sections::shortList(stage.blocks));
-    // The blocks stand last, because a card shows three lines and a list of
-    // blocks may be long.
+    // The blocks stand last, because a card shows three lines and a list of blocks may be long.
     cards_[2]->setFigure(tr("Limiting stage"), name,
                          alone && !blocks.isEmpty() ? tr("%1: %2").arg(took, blocks) : took, {});
     if (alone) cards_[2]->setToolTip(tr("%1: %2").arg(text(stage.blocks), took));
@@ -286,8 +279,7 @@ class StagesPage : public shell::Page {
     lost_->setParts({lost.replayed ? parts : whole}, [this](double value) { return time(value); });
     if (!lost.replayed)
       return lost_->setTitle(tr("Where an iteration loses time"),
-                             tr("no verdict: the recognised passes cannot be "
-                                "replayed within the step"));
+                             tr("no verdict: the recognised passes cannot be replayed within the step"));
     lost_->setTitle(tr("Where an iteration loses time"),
                     tr("%1; the parts add up to the step time, %2").arg(unit(), time(lost.step)));
   }
@@ -305,8 +297,7 @@ class StagesPage : public shell::Page {
                                             .arg(time(r.flush), percent(r.bubble.exchange)));
   }
 
-  /// The name of the device's units, such as "tile"; empty if the device is in
-  /// one piece.
+  /// The name of the device's units, such as "tile"; empty if the device is in one piece.
   QString unitOf(int device) const {
     const model::Device* row = context_.session.snapshot()->catalog->device(model::DeviceId(device));
     return row == nullptr || row->units <= 1 ? QString() : text(row->unitName);
@@ -337,11 +328,11 @@ class StagesPage : public shell::Page {
     memory_->setVisible(!bars.empty());
     memory_->setParts(
         bars, [](double value) { return stagesPageBytesText(std::llround(value)); }, names, notes);
-    memory_->setTitle(tr("Memory per stage"),
-                      unit.isEmpty() ? tr("memory of the stage's device; on the right, what is free")
-                                     : tr("sum over the %1s of the device; on the right, what its "
-                                          "fullest %1 has free")
-                                           .arg(unit));
+    memory_->setTitle(
+        tr("Memory per stage"),
+        unit.isEmpty()
+            ? tr("memory of the stage's device; on the right, what is free")
+            : tr("sum over the %1s of the device; on the right, what its fullest %1 has free").arg(unit));
   }
 
   void applyTables() {
@@ -352,8 +343,7 @@ class StagesPage : public shell::Page {
       table->parentWidget()->setVisible(any);
       if (found == data_->section.tables.end()) return;
       sections::SectionTable shown = *found;
-      // The chart above shows the waits. As text they would be wider than any
-      // window.
+      // The chart above shows the waits. As text they would be wider than any window.
       dropColumn(shown, "waits");
       // One of the two is enough if each stage has the device of its number.
       const bool same = std::ranges::all_of(data_->report.stages, [](const StageReport& stage) {
@@ -365,6 +355,7 @@ class StagesPage : public shell::Page {
     take(stages_, "stages");
     showOperations();
     take(boundaries_, "boundaries");
+    take(communication_, "communication");
     take(memoryTable_, "memory");
   }
 
@@ -416,8 +407,7 @@ class StagesPage : public shell::Page {
     return selected;
   }
 
-  /// The place of the stage that a bar of the memory stands for. Stages without
-  /// memory have no bar.
+  /// The place of the stage that a bar of the memory stands for. Stages without memory have no bar.
   int memoryStage(int bar) const {
     const auto& stages = data_->report.stages;
     for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -461,7 +451,8 @@ class StagesPage : public shell::Page {
   Panel* remarksPanel_ = nullptr;
   PartsChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
   std::array<DataTable*, 2> compared_{};
-  DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr;
+  DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr,
+            *communication_ = nullptr;
 };
 
 }  // namespace pipescope::pages
