@@ -2,9 +2,12 @@
 
 #include <QCoreApplication>
 #include <QDir>
+#include <QDirIterator>
+#include <QFile>
 #include <QFileInfo>
 #include <QProcess>
 #include <QStandardPaths>
+#include <algorithm>
 #include <memory>
 
 #include "views/shell/background.h"
@@ -63,6 +66,27 @@ QStringList sampleFolders() {
   for (const char* place : {"../share/pipescope/samples", "../../samples", "../samples", PIPESCOPE_SAMPLES})
     folders << beside.filePath(QLatin1String(place));
   return folders;
+}
+
+std::vector<shell::Sample> listSamples() {
+  for (const QString& folder : sampleFolders()) {
+    std::vector<shell::Sample> samples;
+    for (QDirIterator files(folder, {QStringLiteral("*.toml")}, QDir::Files, QDirIterator::Subdirectories);
+         files.hasNext();) {
+      const QString path = files.next();
+      QFile file(path);
+      if (!file.open(QIODevice::ReadOnly)) continue;
+      QString doc;
+      for (QString line = QString::fromUtf8(file.readLine()); line.startsWith(QLatin1Char('#'));
+           line = QString::fromUtf8(file.readLine()))
+        doc += line.mid(1).simplified() + QLatin1Char(' ');
+      samples.push_back({QDir(folder).relativeFilePath(path), doc.remove(QLatin1Char('`')).trimmed(), path});
+    }
+    std::sort(samples.begin(), samples.end(),
+              [](const shell::Sample& a, const shell::Sample& b) { return a.title < b.title; });
+    if (!samples.empty()) return samples;
+  }
+  return {};
 }
 
 DemoPlaces demoPlaces() {

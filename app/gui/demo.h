@@ -2,8 +2,10 @@
 #include <QString>
 #include <QStringList>
 #include <functional>
+#include <vector>
 
 #include "profiler/base/result.h"
+#include "views/shell/home.h"
 
 class QObject;
 
@@ -17,6 +19,8 @@ struct DemoPlaces {
 };
 /// The folders in which the samples may be: beside the installed program, or in the source.
 QStringList sampleFolders();
+/// The configurations among the samples, each with the first sentence of its comment. Call it on a worker.
+std::vector<shell::Sample> listSamples();
 /// The files and folders for the running program.
 DemoPlaces demoPlaces();
 

@@ -37,6 +37,7 @@
 #include "profiler/geometry/timeline/time_axis.h"
 #include "profiler/sections/replays.h"
 #include "profiler/store/format.h"
+#include "views/shell/background.h"
 #include "views/shell/comparison.h"
 #include "views/shell/heap.h"
 #include "views/shell/look/icons.h"
@@ -205,6 +206,10 @@ class Windows {
       makeDemo(&window, demoPlaces(), done);
     });
     offerRemoteFiles(window, remoteSetup());
+    window.setCardOpener(openProfile);
+    shell::inBackground(&window, listSamples, [&window](std::vector<shell::Sample>&& samples) {
+      window.home()->setSamples(std::move(samples));
+    });
     return window;
   }
 

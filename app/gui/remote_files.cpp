@@ -8,6 +8,8 @@
 #include <QStandardPaths>
 #include <QStatusBar>
 
+#include "views/shell/home.h"
+
 namespace pipescope::gui {
 namespace {
 
@@ -49,6 +51,8 @@ void offerRemoteFiles(shell::MainWindow& window, const remote::RemoteSetup& setu
   QAction* open =
       window.actions().add(group, translated("Open re&mote…"), {QKeySequence(QStringLiteral("Ctrl+Alt+O"))},
                            [&window, setup] { openDialog(window, setup); });
+  window.home()->offer(translated("Open from another machine…"), QStringLiteral("host"),
+                       translated("Fetches a profile or a trace over SSH"), [open] { open->trigger(); });
   QAction* again = window.actions().add(group, translated("&Fetch again"),
                                         {QKeySequence(QStringLiteral("Ctrl+Alt+R"))}, [&window, setup] {
                                           const remote::RemoteCache cache(setup.cache);

@@ -340,11 +340,13 @@ TEST_F(BesideTest, AFileThatIsDroppedOnTheNameOfTheProfileIsCompared) {
 }
 
 TEST(RecentListTest, AProfileThatIsDroppedOnAnotherIsComparedWithIt) {
-  shell::RecentList list;
-  list.resize(300, 200);
+  const shell::Palette palette;
+  shell::RecentList list(palette);
+  list.resize(300, 400);
   list.add(QStringLiteral("one"), QStringLiteral("/one.pop"), {});
   list.add(QStringLiteral("two"), QStringLiteral("/two.pop"), {});
   list.show();
+  QCoreApplication::processEvents();  // the cards get their places
   QSignalSpy wanted(&list, &shell::RecentList::comparisonWanted);
   const auto drop = [&](int row, const char* path) {
     QMimeData file;

@@ -414,13 +414,13 @@ TEST_F(FeatureTest, RowsAreShownOnOtherPages) {
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Waits"));
   window->goBack();
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Stages"));
-  // A variable of the memory is found among the operations, and a device has a name, too.
+  // The search helps where the page has nothing of that name. A device has a name, too.
   sections::SectionTable rows{"rows", "Rows", "", {{"device", "Device"}, {"variable", "Variable"}}, {}};
-  rows.rows = {{std::string("IPU1"), std::string("layer2")}, {std::string("IPU1"), sections::Cell()}};
+  rows.rows = {{std::string("IPU1"), std::string("nowhere")}, {std::string("IPU1"), sections::Cell()}};
   stages->setTable(rows);
   const std::unique_ptr<QMenu> named(stages->makeRowMenu(0)), device(stages->makeRowMenu(1));
   EXPECT_TRUE(run(*named, QStringLiteral("Copy name")));
-  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("layer2"));
+  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("nowhere"));
   EXPECT_TRUE(run(*device, QStringLiteral("Copy name")));
   EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("IPU1"));
   EXPECT_TRUE(run(*showIn(*named), QStringLiteral("Operations")));

@@ -129,7 +129,7 @@ TEST_F(FindTest, ListsEveryNameOfTheRun) {
   EXPECT_EQ(answer(), QStringLiteral("nothing found in any call"));
 }
 
-TEST_F(FindTest, DimsTheRestAndEscGoesBack) {
+TEST_F(FindTest, DimsTheRestAndEscKeepsWhatWasFound) {
   openPage(QStringLiteral("trace"));
   auto* canvas = child<TimelineCanvas>();
   canvas->zoomTo(canvas->window().view.time(200), canvas->window().view.time(500), 0);
@@ -150,26 +150,28 @@ TEST_F(FindTest, DimsTheRestAndEscGoesBack) {
                           geometry::ColourRole::activation, geometry::ColourRole::sync})
     EXPECT_FALSE(drawn(role)) << geometry::roleKey(role);
   for (int i = 0; i < 5; ++i) QTest::keyClick(window->findBar()->box(), Qt::Key_Return);
-  canvas->zoomToAll();
+  const geometry::TimelineItem last = canvas->selected();
+  const geometry::TimeView there = window->timeRange().view();
   QTest::keyClick(canvas, Qt::Key_Escape);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->findBar()->isVisible());
-  EXPECT_EQ(window->timeRange().view(), before);
-  EXPECT_EQ(tabs->currentIndex(), 0) << "the table of the visible time, as before";
-  EXPECT_FALSE(static_cast<bool>(canvas->selected()));
+  EXPECT_EQ(window->timeRange().view(), there);
+  EXPECT_EQ(canvas->selected(), last) << "what was found stays selected";
   EXPECT_TRUE(drawn(geometry::ColourRole::forward));
   EXPECT_FALSE(drawn(geometry::ColourRole::dimmed));
+  window->goBack();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->timeRange().view(), before) << "Back returns from where the search led";
+  EXPECT_FALSE(static_cast<bool>(canvas->selected()));
 }
 
-TEST_F(FindTest, NextGoesOnInTheNextCallAndEscComesBack) {
+TEST_F(FindTest, NextGoesOnInTheNextCall) {
   openPage(QStringLiteral("trace"));
   auto* canvas = child<TimelineCanvas>();
   choose(child<QComboBox>(QStringLiteral("Call")), 0);
   ASSERT_TRUE(settle());
   const auto call = [&] { return canvas->scene().model()->trace->runs[0].id; };
   ASSERT_EQ(call(), model::RunId(0));
-  const geometry::TimeView before = window->timeRange().view();
-  canvas->zoomToAll();
   beginFind();
   find(QStringLiteral("layer2/conv/Convolve"));
   std::set<std::int64_t> starts;
@@ -185,23 +187,113 @@ TEST_F(FindTest, NextGoesOnInTheNextCallAndEscComesBack) {
   EXPECT_EQ(static_cast<std::int64_t>(starts.size()), count / 3) << "the steps of one of three calls";
   QTest::keyClick(window->findBar()->box(), Qt::Key_Escape);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(call(), model::RunId(0));
-  EXPECT_NE(window->timeRange().view(), before) << "the whole call was shown";
-  EXPECT_EQ(window->timeRange().start(), canvas->scene().model()->trace->start);
+  EXPECT_EQ(call(), model::RunId(1)) << "the step that was found stays in sight";
 }
 
-TEST_F(FindTest, EscapeShowsTheFormerRows) {
-  openPage(QStringLiteral("trace"));
-  auto* canvas = child<TimelineCanvas>();
-  window->resize(1024, 700);
-  ASSERT_TRUE(settle());
-  ASSERT_EQ(canvas->verticalScrollBar()->value(), 0);
+TEST_F(FindTest, TheFirstFoundRowOfATableStaysInSight) {
+  openPage(QStringLiteral("operations"));
+  const DataTable* table = nullptr;
+  for (const DataTable* one : window->currentPage()->findChildren<DataTable*>()) {
+    if (one->model()->table().key == "operations") table = one;
+  }
+  ASSERT_NE(table, nullptr);
   beginFind();
-  find(QStringLiteral("layer4/linear"));
-  EXPECT_GT(canvas->verticalScrollBar()->value(), 0) << "the match lies on the last device";
+  find(QStringLiteral("layer3/relu"));
+  ASSERT_EQ(table->shown()->rowCount(), 1);
   QTest::keyClick(window->findBar()->box(), Qt::Key_Escape);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(canvas->verticalScrollBar()->value(), 0);
+  EXPECT_GT(table->shown()->rowCount(), 1);
+  const QModelIndexList rows = table->view()->selectionModel()->selectedRows();
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows.front().data().toString(), QStringLiteral("layer3/relu"));
+}
+
+/// The longest stretch without work of each device, by brute force over ticks.
+TEST_F(FindTest, FindsTheLongestGapOfADevice) {
+  openPage(QStringLiteral("trace"));
+  const model::ProfileSource& source = *fixture->profile();
+  const analysis::Catalog& catalog = *window->session().snapshot()->catalog;
+  const model::Run& run = *catalog.lastRunOf(model::ExecutableId(0));
+  std::vector<std::pair<std::int64_t, std::int64_t>> waits;
+  for (const model::Wait& wait : **source.rows<model::Wait>()) {
+    if (wait.run == run.id && wait.device == model::DeviceId(2))
+      waits.emplace_back(wait.start.count, wait.end.count);
+  }
+  std::sort(waits.begin(), waits.end());
+  std::pair<std::int64_t, std::int64_t> longest, now;
+  for (const auto& [start, end] : waits) {
+    now = start <= now.second && now.second > 0 ? std::pair(now.first, std::max(now.second, end))
+                                                : std::pair(start, end);
+    if (now.second - now.first > longest.second - longest.first) longest = now;
+  }
+  ASSERT_GT(longest.second, longest.first);
+  for (const char* words : {"longest gap of device 2", "gap ipu2", "Idle on IPU2"}) {
+    beginFind();
+    find(QString::fromLatin1(words));
+    const shell::Selected& selected = window->selection().current();
+    EXPECT_EQ(selected.kind, shell::Selected::Kind::wait) << words;
+    EXPECT_EQ(selected.device, model::DeviceId(2));
+    EXPECT_EQ(selected.start.count, longest.first);
+    EXPECT_EQ(selected.end.count, longest.second);
+    EXPECT_EQ(child<TimelineCanvas>()->selected().kind, Kind::wait);
+    EXPECT_TRUE(answer().startsWith(QStringLiteral("gap 1 of "))) << answer().toStdString();
+    QTest::keyClick(window->findBar()->box(), Qt::Key_Escape);
+    EXPECT_EQ(child<TimelineCanvas>()->selected().kind, Kind::wait) << "Esc keeps it";
+    window->selection().clear();
+  }
+  picture("find_gap");
+  beginFind();
+  find(QStringLiteral("gap"));
+  const std::int64_t first = (window->selection().current().end - window->selection().current().start).count;
+  QTest::keyClick(window->findBar()->box(), Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  const shell::Selected& second = window->selection().current();
+  EXPECT_LE((second.end - second.start).count, first) << "the longest comes first";
+}
+
+TEST_F(FindTest, WaitsListsTheLongestGaps) {
+  openPage(QStringLiteral("waits"));
+  const auto gaps = [&]() -> const DataTable* {
+    for (const DataTable* table : window->currentPage()->findChildren<DataTable*>())
+      if (table->model()->table().key == "gaps") return table;
+    return nullptr;
+  };
+  ASSERT_NE(gaps(), nullptr);
+  const auto column = [&](const char* key) {
+    const auto& columns = gaps()->model()->table().columns;
+    return static_cast<std::size_t>(std::ranges::find(columns, key, &sections::SectionColumn::key) -
+                                    columns.begin());
+  };
+  const auto number = [&](const auto& row, const char* key) {
+    return std::get<std::int64_t>(row[column(key)]);
+  };
+  const auto words = [&](const auto& row, const char* key) {
+    return std::get<std::string>(row[column(key)]);
+  };
+  const auto& rows = gaps()->model()->table().rows;
+  ASSERT_GT(rows.size(), 4U);
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    EXPECT_GE(number(rows[i - 1], "cycles"), number(rows[i], "cycles"));
+  auto* device = child<QComboBox>(QStringLiteral("Device of the gaps"));
+  choose(device, 2);
+  for (const auto& row : gaps()->model()->table().rows)
+    EXPECT_EQ(words(row, "device_name"), device->currentText().toStdString());
+  auto* cause = child<QComboBox>(QStringLiteral("Cause of the gaps"));
+  choose(device, 0);
+  choose(cause, 1);
+  for (const auto& row : gaps()->model()->table().rows)
+    EXPECT_EQ(words(row, "cause"), cause->currentText().toStdString());
+  picture("waits_gaps");
+  const QRect cell = gaps()->view()->visualRect(gaps()->shown()->index(0, 0));
+  const std::int64_t wanted = number(gaps()->model()->table().rows[0], "start_cycles");
+  QTest::mouseClick(gaps()->view()->viewport(), Qt::LeftButton, {}, cell.center());
+  EXPECT_EQ(window->selection().current().kind, shell::Selected::Kind::wait);
+  QTest::mouseDClick(gaps()->view()->viewport(), Qt::LeftButton, {}, cell.center());
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPageId(), QStringLiteral("trace"));
+  const auto& item = child<TimelineCanvas>()->selected();
+  EXPECT_EQ(item.kind, Kind::wait);
+  EXPECT_GE(item.start.count, wanted);
 }
 
 TEST_F(FindTest, AStepTellsTheLengthsOfAllStepsOfItsName) {

@@ -402,7 +402,7 @@ TEST_F(ModelPagesTest, FindFiltersTheProgramTree) {
   const QString answer = window->currentPage()->find(QStringLiteral("Convolve"), 0);
   EXPECT_TRUE(answer.contains(QStringLiteral("rows"))) << answer.toStdString();
   EXPECT_LT(tree->shown()->rowCount(), all);
-  window->currentPage()->endFind(true);
+  window->currentPage()->endFind();
   EXPECT_EQ(tree->shown()->rowCount(), all);
 }
 

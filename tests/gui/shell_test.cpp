@@ -6,6 +6,7 @@
 #include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
@@ -22,8 +23,11 @@
 #include "profiler/store/profile_writer.h"
 #include "views/shell/dialogs/notice.h"
 #include "views/shell/dialogs/saved_notice.h"
+#include "views/shell/home.h"
 #include "views/shell/look/icons.h"
 #include "views/shell/page.h"
+#include "views/shell/recent_list.h"
+#include "views/shell/sidebar.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 
@@ -77,7 +81,8 @@ class TwoPartPage : public shell::Page {
 
 TEST_F(WindowTest, APageShowsAFirstPartWhileTheRestIsRead) {
   shell::PageRegistry onlyThis;
-  onlyThis.add({QStringLiteral("two"), QStringLiteral("Two"), QStringLiteral("summary"), QString(), 1,
+  onlyThis.add({QStringLiteral("two"), QStringLiteral("Two"), QStringLiteral("summary"), QString(),
+                shell::PageGroup::result, 1,
                 [](shell::PageContext& context) -> shell::Page* { return new TwoPartPage(context); }});
   window = std::make_unique<shell::MainWindow>(onlyThis, *palette, openFile);
   window->show();
@@ -102,10 +107,71 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
   EXPECT_EQ(window->notice(), QString());
   EXPECT_TRUE(window->isSettled());
   EXPECT_EQ(window->pageIds(),
-            (QStringList{"summary",    "insights",   "pipeline", "trace",    "stages",  "waits",  "engines",
-                         "operations", "memory",     "liveness", "programs", "graph",   "system", "training",
-                         "host",       "stragglers", "recorded", "compare",  "what-if", "sweep"}));
+            (QStringList{"summary",  "insights",   "training", "pipeline",   "trace",    "stages", "waits",
+                         "engines",  "memory",     "liveness", "operations", "programs", "graph",  "system",
+                         "recorded", "stragglers", "host",     "what-if",    "compare",  "sweep"}));
   picture("home");
+}
+
+/// The names of pages that have nothing to show are grey and say why, before and after they are opened.
+TEST_F(WindowTest, TheSidebarSaysWhichPagesAreEmpty) {
+  open(ProfileFixture().profile());
+  const auto* sidebar = window->findChild<shell::Sidebar*>();
+  const auto lack = [&](const char* page) {
+    return sidebar->lack(window->pageIds().indexOf(QString::fromLatin1(page)));
+  };
+  for (const char* page : {"summary", "pipeline", "trace", "memory", "operations", "programs", "graph"})
+    EXPECT_EQ(lack(page), QString()) << page;
+  EXPECT_TRUE(lack("recorded").startsWith(QStringLiteral("This run was emulated.")))
+      << lack("recorded").toStdString();
+  EXPECT_TRUE(lack("stragglers").startsWith(QStringLiteral("This run was emulated.")));
+  showPage(QStringLiteral("compare"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(lack("compare"), window->currentPage()->notice()) << "what the page has found out";
+  EXPECT_FALSE(lack("compare").isEmpty());
+  picture("sidebar");
+}
+
+/// Cards of recent profiles have facts that a worker reads; a missing one is grey, and its menu removes it.
+TEST_F(WindowTest, RecentProfilesAreCards) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("profile.pop")),
+                gone = folder.filePath(QStringLiteral("gone.pop"));
+  writeProfile(path);
+  shell::WindowSettings settings;
+  settings.addRecentFile(gone);
+  settings.addRecentFile(path);
+  window->settings().addRecentFile(gone);
+  window->settings().addRecentFile(path);
+  window->setCardOpener(openFile);
+  window->home()->refresh();
+  auto* list = window->home()->findChild<shell::RecentList*>();
+  ASSERT_EQ(list->count(), 2);
+  const auto card = [&](int row) {
+    return list->item(row)->data(Qt::UserRole + 2).value<shell::ProfileCard>();
+  };
+  ASSERT_TRUE(waitFor([&] { return card(0).isRead; }));
+  EXPECT_FALSE(card(0).isMissing);
+  EXPECT_EQ(card(0).rows, 4) << "a row for each device";
+  EXPECT_GT(card(0).boxes.size(), 10U);
+  EXPECT_TRUE(card(0).fits);
+  EXPECT_FALSE(card(0).rate.isEmpty());
+  EXPECT_TRUE(card(1).isMissing);
+  picture("home_cards");
+  QSignalSpy chosen(window->home(), &shell::Home::fileChosen);
+  QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualItemRect(list->item(0)).center());
+  ASSERT_EQ(chosen.count(), 1);
+  EXPECT_EQ(chosen[0][0].toString(), path);
+  const std::unique_ptr<QMenu> menu(list->makeMenu(*list->item(1)));
+  for (QAction* action : menu->actions()) {
+    if (action->text() == QStringLiteral("Copy path")) action->trigger();
+  }
+  EXPECT_EQ(QApplication::clipboard()->text(), gone);
+  for (QAction* action : menu->actions()) {
+    if (action->text() == QStringLiteral("Remove from this list")) action->trigger();
+  }
+  EXPECT_EQ(list->count(), 1);
+  EXPECT_EQ(window->settings().recentFiles(), QStringList{path});
 }
 
 TEST_F(WindowTest, OpensAFileAndRemembersIt) {

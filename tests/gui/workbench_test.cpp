@@ -7,6 +7,7 @@
 
 #include "app/gui/window_for.h"
 #include "profiler/store/profile_writer.h"
+#include "views/shell/home.h"
 #include "views/workbench/key_field.h"
 #include "views/workbench/predictor.h"
 #include "views/workbench/run_figures.h"

@@ -364,7 +364,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(compare) {
   registry.add({QStringLiteral("compare"), QObject::tr("Compare"), QStringLiteral("compare"),
-                QObject::tr("What changed between another profile and this one"), 97,
+                QObject::tr("What changed between another profile and this one"), PageGroup::experiments, 20,
                 [](PageContext& context) -> Page* { return new pages::ComparePage(context); }, false});
 }
 

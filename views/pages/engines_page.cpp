@@ -8,8 +8,11 @@
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/page.h"
 
@@ -65,6 +68,9 @@ class EnginesPage : public shell::Page {
     connect(table_, &DataTable::rowActivated, this, &EnginesPage::select);
     connect(whole_->bars(), &timeline::BarChart::clicked, this, &EnginesPage::select);
     connect(&context.selection, &shell::Selection::changed, this, &EnginesPage::followOthers);
+    offerSubjects(*whole_->bars(), [this](int row) {
+      return subjectOf(table_->model()->table(), row, context_.session.snapshot()->catalog.get());
+    });
   }
 
  protected:
@@ -224,7 +230,8 @@ PIPESCOPE_REGISTER_PAGE(engines) {
       {QStringLiteral("engines"), QObject::tr("Engines"), QStringLiteral("engines"),
        QObject::tr(
            "How much of the time each engine of the devices works, and which communication is exposed"),
-       34, [](PageContext& context) -> Page* { return new pages::EnginesPage(context); }});
+       PageGroup::time, 50, [](PageContext& context) -> Page* { return new pages::EnginesPage(context); },
+       true, pages::whyNothingRan});
 }
 
 }  // namespace pipescope::shell

@@ -12,10 +12,13 @@
 #include "profiler/sections/frame/words.h"
 #include "views/pages/parts/charts/graph_drawing.h"
 #include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/layout/tool_row.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/shell/page.h"
 #include "views/timeline/graph_canvas.h"
 #include "views/timeline/legend.h"
@@ -55,8 +58,16 @@ class GraphPage : public shell::Page {
     setContent(area);
     setKeyWidget(canvas_);
     canvas_->setDescriber([this](int box) { return describe(box); });
-    connect(canvas_, &timeline::GraphCanvas::selectionChanged, this, &GraphPage::applyDetails);
+    connect(canvas_, &timeline::GraphCanvas::selectionChanged, this, [this](int box) {
+      applyDetails(box);
+      following_ = true;  // it need not answer itself
+      if (box >= 0) context_.selection.set(subjectOfBox(box));
+      following_ = false;
+    });
     connect(canvas_, &timeline::GraphCanvas::opened, this, &GraphPage::openBox);
+    connect(canvas_, &timeline::GraphCanvas::menuWanted, this,
+            [this](int box, const QPoint& at) { popUpSubjectMenu(*canvas_, subjectOfBox(box), at); });
+    connect(&context.selection, &shell::Selection::changed, this, &GraphPage::followOthers);
     connect(canvas_, &timeline::GraphCanvas::leaveWanted, this, [this] { leave(); });
     const QString group = tr("Graph");
     for (const auto& [what, keys] :
@@ -70,6 +81,7 @@ class GraphPage : public shell::Page {
 
   shell::Picture picture() override { return {canvas_, accessibleName(), {}}; }
   QWidget* chartBeside() override { return canvas_; }
+  bool showsSelection() const override { return canvas_->selected() >= 0 || opening_; }
 
   /// Finds operators by name in the whole graph, opens their group and selects them.
   QString find(const QString& words, int direction) override {
@@ -84,7 +96,7 @@ class GraphPage : public shell::Page {
     showNode(found[static_cast<std::size_t>(found_)]);
     return tr("%1 of %2 operators").arg(found_ + 1).arg(count);
   }
-  void endFind(bool) override {}
+  void endFind() override {}
 
  protected:
   Load load() override {
@@ -98,7 +110,10 @@ class GraphPage : public shell::Page {
     };
   }
 
-  void forget() override { path_.clear(); }
+  void forget() override {
+    path_.clear();
+    followed_.clear();
+  }
 
  private:
   QWidget* makeTools() {
@@ -132,12 +147,41 @@ class GraphPage : public shell::Page {
                ? QString()
                : tr("This profile does not say which operator reads what another one makes, "
                     "so the graph has no edges."));
-    openPath(path_);
+    followed_.clear();
+    if (!followOthers()) openPath(path_);
+  }
+
+  shell::Selected subjectOfBox(int box) const {
+    shell::Selected subject;
+    if (!opened_ || box < 0) return subject;
+    const analysis::GraphBox& own = opened_->view.boxes[static_cast<std::size_t>(box)];
+    subject.kind = shell::Selected::Kind::operation;
+    subject.name = text(own.path);
+    subject.stage = own.stage;
+    return withDevice(subject, context_.session);
+  }
+
+  /// Selects the operator or group that another page selected. False: there is none.
+  bool followOthers() {
+    const QString& name = context_.selection.current().name;
+    if (following_ || !data_ || name.isEmpty() || name == followed_) return false;
+    const auto& nodes = data_->graph.nodes;
+    const int node = nearestName(name, static_cast<int>(nodes.size()),
+                                 [&](int i) { return text(nodes[static_cast<std::size_t>(i)].name); });
+    if (node < 0) return false;
+    followed_ = name;
+    const QString own = text(nodes[static_cast<std::size_t>(node)].name);
+    const bool isGroup = own.startsWith(name + QLatin1Char('/'));
+    openPath(isGroup ? name.section(QLatin1Char('/'), 0, -2)
+                     : text(analysis::groupOf(nodes[static_cast<std::size_t>(node)])),
+             node);
+    return true;
   }
 
   /// Lays a group out on a worker and shows it.
   void openPath(const QString& path, int wantedNode = -1) {
     path_ = path;
+    opening_ = wantedNode >= 0;
     readInBackground(
         [data = data_, path, colour = static_cast<GraphColour>(colour_->currentIndex())] {
           return std::make_shared<const OpenedGraph>(openGraph(*data, path, colour));
@@ -145,6 +189,7 @@ class GraphPage : public shell::Page {
         [this, data = data_, wantedNode](const std::shared_ptr<const OpenedGraph>& opened) {
           if (data != data_ || opened->path != path_) return;
           opened_ = opened;
+          opening_ = false;
           canvas_->setScene(opened->scene);
           applyCrumbs();
           applyLegend();
@@ -156,7 +201,8 @@ class GraphPage : public shell::Page {
 
   void openBox(int box) {
     const analysis::GraphBox& own = opened_->view.boxes[static_cast<std::size_t>(box)];
-    if (own.group) openPath(text(own.path));
+    if (own.group) return openPath(text(own.path));
+    showSubject(*canvas_, subjectOfBox(box), QStringLiteral("trace"));
   }
 
   void leave() {
@@ -321,7 +367,9 @@ class GraphPage : public shell::Page {
 
   std::shared_ptr<const GraphData> data_;
   std::shared_ptr<const OpenedGraph> opened_;
-  QString path_;  ///< path of the open group
+  QString path_;      ///< path of the open group
+  QString followed_;  ///< name that was selected elsewhere and is shown
+  bool following_ = false, opening_ = false;
   int found_ = 0;
   Panel* upper_ = nullptr;
   QLabel* crumbs_ = nullptr;
@@ -337,9 +385,11 @@ class GraphPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(graph) {
-  registry.add({QStringLiteral("graph"), QObject::tr("Graph"), QStringLiteral("graph"),
-                QObject::tr("The model as a graph, and where it is cut into stages"), 54,
-                [](PageContext& context) -> Page* { return new pages::GraphPage(context); }});
+  registry.add(
+      {QStringLiteral("graph"), QObject::tr("Graph"), QStringLiteral("graph"),
+       QObject::tr("The model as a graph, and where it is cut into stages"), PageGroup::model, 30,
+       [](PageContext& context) -> Page* { return new pages::GraphPage(context); }, true,
+       [](const analysis::Catalog& catalog, model::ExecutableId) { return pages::whyNoOperators(catalog); }});
 }
 
 }  // namespace pipescope::shell

@@ -368,7 +368,8 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(host) {
   registry.add({QStringLiteral("host"), QObject::tr("Host"), QStringLiteral("host"),
-                QObject::tr("What the host did in wall time: threads, names, call tree, series"), 75,
+                QObject::tr("What the host did in wall time: threads, names, call tree, series"),
+                PageGroup::recorded, 30,
                 [](PageContext& context) -> Page* { return new pages::HostPage(context); }});
 }
 

@@ -126,7 +126,8 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(insights) {
   registry.add({QStringLiteral("insights"), QObject::tr("Insights"), QStringLiteral("insights"),
-                QObject::tr("What costs time or memory, what to change, and what that would gain"), 12,
+                QObject::tr("What costs time or memory, what to change, and what that would gain"),
+                PageGroup::result, 20,
                 [](PageContext& context) -> Page* { return new pages::InsightsPage(context); }});
 }
 

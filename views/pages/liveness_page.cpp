@@ -14,6 +14,8 @@
 #include "views/pages/parts/layout/liveness_toolbar.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
 
@@ -60,6 +62,10 @@ class LivenessPage : public shell::Page {
     });
     connect(chart_, &Chart::hovered, this, [this](int step) {
       readout_->setText(describe(step >= 0 ? step : chart_->mark()) + ofSource(step));
+    });
+    connect(chart_, &Chart::menuWanted, this, [this](int step, const QPoint& at) {
+      choose(step);
+      popUpSubjectMenu(*chart_, subjectOfStep(step), at);
     });
     makeCommands();
     context.actions.describe(tr("Charts"), tr("Zoom, pan, or show everything"),
@@ -289,13 +295,19 @@ class LivenessPage : public shell::Page {
   void choose(int step) {
     selectStep(step);
     if (!data_ || chart_->mark() != step) return;
-    shell::Selected selected;
-    selected.kind = shell::Selected::Kind::program;
-    selected.device = data_->shown.device;
-    selected.program = data_->liveness.steps[static_cast<std::size_t>(step)].program;
     following_ = true;
-    context_.selection.set(selected);
+    context_.selection.set(subjectOfStep(step));
     following_ = false;
+  }
+
+  shell::Selected subjectOfStep(int step) const {
+    shell::Selected subject;
+    if (!data_ || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return subject;
+    subject.kind = shell::Selected::Kind::program;
+    subject.device = data_->shown.device;
+    subject.program = data_->liveness.steps[static_cast<std::size_t>(step)].program;
+    subject.name = data_->names[static_cast<std::size_t>(step)];
+    return subject;
   }
   void choosePeak() {
     if (data_) choose(peakStep());
@@ -332,8 +344,7 @@ class LivenessPage : public shell::Page {
     const shell::Selected& selected = context_.selection.current();
     const auto space = std::find_if(data_->spaces.begin(), data_->spaces.end(),
                                     [&](const LivenessSpace& one) { return one.device == selected.device; });
-    if (!selected.device.valid() || space == data_->spaces.end()) return;
-    if (space->id != data_->shown.id) {
+    if (space != data_->spaces.end() && selected.device.valid() && space->id != data_->shown.id) {
       bar_->selectSpace(space->id);
       chart_->setMark(-1);
       return reload();  // the loaded device calls this function again
@@ -343,6 +354,10 @@ class LivenessPage : public shell::Page {
       if (selected.program.valid() && steps[i].program == selected.program)
         return selectStep(static_cast<int>(i));
     }
+    if (selected.kind != shell::Selected::Kind::operation) return;
+    const int step = nearestName(selected.name, static_cast<int>(data_->names.size()),
+                                 [this](int i) { return data_->names[static_cast<std::size_t>(i)]; });
+    if (step >= 0) selectStep(step);
   }
 
   void selectPeak() {
@@ -429,8 +444,12 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(liveness) {
   registry.add({QStringLiteral("liveness"), QObject::tr("Liveness"), QStringLiteral("liveness"),
-                QObject::tr("Live memory in each program step"), 50,
-                [](PageContext& context) -> Page* { return new pages::LivenessPage(context); }});
+                QObject::tr("Live memory in each program step"), PageGroup::memory, 20,
+                [](PageContext& context) -> Page* { return new pages::LivenessPage(context); }, true,
+                [](const analysis::Catalog& catalog, model::ExecutableId) {
+                  return catalog.memorySpaces.empty() || catalog.measured() ? pages::whyNoLiveness(catalog)
+                                                                            : QString();
+                }});
 }
 
 }  // namespace pipescope::shell

@@ -15,6 +15,7 @@
 #include "views/pages/parts/layout/memory_toolbar.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/pages/parts/tables/unit_list.h"
 #include "views/pages/parts/tables/unit_tables.h"
 #include "views/shell/page.h"
@@ -82,6 +83,10 @@ class MemoryPage : public shell::Page {
       selectUnits(add ? added(unit) : std::vector<int>{unit});
       tellOthers();
     });
+    connect(chart_, &Chart::menuWanted, this,
+            [this](int unit, const QPoint& at) { popUpSubjectMenu(*chart_, subjectOfUnit(unit), at); });
+    connect(map_, &timeline::TileMap::menuWanted, this,
+            [this](int unit, const QPoint& at) { popUpSubjectMenu(*map_, subjectOfUnit(unit), at); });
     context.actions.describe(tr("Memory"), tr("Select a tile, or several tiles"), tr("click; Shift+click"));
     QAction* fullest = context.actions.add(tr("Memory"), tr("Select the fullest tile"),
                                            {QKeySequence(Qt::Key_F)}, [this] { selectFullest(); });
@@ -191,21 +196,29 @@ class MemoryPage : public shell::Page {
     }
     chart_->lightBand(lit);
     map_->setLit(lit);
+    // Variables are in the table that follows the selection.
+    if (!context_.selection.current().name.isEmpty()) tabs_->setCurrentWidget(variables_);
+  }
+
+  /// The tile of a place of the chart.
+  shell::Selected subjectOfUnit(int unit) const {
+    shell::Selected subject;
+    std::int64_t before = 0;
+    for (std::size_t i = 0; data_ && unit >= 0 && i < data_->shown.size(); ++i) {
+      const ShownSpace& space = data_->shown[i];
+      if (unit >= before && unit < before + space.units) {
+        subject.kind = shell::Selected::Kind::memory;
+        subject.device = space.device;
+        subject.unit = space.units > 1 ? unit - before : -1;
+      }
+      before += space.units;
+    }
+    return subject;
   }
 
   /// Tells other pages the device of the first selected tile.
   void tellOthers() {
-    std::int64_t before = 0;
-    for (const ShownSpace& space : data_->shown) {
-      if (!chosen_.empty() && chosen_.front() >= before && chosen_.front() < before + space.units) {
-        shell::Selected selected;
-        selected.kind = shell::Selected::Kind::memory;
-        selected.device = space.device;
-        selected.unit = space.units > 1 ? chosen_.front() - before : -1;
-        context_.selection.set(selected);
-      }
-      before += space.units;
-    }
+    if (!chosen_.empty()) context_.selection.set(subjectOfUnit(chosen_.front()));
   }
 
   void followView() {
@@ -404,8 +417,12 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(memory) {
   registry.add({QStringLiteral("memory"), QObject::tr("Memory"), QStringLiteral("memory"),
-                QObject::tr("Bytes by tile and category"), 40,
-                [](PageContext& context) -> Page* { return new pages::MemoryPage(context); }});
+                QObject::tr("Bytes by tile and category"), PageGroup::memory, 10,
+                [](PageContext& context) -> Page* { return new pages::MemoryPage(context); }, true,
+                [](const analysis::Catalog& catalog, model::ExecutableId) {
+                  return catalog.memorySpaces.empty() || catalog.measured() ? pages::whyNoMemory(catalog)
+                                                                            : QString();
+                }});
 }
 
 }  // namespace pipescope::shell

@@ -22,6 +22,8 @@
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/layout/tool_row.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/page.h"
@@ -72,7 +74,19 @@ class OperationsPage : public shell::Page {
     setKeyWidget(area);
     connect(table_, &DataTable::rowActivated, this, &OperationsPage::select);
     connect(tree_, &TreeTable::rowActivated, this, &OperationsPage::selectInTree);
-    connect(charts_, &OperationCharts::clicked, this, &OperationsPage::select);
+    connect(charts_, &OperationCharts::clicked, this, [this](int row) {
+      select(row);
+      context_.selection.set(subjectOf(rows(), row, context_.session.snapshot()->catalog.get()));
+    });
+    connect(table_, &DataTable::rowFollowed, this, &OperationsPage::select);
+    connect(tree_, &TreeTable::rowFollowed, this, &OperationsPage::selectInTree);
+    tree_->setSubjects([this](int row) { return subjectInTree(row); },
+                       [this](const shell::Selected& selected) {
+                         return selected.name.isEmpty() ? -1 : tree_->rowOfPath(selected.name);
+                       });
+    offerSubjects(*charts_, [this](int row) {
+      return subjectOf(rows(), row, context_.session.snapshot()->catalog.get());
+    });
     connect(table_->shown(), &QAbstractItemModel::rowsInserted, this, &OperationsPage::applyTotals);
     connect(table_->shown(), &QAbstractItemModel::rowsRemoved, this, &OperationsPage::applyTotals);
     applyChoices();
@@ -389,6 +403,15 @@ class OperationsPage : public shell::Page {
     choose(chosen);
   }
 
+  shell::Selected subjectInTree(int treeRow) const {
+    const int source = tree_->ownRows().sources[static_cast<std::size_t>(treeRow)];
+    if (source >= 0) return subjectOf(rows(), source, context_.session.snapshot()->catalog.get());
+    shell::Selected subject;
+    subject.kind = shell::Selected::Kind::operation;
+    subject.name = tree_->pathOf(treeRow);
+    return subject;
+  }
+
   void selectInTree(int treeRow) {
     const TreeRows& tree = tree_->ownRows();
     if (const int source = tree.sources[static_cast<std::size_t>(treeRow)]; source >= 0)
@@ -432,7 +455,8 @@ namespace pipescope::shell {
 PIPESCOPE_REGISTER_PAGE(operations) {
   registry.add({QStringLiteral("operations"), QObject::tr("Operations"), QStringLiteral("operations"),
                 QObject::tr("What each operation of the model costs, by layer, type, operator or program"),
-                36, [](PageContext& context) -> Page* { return new pages::OperationsPage(context); }});
+                PageGroup::model, 10,
+                [](PageContext& context) -> Page* { return new pages::OperationsPage(context); }});
 }
 
 }  // namespace pipescope::shell

@@ -10,9 +10,11 @@
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/charts/legends.h"
 #include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/pages/parts/trace/pipeline_gaps.h"
 #include "views/pages/parts/trace/pipeline_toolbar.h"
 #include "views/shell/look/picture.h"
@@ -63,6 +65,7 @@ class PipelinePage : public shell::Page {
         [this](const geometry::PipelineMark& mark) { return markInWords(mark, scale_); });
     connect(canvas_, &timeline::PipelineCanvas::selectionChanged, this, &PipelinePage::followSelection);
     connect(&context.selection, &shell::Selection::changed, this, &PipelinePage::followOthers);
+    offerSubjects(*canvas_, [this](int cell) { return subjectOfCell(cell); });
     const QString group = tr("Pipeline");
     context.actions.describe(group, tr("Select the next or previous pass of the device"),
                              tr("→  ←  ·  .  ,"));
@@ -108,6 +111,7 @@ class PipelinePage : public shell::Page {
 
  public:
   QWidget* chartBeside() override { return canvas_; }
+  bool showsSelection() const override { return canvas_->selected() >= 0 || canvas_->litRow() >= 0; }
 
   /// Both pages show their iterations of the same number, and the same time has the same length.
   void mirror(const Page* shown) override {
@@ -205,6 +209,7 @@ class PipelinePage : public shell::Page {
                : QString());
     fillFacts();
     fillTable();
+    followOthers();
   }
 
   void applyOptions() {
@@ -392,10 +397,15 @@ class PipelinePage : public shell::Page {
       if (grid_) fillTable();
       return;
     }
-    const PipelineCell& cell = grid_->cells[static_cast<std::size_t>(index)];
-    bar_->setPath(cell.microBatch);
+    bar_->setPath(grid_->cells[static_cast<std::size_t>(index)].microBatch);
     fillTable();
+    context_.selection.set(subjectOfCell(index));
+  }
+
+  shell::Selected subjectOfCell(int index) const {
     shell::Selected selected;
+    if (!grid_ || index < 0) return selected;
+    const PipelineCell& cell = grid_->cells[static_cast<std::size_t>(index)];
     selected.kind = shell::Selected::Kind::placement;
     selected.device = grid_->rows[static_cast<std::size_t>(cell.row)].device;
     selected.stage = cell.stage;
@@ -403,12 +413,19 @@ class PipelinePage : public shell::Page {
     selected.placement = cell.placement;
     selected.start = cell.start;
     selected.end = cell.end;
-    context_.selection.set(selected);
+    return selected;
   }
 
   void followOthers() {
     const shell::Selected& selected = context_.selection.current();
-    if (!grid_ || selected.kind != shell::Selected::Kind::placement) return;
+    if (!grid_) return;
+    int row = -1;
+    for (std::size_t i = 0; selected.device.valid() && i < grid_->rows.size(); ++i) {
+      if (grid_->rows[i].device == selected.device) row = static_cast<int>(i);
+    }
+    canvas_->lightRow(row);
+    using Kind = shell::Selected::Kind;
+    if (selected.kind != Kind::placement && selected.kind != Kind::step) return;
     if (selected.microBatch >= 0 && selected.microBatch < grid_->shownMicroBatches)
       bar_->setPath(selected.microBatch);
     for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
@@ -439,8 +456,10 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(pipeline) {
   registry.add({QStringLiteral("pipeline"), QObject::tr("Pipeline"), QStringLiteral("pipeline"),
-                QObject::tr("One iteration of the pipeline over time, or as a schedule table"), 15,
-                [](PageContext& context) -> Page* { return new pages::PipelinePage(context); }});
+                QObject::tr("One iteration of the pipeline over time, or as a schedule table"),
+                PageGroup::time, 10,
+                [](PageContext& context) -> Page* { return new pages::PipelinePage(context); }, true,
+                pages::whyNoPipeline});
 }
 
 }  // namespace pipescope::shell

@@ -13,6 +13,7 @@
 #include "views/pages/parts/data/debug_names.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/layout/tool_row.h"
@@ -132,7 +133,9 @@ class ProgramsPage : public shell::Page {
     setContent(area);
     setKeyWidget(tree_->view());
     connect(tree_, &TreeTable::rowActivated, this, &ProgramsPage::choose);
-    connect(&context.selection, &shell::Selection::changed, this, &ProgramsPage::followOthers);
+    tree_->setSubjects([this](int row) { return subjectOf(row); },
+                       [this](const shell::Selected& selected) { return rowAbout(selected); });
+    connect(tree_, &TreeTable::rowFollowed, this, &ProgramsPage::showRow);
     connect(&context.palette, &shell::Palette::changed, this, [this] {
       if (data_) applyColours();
     });
@@ -230,7 +233,10 @@ class ProgramsPage : public shell::Page {
     const int row = path.isEmpty() ? -1 : rowOfPath(path);
     if (row >= 0) tree_->markRow(row);
     showRow(row);
-    followOthers();
+    if (const int about = rowAbout(context_.selection.current()); about >= 0) {
+      tree_->markRow(about);
+      showRow(about);
+    }
   }
 
   /// Hides columns that no program has, such as the code if the devices have none.
@@ -262,14 +268,26 @@ class ProgramsPage : public shell::Page {
   /// Shows a program that the user clicked, and tells other pages.
   void choose(int row) {
     showRow(row);
+    context_.selection.set(subjectOf(row));
+  }
+
+  /// A program, or the first one in it that runs on the device.
+  shell::Selected subjectOf(int row) const {
     const int leaf = firstStepOf(row);
-    shell::Selected selected;
-    selected.kind = shell::Selected::Kind::program;
-    selected.device = data_->rows.devices[static_cast<std::size_t>(leaf)];
-    selected.program = data_->rows.ids[static_cast<std::size_t>(leaf)];
-    following_ = true;
-    context_.selection.set(selected);
-    following_ = false;
+    shell::Selected subject;
+    subject.kind = shell::Selected::Kind::program;
+    subject.device = data_->rows.devices[static_cast<std::size_t>(leaf)];
+    subject.program = data_->rows.ids[static_cast<std::size_t>(leaf)];
+    subject.name = debugNameOf(leaf);
+    return subject;
+  }
+
+  /// The name in "OnTileExecute (layer1/conv)".
+  QString debugNameOf(int row) const {
+    const QString words = wordsIn(data_->rows.table.rows[static_cast<std::size_t>(row)][0]);
+    const auto open = words.indexOf(QLatin1Char('('));
+    return open >= 0 && words.endsWith(QLatin1Char(')')) ? words.mid(open + 1, words.size() - open - 2)
+                                                         : QString();
   }
 
   /// The program itself, or the first program in it that has no children and therefore runs on the device.
@@ -387,15 +405,22 @@ class ProgramsPage : public shell::Page {
     context_.go(place);
   }
 
-  /// Shows the program that another page selected.
-  void followOthers() {
-    if (following_ || !data_ || data_->rows.table.rows.empty()) return;
-    const model::ProgramId program = context_.selection.current().program;
-    if (!program.valid()) return;
-    const int row = rowOf(program);
-    if (row < 0) return;
-    tree_->markRow(row);
-    showRow(row);
+  /// The row of a program, or else the first one that works for an operation; −1: none.
+  int rowAbout(const shell::Selected& selected) const {
+    if (!data_ || data_->rows.table.rows.empty()) return -1;
+    if (selected.program.valid()) {
+      if (const int row = rowOf(selected.program); row >= 0) return row;
+    }
+    if (selected.name.isEmpty()) return -1;
+    const auto worksFor = [&](int row) {
+      const QString name = debugNameOf(row);
+      return name == selected.name || name.startsWith(selected.name + QLatin1Char('/'));
+    };
+    const auto count = static_cast<int>(data_->rows.parents.size());
+    for (int row = 0; row < count; ++row) {
+      if (worksFor(row)) return row;
+    }
+    return -1;
   }
 
   std::shared_ptr<const ProgramsData> data_;
@@ -409,7 +434,6 @@ class ProgramsPage : public shell::Page {
   DataTable *below_ = nullptr, *vertices_ = nullptr, *names_ = nullptr;
   QAction *onTrace_ = nullptr, *onLiveness_ = nullptr, *toFunction_ = nullptr;
   int selected_ = -1;
-  bool following_ = false;
 };
 
 }  // namespace pipescope::pages
@@ -417,9 +441,11 @@ class ProgramsPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(programs) {
-  registry.add({QStringLiteral("programs"), QObject::tr("Programs"), QStringLiteral("programs"),
-                QObject::tr("The program tree, and what each program costs"), 52,
-                [](PageContext& context) -> Page* { return new pages::ProgramsPage(context); }});
+  registry.add(
+      {QStringLiteral("programs"), QObject::tr("Programs"), QStringLiteral("programs"),
+       QObject::tr("The program tree, and what each program costs"), PageGroup::model, 20,
+       [](PageContext& context) -> Page* { return new pages::ProgramsPage(context); }, true,
+       [](const analysis::Catalog& catalog, model::ExecutableId) { return pages::whyNoPrograms(catalog); }});
 }
 
 }  // namespace pipescope::shell

@@ -10,6 +10,7 @@
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -65,10 +66,7 @@ class RecordedPage : public shell::Page {
  private:
   void apply(std::shared_ptr<const RecordedData> content) {
     data_ = std::move(content);
-    if (!data_->measured)
-      return showInstead(tr(
-          "This run was emulated. The page is for traces that another tool recorded on hardware: open one, "
-          "or import several with pipescope import."));
+    if (!data_->measured) return showInstead(whyNotRecorded(*context_.session.snapshot()->catalog));
     applySentences();
     applyAccelerators(data_->sections.front());
     std::size_t used = 0;
@@ -168,9 +166,12 @@ class RecordedPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(recorded) {
-  registry.add({QStringLiteral("recorded"), QObject::tr("Recorded"), QStringLiteral("recorded"),
-                QObject::tr("Kernels, idle time, collectives and what was recognised of a recorded run"), 82,
-                [](PageContext& context) -> Page* { return new pages::RecordedPage(context); }});
+  registry.add(
+      {QStringLiteral("recorded"), QObject::tr("Recorded"), QStringLiteral("recorded"),
+       QObject::tr("Kernels, idle time, collectives and what was recognised of a recorded run"),
+       PageGroup::recorded, 10,
+       [](PageContext& context) -> Page* { return new pages::RecordedPage(context); }, true,
+       [](const analysis::Catalog& catalog, model::ExecutableId) { return pages::whyNotRecorded(catalog); }});
 }
 
 }  // namespace pipescope::shell

@@ -12,9 +12,11 @@
 #include "views/pages/parts/data/stages_data.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/shell/comparison.h"
 #include "views/shell/page.h"
 
@@ -85,6 +87,7 @@ class StagesPage : public shell::Page {
     bubble_ = addChart(area->left(), tr("The bubble"));
     memory_ = addChart(area->left(), tr("Memory per stage"));
     operations_ = addTable(area->right());
+    communication_ = addTable(area->right());
     boundaries_ = addTable(area->right());
     memoryTable_ = addTable(area->right());
     area->left()->addStretch(1);
@@ -97,9 +100,14 @@ class StagesPage : public shell::Page {
     connect(cards_[1], &FigureCard::clicked, this, [this] {
       context_.go({QStringLiteral("trace"), {}, -1});
     });
-    connect(&context.selection, &shell::Selection::changed, this,
-            [this] { mark(context_.selection.current().stage); });
+    connect(&context.selection, &shell::Selection::changed, this, &StagesPage::followOthers);
+    offerSubjects(*time_->bars(), [this](int bar) { return subjectOfBar(bar); });
+    connect(memory_->bars(), &timeline::BarChart::clicked, this,
+            [this](int bar) { context_.selection.set(subjectOfBar(memoryStage(bar))); });
+    offerSubjects(*memory_->bars(), [this](int bar) { return subjectOfBar(memoryStage(bar)); });
   }
+
+  bool showsSelection() const override { return marked_ >= 0; }
 
   void show(const shell::Place& place) override {
     if (place.stage >= 0) mark(place.stage);
@@ -151,7 +159,7 @@ class StagesPage : public shell::Page {
     applyMemory();
     applyTables();
     applyCompared();
-    mark(context_.selection.current().stage);
+    followOthers();
   }
 
   QString time(double ticks) const {
@@ -347,6 +355,7 @@ class StagesPage : public shell::Page {
     take(stages_, "stages");
     showOperations();
     take(boundaries_, "boundaries");
+    take(communication_, "communication");
     take(memoryTable_, "memory");
   }
 
@@ -372,11 +381,10 @@ class StagesPage : public shell::Page {
   /// Shows what makes the selected stage slow, or else the limiting stage.
   void showOperations() {
     if (!data_) return;
-    const int selected = context_.selection.current().stage;
     const auto& stages = data_->report.stages;
-    const int stage = selected >= 0 && selected < static_cast<int>(stages.size()) ? selected
-                      : data_->report.missing.empty() ? data_->report.limitingStage
-                                                      : data_->report.slowestStage;
+    const int stage = marked_ >= 0 && marked_ < static_cast<int>(stages.size()) ? marked_
+                      : data_->report.missing.empty()                           ? data_->report.limitingStage
+                                                                                : data_->report.slowestStage;
     sections::SectionTable table = stageOperationTable(data_->report, stage, data_->words);
     operations_->parentWidget()->setVisible(!table.rows.empty());
     operations_->setTable(std::move(table), data_->section.ticksPerShownUnit);
@@ -386,11 +394,38 @@ class StagesPage : public shell::Page {
     if (!data_ || bar >= static_cast<int>(data_->report.stages.size())) return;
     const StageReport& stage = data_->report.stages[static_cast<std::size_t>(bar)];
     if (!stage.recorded) return;
+    context_.selection.set(subjectOfBar(bar));
+  }
+
+  shell::Selected subjectOfBar(int bar) const {
     shell::Selected selected;
+    if (!data_ || bar < 0 || bar >= static_cast<int>(data_->report.stages.size())) return selected;
+    const StageReport& stage = data_->report.stages[static_cast<std::size_t>(bar)];
     selected.kind = shell::Selected::Kind::stage;
     selected.stage = stage.index;
     selected.device = model::DeviceId(stage.device);
-    context_.selection.set(selected);
+    return selected;
+  }
+
+  /// The place of the stage that a bar of the memory stands for. Stages without memory have no bar.
+  int memoryStage(int bar) const {
+    const auto& stages = data_->report.stages;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      if (stages[i].memory && bar-- == 0) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  /// Marks the selected stage, or the first stage of the selected device.
+  void followOthers() {
+    if (!data_) return;
+    const shell::Selected& selected = context_.selection.current();
+    int stage = selected.stage;
+    for (const StageReport& report : data_->report.stages) {
+      if (stage < 0 && selected.device.valid() && report.device == selected.device.value)
+        stage = report.index;
+    }
+    mark(stage);
   }
 
   void mark(int stage) {
@@ -399,15 +434,25 @@ class StagesPage : public shell::Page {
       if (data_->report.stages[i].index == stage) bar = static_cast<int>(i);
     }
     time_->bars()->setMarked(bar);
+    int row = 0, memoryBar = -1;
+    for (std::size_t i = 0; data_ && i < data_->report.stages.size(); ++i) {
+      if (!data_->report.stages[i].memory) continue;
+      if (static_cast<int>(i) == bar) memoryBar = row;
+      ++row;
+    }
+    memory_->bars()->setMarked(memoryBar);
+    marked_ = stage;
     showOperations();
   }
 
   std::shared_ptr<const StagesData> data_;
+  int marked_ = -1;  ///< index of the marked stage
   std::array<FigureCard*, 4> cards_{};
   Panel* remarksPanel_ = nullptr;
   PartsChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
   std::array<DataTable*, 2> compared_{};
-  DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr;
+  DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr,
+            *communication_ = nullptr;
 };
 
 }  // namespace pipescope::pages
@@ -416,8 +461,9 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stages) {
   registry.add({QStringLiteral("stages"), QObject::tr("Stages"), QStringLiteral("stages"),
-                QObject::tr("Which stage limits the pipeline, and why"), 30,
-                [](PageContext& context) -> Page* { return new pages::StagesPage(context); }});
+                QObject::tr("Which stage limits the pipeline, and why"), PageGroup::time, 30,
+                [](PageContext& context) -> Page* { return new pages::StagesPage(context); }, true,
+                pages::whyNoPipeline});
 }
 
 }  // namespace pipescope::shell

@@ -8,6 +8,7 @@
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -162,9 +163,11 @@ class StragglersPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stragglers) {
-  registry.add({QStringLiteral("stragglers"), QObject::tr("Stragglers"), QStringLiteral("stragglers"),
-                QObject::tr("Which workers of a recorded run slow the others down, and when"), 80,
-                [](PageContext& context) -> Page* { return new pages::StragglersPage(context); }});
+  registry.add(
+      {QStringLiteral("stragglers"), QObject::tr("Stragglers"), QStringLiteral("stragglers"),
+       QObject::tr("Which workers of a recorded run slow the others down, and when"), PageGroup::recorded, 20,
+       [](PageContext& context) -> Page* { return new pages::StragglersPage(context); }, true,
+       [](const analysis::Catalog& catalog, model::ExecutableId) { return pages::whyNotRecorded(catalog); }});
 }
 
 }  // namespace pipescope::shell

@@ -439,8 +439,8 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(summary) {
   registry.add({QStringLiteral("summary"), QObject::tr("Summary"), QStringLiteral("summary"),
-                QObject::tr("Whether the model fits, how fast it is, and what limits it"), 10,
-                [](PageContext& context) -> Page* { return new pages::SummaryPage(context); }});
+                QObject::tr("Whether the model fits, how fast it is, and what limits it"), PageGroup::result,
+                10, [](PageContext& context) -> Page* { return new pages::SummaryPage(context); }});
 }
 
 }  // namespace pipescope::shell

@@ -379,7 +379,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(sweep) {
   registry.add({QStringLiteral("sweep"), QObject::tr("Sweep"), QStringLiteral("sweep"),
-                QObject::tr("The combinations of a sweep, with the best ones"), 110,
+                QObject::tr("The combinations of a sweep, with the best ones"), PageGroup::experiments, 30,
                 [](PageContext& context) -> Page* { return new pages::SweepPage(context); }, false});
 }
 

@@ -5,8 +5,10 @@
 #include <QVBoxLayout>
 
 #include "profiler/geometry/timeline/timeline_links.h"
+#include "profiler/geometry/timeline/timeline_search.h"
 #include "views/pages/parts/charts/legends.h"
 #include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/tile_table.h"
 #include "views/pages/parts/trace/trace_calls.h"
@@ -133,6 +135,7 @@ class TracePage : public shell::Page {
   }
 
   QWidget* chartBeside() override { return canvas_; }
+  bool showsSelection() const override { return canvas_->selected() && canvas_->isSelectionShown(); }
 
   shell::Place place() const override {
     shell::Place here;
@@ -149,7 +152,6 @@ class TracePage : public shell::Page {
   void forget() override {
     calls_.forget();
     reader_->setTrace({}, nullptr);
-    former_.reset();
     find_->clear();
   }
 
@@ -275,32 +277,17 @@ class TracePage : public shell::Page {
     remark(remarks.text, remarks.kind);
     if (pendingTime_) showPendingTime();
     if (!pendingLane_.isEmpty()) showPendingLane();
-    if (pendingView_) context_.timeRange.show(*std::exchange(pendingView_, std::nullopt));
     followNotes();
     followOthers();
     host_->follow();
     find_->goOn();
   }
 
-  QString find(const QString& wanted, int direction) override {
-    if (!wanted.isEmpty() && !former_)
-      former_ = Former{calls_.chosen(), context_.timeRange.view(), tabs_->currentIndex(),
-                       canvas_->verticalScrollBar()->value()};
-    return find_->find(wanted, direction);
-  }
+  QString find(const QString& wanted, int direction) override { return find_->find(wanted, direction); }
 
-  void endFind(bool back) override {
+  void endFind() override {
     find_->clear();
     tabs_->hideFound();
-    const std::optional<Former> former = std::exchange(former_, std::nullopt);
-    if (!back || !former) return;
-    canvas_->select({});
-    tabs_->setCurrentIndex(former->tab);
-    canvas_->verticalScrollBar()->setValue(former->top);
-    if (former->call == calls_.chosen()) return context_.timeRange.show(former->view);
-    calls_.choose(former->call);
-    pendingView_ = former->view;
-    reload();
   }
 
   /// Shows one iteration at first.
@@ -355,11 +342,55 @@ class TracePage : public shell::Page {
       case Kind::program:
         canvas_->selectProgram(selected.program, model_->trace->deviceIndex(selected.device));
         break;
+      case Kind::operation:
+      case Kind::variable:
+        selectNamed(selected.name);
+        break;
+      case Kind::wait:
+        selectWait(selected);
+        break;
       default:  // a device, stage or memory has its group highlighted
         canvas_->select({});
         break;
     }
     following_ = false;
+  }
+
+  /// Selects the next step of what has this name, or nothing.
+  void selectNamed(const QString& name) {
+    const geometry::TimelineSearch search(canvas_->scene());
+    TimelineItem from;
+    from.kind = TimelineItem::Kind::far;
+    from.start = context_.timeRange.view().start();
+    for (const analysis::NameQuery& query :
+         {analysis::NameQuery{name.toStdString(), true}, {name.toStdString() + "/"}, {name.toStdString()}}) {
+      TimelineItem found = search.byName(query, from, 0);
+      if (!found) found = search.byName(query, {}, 0);
+      if (found) return canvas_->select(found), canvas_->reveal(found);
+    }
+    canvas_->select({});
+  }
+
+  /// Selects the longest wait of the device within the selected stretch, and shows the stretch.
+  void selectWait(const shell::Selected& selected) {
+    const int device = model_->trace->deviceIndex(selected.device);
+    if (device < 0 || canvas_->scene().empty()) return canvas_->select({});
+    const geometry::TimelineModel& whole = *canvas_->scene().model();
+    const auto& tracks = whole.trace->devices[static_cast<std::size_t>(device)].tracks;
+    int longest = -1;
+    for (std::size_t i = 0; !tracks.empty() && i < tracks.front().waits.size(); ++i) {
+      const auto& waits = tracks.front().waits;
+      const auto length = [&](std::size_t at) { return waits[at].end - waits[at].start; };
+      if (waits[i].start >= selected.start && waits[i].end <= selected.end &&
+          (longest < 0 || length(i) > length(static_cast<std::size_t>(longest))))
+        longest = static_cast<int>(i);
+    }
+    if (longest < 0) return canvas_->select({});
+    canvas_->select(canvas_->scene().waitItem(device, longest));
+    canvas_->reveal(canvas_->selected());
+    const geometry::TimeView& view = context_.timeRange.view();
+    const bool isWide = view.start() <= selected.start && selected.end <= view.end();
+    if (!isWide) canvas_->zoomTo(selected.start, selected.end, 0.2);
   }
 
   void showPendingLane() {
@@ -488,14 +519,6 @@ class TracePage : public shell::Page {
     canvas_->zoomTo(time - Ticks(length.count / 16), time + Ticks(length.count / 16), 0);
   }
 
-  /// State that was shown before a search.
-  struct Former {
-    qlonglong call;
-    geometry::TimeView view;
-    int tab;
-    int top;  ///< first visible row
-  };
-
   TraceToolbar* bar_ = nullptr;
   TileTable* tiles_ = nullptr;
   TraceHost* host_ = nullptr;
@@ -514,8 +537,6 @@ class TracePage : public shell::Page {
 
   TimelineModelPointer model_;
   bool whole_ = false;  ///< true with counters and tiles
-  std::optional<Former> former_;
-  std::optional<geometry::TimeView> pendingView_;
   std::optional<Ticks> pendingTime_;
   QString pendingLane_;
   bool enterFromEnd_ = false;
@@ -529,8 +550,9 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(trace) {
   registry.add({QStringLiteral("trace"), QObject::tr("Trace"), QStringLiteral("trace"),
-                QObject::tr("Pipeline and trace: what every device does when"), 20,
-                [](PageContext& context) -> Page* { return new pages::TracePage(context); }});
+                QObject::tr("Pipeline and trace: what every device does when"), PageGroup::time, 20,
+                [](PageContext& context) -> Page* { return new pages::TracePage(context); }, true,
+                pages::whyNothingRan});
 }
 
 }  // namespace pipescope::shell

@@ -215,7 +215,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(training) {
   registry.add({QStringLiteral("training"), QObject::tr("Training"), QStringLiteral("training"),
-                QObject::tr("Loss, accuracy and learning rate over the calls"), 70,
+                QObject::tr("Loss, accuracy and learning rate over the calls"), PageGroup::result, 30,
                 [](PageContext& context) -> Page* { return new pages::TrainingPage(context); }});
 }
 

@@ -1,19 +1,24 @@
 // Shows who waits for whom and why, and the critical path of the last call.
+#include <QComboBox>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/section.h"
 #include "profiler/sections/frame/words.h"
 #include "views/pages/parts/charts/parts_chart.h"
+#include "views/pages/parts/data/gap_data.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
@@ -26,10 +31,13 @@ using geometry::ColourRole;
 using sections::Cell;
 using sections::Format;
 
-constexpr int kWaitRows = 14, kPathRows = 12;
+constexpr int kWaitRows = 14, kPathRows = 12, kGapRows = 8;
+/// Most devices that the choice above the gaps lists.
+constexpr std::size_t kMostChoices = 500;
 
 struct WaitsData {
   sections::Section section;
+  analysis::IdleStretches gaps;
   bool ran = false, complete = false;  ///< complete: with the critical path
 };
 
@@ -101,6 +109,7 @@ class WaitsPage : public shell::Page {
     panel->body()->addWidget(matrix_);
     panel->body()->addWidget(legend_);
     area->top()->addWidget(panel);
+    area->top()->addWidget(makeGaps());
     path_ = new PartsChart(context.palette, tr("Critical path"), this);
     area->top()->addWidget(path_);
     waits_ = addTable(*area->left(), kWaitRows);
@@ -110,7 +119,7 @@ class WaitsPage : public shell::Page {
     area->right()->addStretch(1);
     setContent(area);
     connect(matrix_, &timeline::WaitMatrix::clicked, this, &WaitsPage::select);
-    connect(waits_, &DataTable::rowActivated, this, &WaitsPage::tellOthers);
+    offerSubjects(*matrix_, [this](int row) { return subjectOfRow(row); });
     connect(&context.selection, &shell::Selection::changed, this, &WaitsPage::followOthers);
   }
 
@@ -128,6 +137,8 @@ class WaitsPage : public shell::Page {
         job.begin([this, first] { apply(first); });
       }
       PIPESCOPE_ASSIGN(content->section, sectionNamed("waits", context));
+      PIPESCOPE_ASSIGN(content->gaps,
+                       analysis::idleStretches(job.source, job.catalog, job.executable, kGapsOfEach));
       content->complete = true;
       return Apply([this, content] { apply(content); });
     };
@@ -153,7 +164,70 @@ class WaitsPage : public shell::Page {
     path_->setVisible(data_->complete && known);
     pathTable_->parentWidget()->setVisible(false);
     if (data_->complete && known) applyPath();
+    applyGaps();
     followOthers();
+  }
+
+  /// The longest gaps, with a choice of the device and of the cause.
+  QWidget* makeGaps() {
+    gapsPanel_ = new Panel(context_.palette, {}, this);
+    auto* row = new QHBoxLayout;
+    row->setSpacing(8);
+    const auto choice = [&](const QString& name) {
+      auto* box = new QComboBox(gapsPanel_);
+      box->setAccessibleName(name);
+      box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+      row->addWidget(box);
+      connect(box, QOverload<int>::of(&QComboBox::activated), this, [this] { fillGaps(); });
+      return box;
+    };
+    gapDevice_ = choice(tr("Device of the gaps"));
+    gapCause_ = choice(tr("Cause of the gaps"));
+    row->addStretch();
+    gapTable_ = new DataTable(context_.palette, gapsPanel_);
+    gapTable_->setRowsShown(kGapRows);
+    gapTable_->setYielding({"iteration", "causes", "waits_for"});
+    gapsPanel_->body()->addLayout(row);
+    gapsPanel_->body()->addWidget(gapTable_);
+    return gapsPanel_;
+  }
+
+  void applyGaps() {
+    gapsPanel_->setVisible(!data_->gaps.longest.empty());
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    std::set<model::DeviceId> devices;
+    std::set<model::WaitCause> causes;
+    for (const analysis::IdleStretch& gap : data_->gaps.longest) {
+      if (devices.size() < kMostChoices) devices.insert(gap.device);
+      causes.insert(gap.cause);
+    }
+    const auto fill = [](QComboBox& box, const QString& all, const auto& entries) {
+      const QString before = box.currentText();
+      box.clear();
+      box.addItem(all, -1);
+      for (const auto& [name, value] : entries) box.addItem(name, value);
+      box.setCurrentIndex(std::max(0, box.findText(before)));
+    };
+    std::vector<std::pair<QString, qlonglong>> deviceNames, causeNames;
+    for (const model::DeviceId id : devices) {
+      if (const model::Device* device = catalog.device(id))
+        deviceNames.emplace_back(text(device->name), id.value);
+    }
+    for (const model::WaitCause cause : causes)
+      causeNames.emplace_back(text(model::toString(cause)), static_cast<qlonglong>(cause));
+    fill(*gapDevice_, tr("All devices"), deviceNames);
+    fill(*gapCause_, tr("All causes"), causeNames);
+    fillGaps();
+  }
+
+  void fillGaps() {
+    GapChoice choice;
+    choice.device = model::DeviceId(gapDevice_->currentData().toLongLong());
+    if (const qlonglong cause = gapCause_->currentData().toLongLong(); cause >= 0)
+      choice.cause = static_cast<model::WaitCause>(cause);
+    gapTable_->setTable(gapTable(chosenGaps(data_->gaps, choice), data_->gaps.count,
+                                 *context_.session.snapshot()->catalog, context_.session.executable()),
+                        data_->section.ticksPerShownUnit);
   }
 
   void applySentences() {
@@ -251,19 +325,17 @@ class WaitsPage : public shell::Page {
 
   /// Selects the device of a row of the matrix on all pages.
   void tellDevice(int row) {
-    const auto found = rowDevices_.find(row);
-    if (found == rowDevices_.end()) return;
-    shell::Selected selected;
-    selected.kind = shell::Selected::Kind::device;
-    selected.device = found->second;
-    context_.selection.set(selected);
+    const shell::Selected selected = subjectOfRow(row);
+    if (selected.device.valid()) context_.selection.set(selected);
   }
 
-  void tellOthers(int row) {
-    const sections::SectionTable& table = waits_->model()->table();
-    const std::size_t device = columnNamed(table, "device_name");
-    if (row < static_cast<int>(table.rows.size()))
-      tellDevice(matrix_->rows().indexOf(wordsIn(table.rows[static_cast<std::size_t>(row)][device])));
+  shell::Selected subjectOfRow(int row) const {
+    shell::Selected selected;
+    const auto found = rowDevices_.find(row);
+    if (found == rowDevices_.end()) return selected;
+    selected.kind = shell::Selected::Kind::device;
+    selected.device = found->second;
+    return selected;
   }
 
   void followOthers() {
@@ -280,7 +352,9 @@ class WaitsPage : public shell::Page {
   timeline::WaitMatrix* matrix_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   PartsChart* path_ = nullptr;
-  DataTable *waits_ = nullptr, *pathTable_ = nullptr;
+  DataTable *waits_ = nullptr, *pathTable_ = nullptr, *gapTable_ = nullptr;
+  Panel* gapsPanel_ = nullptr;
+  QComboBox *gapDevice_ = nullptr, *gapCause_ = nullptr;
 };
 
 }  // namespace pipescope::pages
@@ -289,8 +363,9 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(waits) {
   registry.add({QStringLiteral("waits"), QObject::tr("Waits"), QStringLiteral("waits"),
-                QObject::tr("Which device waits for which and why, and the critical path"), 32,
-                [](PageContext& context) -> Page* { return new pages::WaitsPage(context); }});
+                QObject::tr("Which device waits for which and why, and the critical path"), PageGroup::time,
+                40, [](PageContext& context) -> Page* { return new pages::WaitsPage(context); }, true,
+                pages::whyNothingRan});
 }
 
 }  // namespace pipescope::shell

@@ -17,6 +17,7 @@
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/what_if_controls.h"
@@ -306,8 +307,10 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(what_if) {
   registry.add({QStringLiteral("what-if"), QObject::tr("What if"), QStringLiteral("what_if"),
-                QObject::tr("What the recorded step would take with other costs, links or options"), 100,
-                [](PageContext& context) -> Page* { return new pages::WhatIfPage(context); }, false});
+                QObject::tr("What the recorded step would take with other costs, links or options"),
+                PageGroup::experiments, 10,
+                [](PageContext& context) -> Page* { return new pages::WhatIfPage(context); }, false,
+                pages::whyNoPipeline});
 }
 
 }  // namespace pipescope::shell

@@ -1,12 +1,14 @@
 #include "views/shell/home.h"
 
 #include <QFileInfo>
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QVBoxLayout>
 
+#include "views/shell/background.h"
 #include "views/shell/dialogs/notice.h"
 #include "views/shell/look/icons.h"
 #include "views/shell/look/palette.h"
@@ -15,7 +17,8 @@
 
 namespace pipescope::shell {
 namespace {
-constexpr int kColumn = 620, kMarkSize = 64, kProfilesHeight = 220, kComparisonsHeight = 110;
+constexpr int kWidestColumn = 1090, kMarkSize = 56, kButtonHeight = 46, kButtonColumns = 3, kButtonIcon = 22,
+              kComparisonRow = 24, kMostComparisons = 5;
 constexpr int kSourceRole = Qt::UserRole + 1;
 }  // namespace
 
@@ -26,89 +29,207 @@ Home::Home(const Palette& palette, WindowSettings& settings, QWidget* parent)
       notice_(new NoticeBar(palette, this)),
       mark_(new QLabel(this)),
       title_(new QLabel(QStringLiteral("Pipescope"), this)),
-      hint_(new QLabel(tr("Opens the profile.pop that “pipescope run” writes, also while it is still being "
-                          "written. Drop a file here, or choose one."),
+      hint_(new QLabel(tr("Shows how a model runs across accelerators. Open the profile.pop that “pipescope "
+                          "run” writes, also while it is still being written, or a trace of another tool; or "
+                          "drop files here."),
                        this)),
       recentTitle_(new QLabel(tr("Recent profiles"), this)),
       comparisonsTitle_(new QLabel(tr("Recent comparisons"), this)),
-      recent_(new RecentList(this)),
+      samplesTitle_(new QLabel(tr("Samples to run"), this)),
+      recent_(new RecentList(palette, this)),
       comparisons_(new QListWidget(this)) {
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(notice_);
-  auto* column = new QWidget(this);
-  column->setFixedWidth(kColumn);
-  auto* layout = new QVBoxLayout(column);
-  layout->setSpacing(10);
-  layout->addStretch(2);
-  layout->addWidget(mark_);
-  layout->addWidget(title_);
-  hint_->setWordWrap(true);
-  layout->addWidget(hint_);
-  auto* open = new QPushButton(tr("Open a profile…"), column);
-  open->setDefault(true);
-  open->setMinimumSize(160, 34);
-  layout->addSpacing(6);
-  demo_ = new QPushButton(tr("Open the demo profile"), column);
-  demo_->setMinimumSize(160, 34);
-  demo_->setVisible(false);
-  demo_->setToolTip(tr("Trains a small model on four emulated IPUs and opens the profile of that run"));
-  auto* buttons = new QHBoxLayout;
-  buttons->addWidget(open);
-  buttons->addWidget(demo_);
-  auto* run = new QPushButton(tr("New run…"), column);
-  run->setMinimumSize(110, 34);
-  run->setToolTip(tr("Edit a configuration and run it on emulated devices"));
-  connect(run, &QPushButton::clicked, this, &Home::newRunRequested);
-  buttons->addWidget(run);
-  buttons->addStretch();
-  layout->addLayout(buttons);
-  connect(demo_, &QPushButton::clicked, this, &Home::demoRequested);
-  layout->addSpacing(18);
-  layout->addWidget(recentTitle_);
-  recent_->setFrameShape(QFrame::NoFrame);
-  recent_->setAccessibleName(tr("Recent profiles"));
-  recent_->setFixedHeight(kProfilesHeight);
-  recent_->setToolTip(tr("Drag one profile onto another to compare them"));
-  layout->addWidget(recent_);
-  layout->addWidget(comparisonsTitle_);
-  comparisons_->setFrameShape(QFrame::NoFrame);
-  comparisons_->setAccessibleName(tr("Recent comparisons"));
-  comparisons_->setFixedHeight(kComparisonsHeight);
-  layout->addWidget(comparisons_);
-  connect(recent_, &RecentList::comparisonWanted, this, &Home::comparisonChosen);
-  connect(comparisons_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
-    Q_EMIT comparisonChosen(item->data(kSourceRole).toString(), item->data(Qt::UserRole).toString());
-  });
-  layout->addStretch(3);
-  outer->addWidget(column, 1, Qt::AlignHCenter);
-  connect(open, &QPushButton::clicked, this, &Home::openRequested);
-  connect(recent_, &QListWidget::itemActivated, this,
-          [this](QListWidgetItem* item) { Q_EMIT fileChosen(item->data(Qt::UserRole).toString()); });
+  auto* scrolled = new QScrollArea(this);
+  scrolled->setFrameShape(QFrame::NoFrame);
+  scrolled->setWidgetResizable(true);
+  scrolled->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  outer->addWidget(scrolled, 1);
+  auto* page = new QWidget(scrolled);
+  auto* sides = new QHBoxLayout(page);
+  sides->setContentsMargins(24, 20, 24, 24);
+  column_ = new QWidget(page);
+  column_->setMaximumWidth(kWidestColumn);
+  sides->addStretch(1);
+  sides->addWidget(column_, 100);
+  sides->addStretch(1);
+  layout_ = new QVBoxLayout(column_);
+  layout_->setContentsMargins(0, 0, 0, 0);
+  layout_->setSpacing(8);
+  layout_->addWidget(makeHead());
+  layout_->addSpacing(8);
+  makeButtons();
+  layout_->addSpacing(14);
+  makeLists();
+  layout_->addStretch(1);
+  scrolled->setWidget(page);
   connect(&palette_, &Palette::changed, this, &Home::follow);
   follow();
   refresh();
 }
 
+QWidget* Home::makeHead() {
+  auto* head = new QWidget(column_);
+  auto* row = new QHBoxLayout(head);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(14);
+  row->addWidget(mark_);
+  auto* texts = new QVBoxLayout;
+  texts->setSpacing(2);
+  texts->addWidget(title_);
+  hint_->setWordWrap(true);
+  texts->addWidget(hint_);
+  row->addLayout(texts, 1);
+  return head;
+}
+
+QPushButton* Home::offer(const QString& text, const QString& icon, const QString& doc,
+                         const std::function<void()>& run) {
+  auto* button = new QPushButton(text, column_);
+  button->setMinimumHeight(kButtonHeight);
+  button->setIconSize({kButtonIcon, kButtonIcon});
+  button->setToolTip(doc);
+  button->setAccessibleDescription(doc);
+  button->setIcon(shell::icon(icon, palette_));
+  const int place = static_cast<int>(icons_.size());
+  buttons_->addWidget(button, place / kButtonColumns, place % kButtonColumns);
+  icons_.emplace_back(button, icon);
+  connect(button, &QPushButton::clicked, this, run);
+  return button;
+}
+
+void Home::makeButtons() {
+  buttons_ = new QGridLayout;
+  buttons_->setSpacing(10);
+  layout_->addLayout(buttons_);
+  offer(tr("Open a profile…"), QStringLiteral("open"), tr("A profile, or a trace of another tool"), [this] {
+    Q_EMIT openRequested();
+  })->setDefault(true);
+  offer(tr("Compare two profiles…"), QStringLiteral("compare"), tr("What changed from one run to another"),
+        [this] { Q_EMIT compareRequested(); });
+  offer(tr("New run…"), QStringLiteral("pipeline"), tr("Edit a configuration and run it on emulated devices"),
+        [this] { Q_EMIT newRunRequested(); });
+  offer(tr("Import a folder of traces…"), QStringLiteral("recorded"),
+        tr("The traces of all ranks of a run become one profile"), [this] { Q_EMIT folderRequested(); });
+  demo_ = offer(tr("Open the demo profile"), QStringLiteral("trace"),
+                tr("Trains a small model on four emulated IPUs and opens the profile of that run"),
+                [this] { Q_EMIT demoRequested(); });
+  demo_->setVisible(false);
+}
+
+void Home::makeLists() {
+  layout_->addWidget(recentTitle_);
+  recent_->setFrameShape(QFrame::NoFrame);
+  recent_->setAccessibleName(tr("Recent profiles"));
+  recent_->setAccessibleDescription(tr("Drag one profile onto another to compare them"));
+  layout_->addWidget(recent_);
+  layout_->addWidget(comparisonsTitle_);
+  comparisons_->setFrameShape(QFrame::NoFrame);
+  comparisons_->setAccessibleName(tr("Recent comparisons"));
+  comparisons_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  layout_->addWidget(comparisons_);
+  layout_->addWidget(samplesTitle_);
+  samples_ = new QWidget(column_);
+  layout_->addWidget(samples_);
+  samplesTitle_->setVisible(false);
+  connect(recent_, &RecentList::comparisonWanted, this, &Home::comparisonChosen);
+  connect(recent_, &RecentList::openWanted, this, &Home::fileChosen);
+  connect(recent_, &RecentList::removeWanted, this, [this](const QString& path) {
+    settings_.removeRecentFile(path);
+    refresh();
+    Q_EMIT recentChanged();
+  });
+  connect(recent_, &QListWidget::itemActivated, this,
+          [this](QListWidgetItem* item) { Q_EMIT fileChosen(RecentList::pathOf(*item)); });
+  connect(comparisons_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
+    Q_EMIT comparisonChosen(item->data(kSourceRole).toString(), item->data(Qt::UserRole).toString());
+  });
+}
+
 void Home::refresh() {
   recent_->clear();
   for (const QString& path : settings_.recentFiles()) {
-    const QFileInfo name(path);
-    recent_->add(QStringLiteral("%1   —   %2").arg(name.fileName(), name.path()), path, path);
+    recent_->add(QFileInfo(path).fileName(), path, path);
+    if (const auto known = cards_.find(path); known != cards_.end()) recent_->setCard(path, known->second);
   }
   const bool any = recent_->count() > 0;
   recent_->setVisible(any);
   recentTitle_->setVisible(any);
   comparisons_->clear();
   for (const auto& [source, target] : settings_.recentComparisons()) {
+    if (comparisons_->count() == kMostComparisons) break;
     auto* item = new QListWidgetItem(
         tr("%1 → %2").arg(QFileInfo(source).fileName(), QFileInfo(target).fileName()), comparisons_);
     item->setData(Qt::UserRole, target);
     item->setData(kSourceRole, source);
     item->setToolTip(tr("source %1\ntarget %2").arg(source, target));
+    item->setSizeHint({0, kComparisonRow});
   }
+  comparisons_->setFixedHeight(comparisons_->count() * kComparisonRow + 4);
   comparisons_->setVisible(comparisons_->count() > 0);
   comparisonsTitle_->setVisible(comparisons_->count() > 0);
+  fitCards();
+  if (isVisible()) readCards();
+}
+
+void Home::setCardOpener(Opener opener) {
+  opener_ = std::move(opener);
+  if (isVisible()) readCards();
+}
+
+/// Reads one card after the other, so that a profile that the user opens meanwhile need not wait.
+void Home::readCards() {
+  const int asked = ++reads_;
+  inBackground(
+      this,
+      [files = settings_.recentFiles(), opener = opener_] {
+        std::map<QString, ProfileCard> cards;
+        for (const QString& path : files) cards[path] = readCard(path, opener);
+        return cards;
+      },
+      [this, asked](std::map<QString, ProfileCard>&& cards) {
+        if (asked != reads_) return;
+        cards_ = std::move(cards);
+        for (const auto& [path, card] : cards_) recent_->setCard(path, card);
+      });
+}
+
+void Home::setSamples(std::vector<Sample> samples) {
+  auto* list = new QVBoxLayout(samples_);
+  list->setContentsMargins(0, 0, 0, 0);
+  list->setSpacing(3);
+  for (const Sample& sample : samples) {
+    auto* label = new QLabel(samples_);
+    label->setTextFormat(Qt::RichText);
+    label->setText(
+        QStringLiteral("<a href=\"%1\">%2</a> &nbsp; %3")
+            .arg(sample.path.toHtmlEscaped(), sample.title.toHtmlEscaped(), sample.doc.toHtmlEscaped()));
+    label->setWordWrap(true);
+    label->setToolTip(sample.path);
+    label->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+    label->setFocusPolicy(Qt::StrongFocus);
+    connect(label, &QLabel::linkActivated, this, &Home::sampleChosen);
+    list->addWidget(label);
+    quiet_.push_back(label);
+  }
+  samplesTitle_->setVisible(!samples.empty());
+  follow();
+}
+
+void Home::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  fitCards();
+}
+
+void Home::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  readCards();
+}
+
+void Home::fitCards() {
+  constexpr int kSides = 48;
+  recent_->setFixedHeight(recent_->heightFor(std::min(kWidestColumn, width() - kSides)));
 }
 
 void Home::setReading(const QString& file) {
@@ -131,15 +252,16 @@ QString Home::notice() const {
 void Home::follow() {
   mark_->setPixmap(
       iconPixmap(QStringLiteral("pipescope"), palette_.ui(Ui::accent), kMarkSize, devicePixelRatioF()));
+  for (const auto& [button, name] : icons_) button->setIcon(shell::icon(name, palette_));
   QFont large = font();
   large.setPointSizeF(font().pointSizeF() * 2.2);
   large.setBold(true);
   title_->setFont(large);
   QFont bold = font();
   bold.setBold(true);
-  recentTitle_->setFont(bold);
-  comparisonsTitle_->setFont(bold);
+  for (QLabel* title : {recentTitle_, comparisonsTitle_, samplesTitle_}) title->setFont(bold);
   Palette::makeQuiet(*hint_);
+  for (QLabel* label : quiet_) Palette::makeQuiet(*label);
   QPalette list = palette_.widgets();
   list.setColor(QPalette::Base, palette_.ui(Ui::window));
   recent_->setPalette(list);

@@ -12,6 +12,7 @@
 #include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QTimer>
 #include <QUrl>
 #include <QVBoxLayout>
 
@@ -75,6 +76,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
     menus_->fillRecent();
     header_->follow();
     outer_->setCurrentIndex(1);
+    followLacks();
     if (pending_) go(*std::exchange(pending_, std::nullopt));
   });
   connect(comparison_.get(), &Comparison::changed, this, [this] {
@@ -82,10 +84,14 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
     menus_->fillRecent();
     menus_->enable();
   });
-  connect(session_.get(), &ProfileSession::grown, this, [this] { header_->follow(); });
+  connect(session_.get(), &ProfileSession::grown, this, [this] {
+    header_->follow();
+    followLacks();
+  });
   connect(session_.get(), &ProfileSession::executableChanged, this, [this] {
     selection_->clear();
     header_->follow();
+    followLacks();
   });
   connect(&palette_, &Palette::changed, this, &MainWindow::followPalette);
   applyUnits(settings_);
@@ -140,14 +146,17 @@ void MainWindow::makePages(const PageRegistry& registry) {
   find_ = new FindBar(palette_, inner);
   column->addWidget(find_);
   connect(find_, &FindBar::wanted, this, [this](const QString& text, int direction) {
+    if (!text.isEmpty() && !std::exchange(isFinding_, true)) leave();  // Back returns from where it leads
     if (Page* page = currentPage()) find_->setAnswer(page->find(text, direction));
   });
-  connect(find_, &FindBar::closed, this, [this](bool back) {
+  connect(find_, &FindBar::closed, this, [this] {
     find_->hide();
-    if (Page* page = currentPage()) page->endFind(back), page->offerKeyboard();
+    isFinding_ = false;
+    if (Page* page = currentPage()) page->endFind(), page->offerKeyboard();
   });
   for (Page* page : pages_) {
     connect(page, &Page::settled, menus_, &WindowMenus::enable);
+    connect(page, &Page::settled, this, &MainWindow::followLacks);
     connect(page, &Page::findAnswered, this, [this, page](const QString& answer) {
       if (page == currentPage()) find_->setAnswer(answer);
     });
@@ -161,6 +170,10 @@ void MainWindow::makePages(const PageRegistry& registry) {
   home_ = new Home(palette_, settings_, this);
   connect(menus_, &WindowMenus::recentCleared, home_, &Home::refresh);
   connect(home_, &Home::openRequested, dialogs_, &WindowDialogs::chooseFile);
+  connect(home_, &Home::folderRequested, dialogs_, &WindowDialogs::chooseFolder);
+  connect(home_, &Home::compareRequested, dialogs_, &WindowDialogs::chooseTwo);
+  connect(home_, &Home::recentChanged, menus_, &WindowMenus::fillRecent);
+  connect(home_, &Home::sampleChosen, this, &MainWindow::configurationGiven);
   connect(home_, &Home::demoRequested, this, &MainWindow::openDemo);
   connect(home_, &Home::newRunRequested, this, &MainWindow::newRunRequested);
   connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
@@ -170,6 +183,19 @@ void MainWindow::makePages(const PageRegistry& registry) {
   outer_->addWidget(inner);
   setCentralWidget(outer_);
   selectPage(0);
+}
+
+/// Makes the names of pages grey that have no content: as far as the catalog tells, and as soon as a page has
+/// found it out.
+void MainWindow::followLacks() {
+  const ProfileSnapshot* snapshot = session_->snapshot();
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    const bool known = snapshot != nullptr && pages_[i]->isSettled();
+    QString why = known && !pages_[i]->showsContent() ? pages_[i]->notice() : QString();
+    if (!known && snapshot != nullptr && definitions_[i].lack)
+      why = definitions_[i].lack(*snapshot->catalog, session_->executable());
+    sidebar_->setLack(static_cast<int>(i), why);
+  }
 }
 
 void MainWindow::open(const QString& path, const QString& executable) {
@@ -201,6 +227,10 @@ void MainWindow::compareWith(const QString& path) {
 void MainWindow::compare(const QString& source, const QString& target) {
   open(target);
   compareWith(source);
+}
+
+void MainWindow::setCardOpener(Opener opener) {
+  home_->setCardOpener(std::move(opener));
 }
 
 void MainWindow::setDemo(Demo demo) {
@@ -252,6 +282,20 @@ void MainWindow::showFind() {
   if (session_->snapshot() != nullptr) find_->begin();
 }
 
+void MainWindow::findOn(const QString& page, const QString& text, const std::function<bool()>& isNeedless) {
+  constexpr int kLookMs = 20;
+  showPage(page);
+  auto* timer = new QTimer(this);
+  connect(timer, &QTimer::timeout, this, [this, timer, text, isNeedless, shown = currentPage()] {
+    const bool left = currentPage() != shown;
+    if (!left && !isSettled()) return;
+    timer->stop();
+    timer->deleteLater();
+    if (!left && !(isNeedless && isNeedless())) find_->begin(text);
+  });
+  timer->start(kLookMs);
+}
+
 void MainWindow::setTheme(Theme theme) {
   settings_.setTheme(theme);
   palette_.setTheme(theme);
@@ -277,7 +321,7 @@ QStringList MainWindow::pageIds() const {
 }
 
 void MainWindow::selectPage(int index) {
-  if (find_ != nullptr && find_->isVisible()) Q_EMIT find_->closed(false);
+  if (find_ != nullptr && find_->isVisible()) Q_EMIT find_->closed();
   if (index < 0 || index >= static_cast<int>(pages_.size())) return;
   if (index != stack_->currentIndex()) leave();
   sidebar_->setCurrent(index);
@@ -302,6 +346,11 @@ void MainWindow::go(const Place& place) {
   if (currentPage() != nullptr && (place.page.isEmpty() || place.page == visit().page)) leave();
   if (!place.page.isEmpty()) showPage(place.page);
   if (Page* page = currentPage()) page->show(place);
+}
+
+void MainWindow::select(const QString& page, const Selected& selected) {
+  go({page, {}, selected.stage, {}});
+  selection_->set(selected);
 }
 
 Visit MainWindow::visit() const {
@@ -345,10 +394,6 @@ bool MainWindow::isSettled() const {
 Page* MainWindow::currentPage() const {
   const int index = stack_->currentIndex();
   return index < 0 ? nullptr : pages_[static_cast<std::size_t>(index)];
-}
-
-QWidget* MainWindow::home() const {
-  return home_;
 }
 
 QString MainWindow::notice() const {

@@ -35,6 +35,8 @@ class MainWindow : public QMainWindow {
   /// but any text may be a configuration.
   static bool runs(const QString& path);
   void open(const QString& path, const QString& executable = {});
+  /// Opens recent profiles for their cards on the start page.
+  void setCardOpener(Opener opener);
   /// Makes the demo profile and calls back with its path, or with the error.
   using Demo = std::function<void(std::function<void(base::Result<QString>)>)>;
   void setDemo(Demo demo);
@@ -50,6 +52,9 @@ class MainWindow : public QMainWindow {
   void selectPage(int index);
   void saveCurrentPicture(bool whole);
   void showFind();
+  /// Shows a page and looks for a text on it, once its content has been read, unless that has become
+  /// needless.
+  void findOn(const QString& page, const QString& text, const std::function<bool()>& isNeedless = {});
   void openDemo();
   void setTheme(Theme theme);
   void setTimeUnit(bool time);
@@ -65,6 +70,8 @@ class MainWindow : public QMainWindow {
   bool showPage(const QString& id);
   QStringList pageIds() const;
   void go(const Place& place);
+  /// Selects something and shows it on a page.
+  void select(const QString& page, const Selected& selected);
   /// Returns to the place that was left last, or to the one that was left by goBack().
   void goBack();
   void goForward();
@@ -73,7 +80,8 @@ class MainWindow : public QMainWindow {
   /// True when the window reads nothing and shows everything that was asked for.
   bool isSettled() const;
   Page* currentPage() const;
-  QWidget* home() const;
+  QString currentPageId() const { return visit().page; }
+  Home* home() const { return home_; }
   ProfileSession& session() { return *session_; }
   Actions& actions() { return *actions_; }
   Selection& selection() { return *selection_; }
@@ -105,6 +113,7 @@ class MainWindow : public QMainWindow {
  private:
   void makePages(const PageRegistry& registry);
   void makeStatusLine();
+  void followLacks();
   void followSession();
   void followPalette();
   void rememberComparison();
@@ -139,6 +148,7 @@ class MainWindow : public QMainWindow {
   WindowMenus* menus_ = nullptr;
   bool offeringKey_ = false;
   History history_;
+  bool isFinding_ = false;
   bool isReturning_ = false;  ///< a move through the history is no new place
 };
 

@@ -283,7 +283,7 @@ QString Page::find(const QString& text, int direction) {
   return tables == 1 ? tr("%1 rows").arg(rows) : tr("%1 rows in %2 tables").arg(rows).arg(tables);
 }
 
-void Page::endFind(bool) {
+void Page::endFind() {
   find({}, 0);
 }
 
@@ -310,9 +310,10 @@ QKeySequence pageKey(std::size_t position) {
 }
 
 void PageRegistry::add(PageDefinition definition) {
-  const auto place =
-      std::upper_bound(definitions_.begin(), definitions_.end(), definition.order,
-                       [](int order, const PageDefinition& other) { return order < other.order; });
+  const auto before = [](const PageDefinition& a, const PageDefinition& b) {
+    return std::pair(a.group, a.order) < std::pair(b.group, b.order);
+  };
+  const auto place = std::upper_bound(definitions_.begin(), definitions_.end(), definition, before);
   definitions_.insert(place, std::move(definition));
 }
 

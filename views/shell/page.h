@@ -99,8 +99,10 @@ class Page : public QWidget {
   /// has changed (0). Returns what to tell the user, such as "12 rows" or "nothing found". This
   /// implementation filters the tables of the page.
   virtual QString find(const QString& text, int direction);
-  /// Shows everything again after a search. `back`: also what was shown before the search.
-  virtual void endFind(bool back);
+  /// Shows everything again after a search. What was found stays selected and in sight.
+  virtual void endFind();
+  /// True if a chart of the page shows what is selected. Tables say it themselves.
+  virtual bool showsSelection() const { return false; }
   /// The place that is shown, for a link. Page and executable are added by the window.
   virtual Place place() const { return {}; }
 
@@ -211,11 +213,18 @@ class Page : public QWidget {
 /// True if the focus is in a field for text, which then takes all keys.
 bool isTyping(const QWidget* focus);
 
+/// Groups of pages in the sidebar, in its order.
+enum class PageGroup { result, time, memory, model, recorded, experiments };
+
 struct PageDefinition {
   QString id, title, icon, doc;
-  int order = 0;  ///< position in the sidebar
+  PageGroup group = PageGroup::result;
+  int order = 0;  ///< position within the group
   std::function<Page*(PageContext&)> make;
   bool comparable = true;  ///< shows one profile, so it can show two that are compared
+  /// A sentence that says why a profile has no content for the page, as far as its small tables tell; empty:
+  /// it may have content. Without this function, only the page knows.
+  std::function<QString(const analysis::Catalog&, model::ExecutableId)> lack = {};
 };
 
 /// The key of the page at this position of the sidebar: Ctrl+1 … Ctrl+9, then Ctrl+0. Later pages have none.

@@ -1,5 +1,6 @@
 #pragma once
 #include <QObject>
+#include <QString>
 
 #include "profiler/model/rows.h"
 
@@ -7,7 +8,19 @@ namespace pipescope::shell {
 
 /// Selection of the user as a place in the profile, so that every page can highlight it.
 struct Selected {
-  enum class Kind { none, placement, step, wait, transfer, stage, device, memory, program };
+  enum class Kind {
+    none,
+    placement,
+    step,
+    wait,
+    transfer,
+    stage,
+    device,
+    memory,
+    program,
+    operation,
+    variable
+  };
   Kind kind = Kind::none;
   model::DeviceId device;
   std::int32_t stage = -1, microBatch = -1;
@@ -17,6 +30,7 @@ struct Selected {
   model::TransferId transfer;
   model::ProgramId program;  ///< set for steps and program steps
   base::Ticks start, end;
+  QString name;  ///< name path of an operation, or of what a step works for; name of a variable
   friend bool operator==(const Selected&, const Selected&) = default;
 };
 

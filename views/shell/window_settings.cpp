@@ -28,6 +28,12 @@ void WindowSettings::addRecentFile(const QString& path) {
   file_.setValue(kRecentFiles, QStringList(files.mid(0, kRecent)));
 }
 
+void WindowSettings::removeRecentFile(const QString& path) {
+  QStringList files = recentFiles();
+  files.removeAll(path);
+  file_.setValue(kRecentFiles, files);
+}
+
 QList<QPair<QString, QString>> WindowSettings::recentComparisons() const {
   const QStringList paths = file_.value(kRecentComparisons).toStringList();
   QList<QPair<QString, QString>> pairs;

@@ -18,6 +18,7 @@ class WindowSettings {
   /// The most recent file comes first; at most kRecent are kept.
   QStringList recentFiles() const;
   void addRecentFile(const QString& path);
+  void removeRecentFile(const QString& path);
   void clearRecentFiles();
   /// Pairs of source and target, the most recent first.
   QList<QPair<QString, QString>> recentComparisons() const;

@@ -143,10 +143,24 @@ void BarChart::paintEvent(QPaintEvent*) {
   paintShapes(painter, chart().draw(labels_.measure()), palette_, labels_);
 }
 
+/// The bar at this height, with half of the gaps around it; −1: none.
+int BarChart::barAt(int y) const {
+  const int bar = (y - kChartMargin + (pitch_ - thickness()) / 2) / pitch_;
+  return bar >= 0 && bar < static_cast<int>(bars_.size()) ? bar : -1;
+}
+
 void BarChart::mouseReleaseEvent(QMouseEvent* event) {
-  const int bar = (event->y() - kChartMargin + (pitch_ - thickness()) / 2) / pitch_;
-  if (event->button() == Qt::LeftButton && bar >= 0 && bar < static_cast<int>(bars_.size()))
-    Q_EMIT clicked(bar);
+  const int bar = barAt(event->y());
+  if (event->button() == Qt::LeftButton && bar >= 0) Q_EMIT clicked(bar);
+}
+
+void BarChart::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (const int bar = barAt(event->y()); bar >= 0) Q_EMIT doubleClicked(bar);
+}
+
+void BarChart::contextMenuEvent(QContextMenuEvent* event) {
+  const int bar = barAt(event->y());
+  bar >= 0 ? Q_EMIT menuWanted(bar, event->globalPos()) : event->ignore();
 }
 
 bool BarChart::event(QEvent* event) {

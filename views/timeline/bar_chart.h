@@ -39,14 +39,19 @@ class BarChart : public QWidget, public shell::Growing {
 
  Q_SIGNALS:
   void clicked(int bar);
+  void doubleClicked(int bar);
+  void menuWanted(int bar, const QPoint& at);  ///< at: on the screen
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
   geometry::StackedBars chart() const;
+  int barAt(int y) const;
   int heightAt(int pitch) const;
   int mostPitch() const;
   int thickness() const;

@@ -131,6 +131,13 @@ void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   box >= 0 ? Q_EMIT opened(box) : zoomToAll();
 }
 
+void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  const int box = scene_ ? scene_->hit(place_, event->x(), event->y()) : -1;
+  if (box < 0) return event->ignore();
+  choose(box);
+  Q_EMIT menuWanted(box, event->globalPos());
+}
+
 void GraphCanvas::choose(int box) {
   selected_ = box;
   update();

@@ -30,7 +30,8 @@ class GraphCanvas : public QWidget {
  Q_SIGNALS:
   void selectionChanged(int box);
   void opened(int box);
-  void leaveWanted();  ///< the user wants to see the group that contains the open one
+  void menuWanted(int box, const QPoint& at);  ///< at: on the screen
+  void leaveWanted();                          ///< the user wants to see the group that contains the open one
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -40,6 +41,7 @@ class GraphCanvas : public QWidget {
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 

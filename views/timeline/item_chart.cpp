@@ -63,6 +63,16 @@ void ItemChart::mouseReleaseEvent(QMouseEvent* event) {
   if (item >= 0) Q_EMIT clicked(item);
 }
 
+void ItemChart::mouseDoubleClickEvent(QMouseEvent* event) {
+  const int item = source_.hit ? source_.hit(size(), event->pos()) : -1;
+  if (item >= 0) Q_EMIT doubleClicked(item);
+}
+
+void ItemChart::contextMenuEvent(QContextMenuEvent* event) {
+  const int item = source_.hit ? source_.hit(size(), event->pos()) : -1;
+  item >= 0 ? Q_EMIT menuWanted(item, event->globalPos()) : event->ignore();
+}
+
 void ItemChart::step(int by) {
   const auto& order = source_.order;
   if (order.empty()) return;

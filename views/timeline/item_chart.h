@@ -58,10 +58,14 @@ class ItemChart : public QWidget, public shell::Growing {
 
  Q_SIGNALS:
   void clicked(int item);
+  void doubleClicked(int item);
+  void menuWanted(int item, const QPoint& at);  ///< at: on the screen
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
 

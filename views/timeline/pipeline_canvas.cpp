@@ -50,6 +50,7 @@ void PipelineCanvas::layOut() {
   // Rows may be higher on a tall screen, but a few of them do not fill it.
   metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, std::max(kHighest, room / kFewestRows));
   if (metrics_.row == kLowest) metrics_.gap = 3;
+  if (lit_ >= rows) lit_ = -1;
   scene_ = geometry::PipelineScene(grid_, options_, metrics_, marks_);
   setRowsHeight(scene_.height(), metrics_.row + metrics_.gap);
 }
@@ -125,6 +126,26 @@ void PipelineCanvas::select(int cell) {
   Q_EMIT selectionChanged();
 }
 
+void PipelineCanvas::lightRow(int row) {
+  if (row == lit_) return;
+  lit_ = row;
+  refresh();
+  viewport()->update();
+}
+
+void PipelineCanvas::doubleClick(const std::optional<QPoint>& onRows) {
+  const int cell = onRows ? scene_.cellAt(view_, top(), onRows->x(), onRows->y()) : -1;
+  cell >= 0 ? Q_EMIT doubleClicked(cell) : zoomToAll();
+}
+
+void PipelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  const auto place = grid_ ? onRows(viewport()->mapFrom(this, event->pos())) : std::nullopt;
+  const int cell = place ? scene_.cellAt(view_, top(), place->x(), place->y()) : -1;
+  if (cell < 0) return event->ignore();
+  select(cell);
+  Q_EMIT menuWanted(cell, event->globalPos());
+}
+
 void PipelineCanvas::reveal(int cell) {
   if (cell < 0 || !grid_) return;
   const geometry::Box box = scene_.boxOf(view_, top(), cell);
@@ -152,7 +173,8 @@ void PipelineCanvas::paintRows(QPainter& painter) const {
                    .scale = scale_,
                    .view = view_,
                    .size = viewport()->size(),
-                   .top = top()})
+                   .top = top(),
+                   .lit = lit_})
       .paint(painter);
 }
 

@@ -37,8 +37,15 @@ class PipelineCanvas : public TimeCanvas {
   /// Makes both canvases show the same stretch of time, counted from the beginning of their iterations; null:
   /// this one is alone again.
   void setTwin(PipelineCanvas* twin);
+  /// Lights the row of a device that was selected elsewhere; −1: none.
+  void lightRow(int row);
+  int litRow() const { return lit_; }
   /// The box of a cell in the viewport.
   QRect cellRect(int cell) const;
+
+ Q_SIGNALS:
+  void doubleClicked(int cell);
+  void menuWanted(int cell, const QPoint& at);  ///< at: on the screen
 
  protected:
   bool isEmpty() const override { return grid_ == nullptr; }
@@ -51,7 +58,8 @@ class PipelineCanvas : public TimeCanvas {
   std::optional<QRect> selectedBox() const override;
   QStringList callout() const override;
   void click(const QPoint& onRows) override;
-  void doubleClick(const std::optional<QPoint>&) override { zoomToAll(); }
+  void doubleClick(const std::optional<QPoint>& onRows) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   bool pressKey(int key) override;
   bool wheelZooms(const QPoint&) const override { return false; }
 
@@ -71,7 +79,7 @@ class PipelineCanvas : public TimeCanvas {
   std::function<QStringList(const geometry::PipelineMark&)> describeMark_;
   QPointer<PipelineCanvas> twin_;
   bool following_ = false;
-  int selected_ = -1, hovered_ = -1;
+  int selected_ = -1, hovered_ = -1, lit_ = -1;
   const geometry::PipelineMark* hoveredMark_ = nullptr;
 };
 

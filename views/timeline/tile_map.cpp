@@ -160,6 +160,11 @@ void TileMap::mouseReleaseEvent(QMouseEvent* event) {
     Q_EMIT clicked(unit, event->modifiers() & Qt::ShiftModifier);
 }
 
+void TileMap::contextMenuEvent(QContextMenuEvent* event) {
+  const int unit = unitAt(event->pos());
+  unit >= 0 ? Q_EMIT menuWanted(unit, event->globalPos()) : event->ignore();
+}
+
 void TileMap::leaveEvent(QEvent*) {
   Q_EMIT hovered(-1);
 }

@@ -31,7 +31,8 @@ class TileMap : public QWidget {
   QColor colourOf(std::int64_t bytes) const;
 
  Q_SIGNALS:
-  void hovered(int unit);  ///< −1: none
+  void hovered(int unit);                       ///< −1: none
+  void menuWanted(int unit, const QPoint& at);  ///< at: on the screen
   void clicked(int unit, bool add);
 
  protected:
@@ -39,6 +40,7 @@ class TileMap : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void leaveEvent(QEvent* event) override;
 
  private:

@@ -291,6 +291,15 @@ void WaitMatrix::mouseReleaseEvent(QMouseEvent* event) {
   if (const WaitCell* cell = cellAt(event->pos())) Q_EMIT clicked(cell->row, cell->column);
 }
 
+void WaitMatrix::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (const WaitCell* cell = cellAt(event->pos())) Q_EMIT doubleClicked(cell->row);
+}
+
+void WaitMatrix::contextMenuEvent(QContextMenuEvent* event) {
+  const WaitCell* cell = cellAt(event->pos());
+  cell != nullptr ? Q_EMIT menuWanted(cell->row, event->globalPos()) : event->ignore();
+}
+
 bool WaitMatrix::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);

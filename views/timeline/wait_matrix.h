@@ -50,10 +50,14 @@ class WaitMatrix : public QWidget, public shell::Growing {
 
  Q_SIGNALS:
   void clicked(int row, int column);
+  void doubleClicked(int row);
+  void menuWanted(int row, const QPoint& at);  ///< at: on the screen
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   bool event(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;

@@ -9,7 +9,7 @@
 
 #include "app/run/learn/learned_layers.h"
 #include "app/run/request/configuration_keys.h"
-#include "app/run/request/fixed_configuration.h"
+#include "app/run/request/fixed/fixed_configuration.h"
 #include "engine/config/key.h"
 #include "engine/plan/emulated_time.h"
 #include "profiler/base/files/file_kind.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/run/request/fixed_layers.h"
+#include "app/run/request/fixed/fixed_layers.h"
 #include "profiler/replay/learned_passes.h"
 
 namespace pipescope::app {

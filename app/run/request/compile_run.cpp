@@ -9,7 +9,7 @@
 
 #include "app/run/request/accelerator.h"
 #include "app/run/request/configuration_checks.h"
-#include "app/run/request/fixed_configuration.h"
+#include "app/run/request/fixed/fixed_configuration.h"
 #include "app/run/request/model_defaults.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"

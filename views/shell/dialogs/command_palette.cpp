@@ -1,29 +1,53 @@
 #include "views/shell/dialogs/command_palette.h"
 
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPointer>
 #include <QVBoxLayout>
+#include <algorithm>
+
+#include "views/shell/look/palette.h"
 
 namespace pipescope::shell {
+
+namespace {
+
+constexpr int kTypingRestMs = 120, kLeastLetters = 2;
+
+bool contains(const QString& text, const QStringList& words) {
+  return std::all_of(words.begin(), words.end(),
+                     [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
+}
+
+}  // namespace
 
 CommandPalette::CommandPalette(std::vector<PaletteEntry> commands, QWidget* parent)
     : QDialog(parent),
       commands_(std::move(commands)),
       box_(new QLineEdit(this)),
-      list_(new QListWidget(this)) {
+      list_(new QListWidget(this)),
+      answer_(new QLabel(this)) {
   setWindowTitle(tr("Commands"));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(10, 10, 10, 10);
   layout->addWidget(box_);
   layout->addWidget(list_);
+  layout->addWidget(answer_);
+  Palette::makeQuiet(*answer_);
   box_->setPlaceholderText(tr("What to do, or where to go"));
   box_->setAccessibleName(tr("Command"));
   box_->setClearButtonEnabled(true);
   list_->setAccessibleName(tr("Commands"));
   list_->setUniformItemSizes(true);
-  resize(560, 380);
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  list_->setTextElideMode(Qt::ElideRight);
+  resize(680, 420);
   box_->installEventFilter(this);
+  rest_.setSingleShot(true);
+  rest_.setInterval(kTypingRestMs);
+  connect(&rest_, &QTimer::timeout, this, &CommandPalette::startSearch);
   connect(box_, &QLineEdit::textChanged, this, &CommandPalette::narrow);
   connect(list_, &QListWidget::itemActivated, this, &CommandPalette::runCurrent);
   connect(list_, &QListWidget::itemClicked, this, &CommandPalette::runCurrent);
@@ -31,28 +55,69 @@ CommandPalette::CommandPalette(std::vector<PaletteEntry> commands, QWidget* pare
   box_->setFocus();
 }
 
+void CommandPalette::setFurther(std::vector<PaletteEntry> entries) {
+  further_ = std::move(entries);
+  narrow(box_->text());
+}
+
+QString CommandPalette::answer() const {
+  return answer_->text();
+}
+
+/// Lists the entries whose names match before those of which only the details do.
 void CommandPalette::narrow(const QString& text) {
   list_->clear();
+  runs_.clear();
   const QStringList words = text.split(QLatin1Char(' '), Qt::SkipEmptyParts);
-  for (std::size_t i = 0; i < commands_.size(); ++i) {
-    const QString all = commands_[i].name + QLatin1Char(' ') + commands_[i].detail;
-    const bool fits = std::all_of(words.begin(), words.end(), [&](const QString& word) {
-      return all.contains(word, Qt::CaseInsensitive);
-    });
-    if (!fits) continue;
-    const QString& detail = commands_[i].detail;
-    auto* item = new QListWidgetItem(
-        detail.isEmpty() ? commands_[i].name : QStringLiteral("%1   —   %2").arg(commands_[i].name, detail),
-        list_);
-    item->setData(Qt::UserRole, static_cast<int>(i));
+  std::vector<const PaletteEntry*> all;
+  for (const PaletteEntry& entry : commands_) all.push_back(&entry);
+  if (!words.isEmpty())
+    for (const PaletteEntry& entry : further_) all.push_back(&entry);
+  for (const bool byName : {true, false}) {
+    for (const PaletteEntry* entry : all) {
+      const bool named = contains(entry->name, words);
+      if (named == byName && (named || contains(entry->name + QLatin1Char(' ') + entry->detail, words)))
+        add(*entry);
+    }
   }
   list_->setCurrentRow(0);
+  ++searches_;
+  isSearching_ = search_ && text.trimmed().size() >= kLeastLetters;
+  isSearching_ ? rest_.start() : rest_.stop();
+  say();
+}
+
+void CommandPalette::add(const PaletteEntry& entry) {
+  const QString words =
+      entry.detail.isEmpty() ? entry.name : QStringLiteral("%1   —   %2").arg(entry.name, entry.detail);
+  auto* item = new QListWidgetItem(words, list_);
+  item->setData(Qt::UserRole, static_cast<int>(runs_.size()));
+  item->setToolTip(words);
+  runs_.push_back(entry.run);
+}
+
+void CommandPalette::startSearch() {
+  search_(box_->text(),
+          [self = QPointer<CommandPalette>(this), asked = searches_](const std::vector<PaletteEntry>& found) {
+            if (self.isNull() || asked != self->searches_) return;
+            for (const PaletteEntry& entry : found) self->add(entry);
+            if (self->list_->currentRow() < 0) self->list_->setCurrentRow(0);
+            self->isSearching_ = false;
+            self->say();
+          });
+}
+
+void CommandPalette::say() {
+  const QString text = box_->text().trimmed();
+  answer_->setText(isSearching_          ? tr("Looking for names of the profile…")
+                   : list_->count() == 0 ? tr("Nothing matches “%1”.").arg(text)
+                                         : QString());
 }
 
 void CommandPalette::runCurrent() {
   const QListWidgetItem* item = list_->currentItem();
   if (item == nullptr) return;
-  const std::function<void()> run = commands_[static_cast<std::size_t>(item->data(Qt::UserRole).toInt())].run;
+  const std::function<void()> run = runs_[static_cast<std::size_t>(item->data(Qt::UserRole).toInt())];
   accept();
   run();
 }

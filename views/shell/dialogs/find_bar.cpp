@@ -35,10 +35,10 @@ FindBar::FindBar(const Palette& palette, QWidget* parent)
   connect(box_, &QLineEdit::textChanged, this, [this](const QString& text) { Q_EMIT wanted(text, 0); });
   connect(previous, &QPushButton::clicked, this, [this] { Q_EMIT wanted(box_->text(), -1); });
   connect(next, &QPushButton::clicked, this, [this] { Q_EMIT wanted(box_->text(), 1); });
-  connect(close, &QPushButton::clicked, this, [this] { Q_EMIT closed(false); });
+  connect(close, &QPushButton::clicked, this, [this] { Q_EMIT closed(); });
   // Esc works wherever the focus is, but only while the bar is visible.
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), this);
-  connect(escape, &QShortcut::activated, this, [this] { Q_EMIT closed(true); });
+  connect(escape, &QShortcut::activated, this, [this] { Q_EMIT closed(); });
   hide();
 }
 

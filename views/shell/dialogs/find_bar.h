@@ -23,7 +23,7 @@ class FindBar : public QWidget {
 
  Q_SIGNALS:
   void wanted(const QString& text, int direction);  ///< 0: the text has changed
-  void closed(bool back);  ///< back: the user wants to see what was shown before the search
+  void closed();
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

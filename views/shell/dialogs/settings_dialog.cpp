@@ -27,6 +27,58 @@ void applyUnits(const WindowSettings& settings) {
   sections::setByteUnits(byteUnits(settings.value(setting::kByteUnits).toString()));
 }
 
+namespace {
+
+struct SettingChoice {
+  QString key, label;
+  std::vector<std::pair<QString, QString>> values;  ///< value, text
+};
+struct SettingSwitch {
+  QString key, text;
+};
+
+std::vector<SettingChoice> settingChoices() {
+  const auto tr = [](const char* text) { return SettingsDialog::tr(text); };
+  return {{QStringLiteral("theme"),
+           tr("Colours"),
+           {{QStringLiteral("system"), tr("As the desktop")},
+            {QStringLiteral("light"), tr("Light")},
+            {QStringLiteral("dark"), tr("Dark")}}},
+          {setting::kTimeUnit,
+           tr("Time"),
+           {{QStringLiteral("cycles"), tr("Cycles")}, {QStringLiteral("time"), tr("Seconds")}}},
+          {setting::kByteUnits,
+           tr("Memory"),
+           {{QStringLiteral("binary"), tr("Binary: 1.0 KiB = 1,024 B")},
+            {QStringLiteral("decimal"), tr("Decimal: 1.0 kB = 1,000 B")},
+            {QStringLiteral("bytes"), tr("Bytes: 1,024 B")}}},
+          {setting::kWheelZooms,
+           tr("Wheel on timelines"),
+           {{QStringLiteral("false"), tr("Scrolls rows; with Ctrl it zooms")},
+            {QStringLiteral("true"), tr("Zooms, as in PopVision; with Ctrl it scrolls")}}}};
+}
+
+std::vector<SettingSwitch> settingSwitches() {
+  return {{setting::kSafeColours, SettingsDialog::tr("Colours and patterns for colour-blind eyes")},
+          {setting::kFrameTime, SettingsDialog::tr("Show how long drawing a timeline takes")}};
+}
+
+}  // namespace
+
+QStringList SettingsDialog::names() {
+  QStringList names;
+  for (const SettingChoice& choice : settingChoices()) names << choice.label;
+  for (const SettingSwitch& one : settingSwitches()) names << one.text;
+  return names;
+}
+
+void SettingsDialog::focusOn(const QString& name) {
+  for (QComboBox* box : findChildren<QComboBox*>())
+    if (box->accessibleName() == name) box->setFocus();
+  for (QCheckBox* box : findChildren<QCheckBox*>())
+    if (box->text() == name) box->setFocus();
+}
+
 SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::function<void()> changed,
                                QWidget* parent)
     : QDialog(parent) {
@@ -37,29 +89,7 @@ SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::
   form->setHorizontalSpacing(18);
   form->setVerticalSpacing(10);
   layout->addLayout(form);
-  struct Choice {
-    QString key, label;
-    std::vector<std::pair<QString, QString>> values;  // value, text
-  };
-  const std::vector<Choice> choices = {
-      {QStringLiteral("theme"),
-       tr("Colours"),
-       {{QStringLiteral("system"), tr("As the desktop")},
-        {QStringLiteral("light"), tr("Light")},
-        {QStringLiteral("dark"), tr("Dark")}}},
-      {setting::kTimeUnit,
-       tr("Time"),
-       {{QStringLiteral("cycles"), tr("Cycles")}, {QStringLiteral("time"), tr("Seconds")}}},
-      {setting::kByteUnits,
-       tr("Memory"),
-       {{QStringLiteral("binary"), tr("Binary: 1.0 KiB = 1,024 B")},
-        {QStringLiteral("decimal"), tr("Decimal: 1.0 kB = 1,000 B")},
-        {QStringLiteral("bytes"), tr("Bytes: 1,024 B")}}},
-      {setting::kWheelZooms,
-       tr("Wheel on timelines"),
-       {{QStringLiteral("false"), tr("Scrolls rows; with Ctrl it zooms")},
-        {QStringLiteral("true"), tr("Zooms, as in PopVision; with Ctrl it scrolls")}}}};
-  for (const Choice& choice : choices) {
+  for (const SettingChoice& choice : settingChoices()) {
     auto* box = new QComboBox(this);
     box->setAccessibleName(choice.label);
     for (const auto& [value, text] : choice.values) box->addItem(text, value);
@@ -73,19 +103,16 @@ SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::
               changed();
             });
   }
-  const auto check = [&](const QString& key, const QString& text, const std::function<void(bool)>& apply) {
-    auto* box = new QCheckBox(text, this);
-    box->setChecked(settings.value(key, false).toBool());
+  for (const SettingSwitch& one : settingSwitches()) {
+    auto* box = new QCheckBox(one.text, this);
+    box->setChecked(settings.value(one.key, false).toBool());
     form->addRow(QString(), box);
-    connect(box, &QCheckBox::toggled, this, [&settings, key, apply, changed](bool on) {
+    connect(box, &QCheckBox::toggled, this, [&settings, &palette, key = one.key, changed](bool on) {
       settings.setValue(key, on);
-      apply(on);
+      if (key == setting::kSafeColours) palette.setSafe(on);
       changed();
     });
-  };
-  check(setting::kSafeColours, tr("Colours and patterns for colour-blind eyes"),
-        [&palette](bool on) { palette.setSafe(on); });
-  check(setting::kFrameTime, tr("Show how long drawing a timeline takes"), [](bool) {});
+  }
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   layout->addWidget(buttons);

@@ -1,5 +1,6 @@
 #pragma once
 #include <QDialog>
+#include <QStringList>
 #include <functional>
 
 namespace pipescope::shell {
@@ -14,6 +15,10 @@ class SettingsDialog : public QDialog {
  public:
   /// `changed` is called after each change, so that pages can show themselves again.
   SettingsDialog(WindowSettings& settings, Palette& palette, std::function<void()> changed, QWidget* parent);
+  /// The names of all settings.
+  static QStringList names();
+  /// Gives the keyboard to the setting of this name.
+  void focusOn(const QString& name);
 };
 
 /// Keys of settings that several files use.

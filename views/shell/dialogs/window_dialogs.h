@@ -1,11 +1,17 @@
 #pragma once
 #include <QObject>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "views/shell/dialogs/command_palette.h"
 
 class QDialog;
 
 namespace pipescope::shell {
 
 class MainWindow;
+class SharedProgress;
 
 /// The dialogs of a window: the choice of a file or folder, all commands, settings, words, keys, and what the
 /// program is.
@@ -20,16 +26,24 @@ class WindowDialogs : public QObject {
   /// A dialog for files enters a folder instead of giving it.
   void chooseFolder();
   void chooseCompared();
+  /// Asks for two profiles that are compared with each other.
+  void chooseTwo();
   void showCommands();
-  void showSettings();
-  void showWords();
+  /// The setting of this name has the focus; empty: the first one.
+  void showSettings(const QString& setting = {});
+  /// `word`: a part of the words to show; empty: all.
+  void showWords(const QString& word = {});
   void showKeys();
   void showAbout();
 
  private:
   void open(QDialog* dialog);
+  QString folder() const;
+  std::vector<PaletteEntry> furtherEntries();
+  void findNames(const QString& text, const std::function<void(std::vector<PaletteEntry>)>& found);
 
   MainWindow& window_;
+  std::shared_ptr<SharedProgress> search_;  ///< of names
 };
 
 }  // namespace pipescope::shell

@@ -125,8 +125,12 @@ void PipelinePainter::paintGutter(QPainter& painter) const {
   painter.fillRect(0, metrics.top(), kGutter, height, content_.palette.ui(Ui::raised));
   painter.fillRect(kGutter - 1, 0, 1, height, content_.palette.ui(Ui::border));
   painter.setClipRect(0, metrics.top(), kGutter, height - metrics.top() - metrics.foot);
-  int y = metrics.top() - content_.top;
+  int y = metrics.top() - content_.top, index = 0;
   for (const analysis::PipelineRow& row : content_.grid.rows) {
+    if (index++ == content_.lit) {
+      painter.fillRect(0, y, kGutter - 1, metrics.row, content_.palette.ui(Ui::selection));
+      painter.fillRect(0, y, 3, metrics.row, content_.palette.ui(Ui::accent));
+    }
     if (y + metrics.row >= metrics.top() && y <= height) paintRowName(painter, row, y);
     y += metrics.row + metrics.gap;
   }

@@ -24,6 +24,7 @@ class PipelinePainter {
     geometry::TimeView view;
     QSize size;  ///< size of the picture
     int top;     ///< first visible y of the scene
+    int lit;     ///< row whose name is lit; −1: none
   };
   explicit PipelinePainter(const Content& content) : content_(content) {}
 

@@ -376,6 +376,11 @@ int Chart::indexAt(const QPoint& position) const {
   return index >= 0 && index < size() ? index : -1;
 }
 
+void Chart::contextMenuEvent(QContextMenuEvent* event) {
+  const int index = indexAt(canvas()->mapFrom(this, event->pos()));
+  index >= 0 ? Q_EMIT menuWanted(index, event->globalPos()) : event->ignore();
+}
+
 void Chart::pointedAt(const QPoint& position) {
   Q_EMIT hovered(indexAt(position));
 }

@@ -72,8 +72,10 @@ class Chart : public RangePlot, public shell::Beside {
  Q_SIGNALS:
   void hovered(int index);  ///< −1: none
   void clicked(int index);
+  void menuWanted(int index, const QPoint& at);  ///< at: on the screen
 
  protected:
+  void contextMenuEvent(QContextMenuEvent* event) override;
   double tickStep(double span) const override;
   void follow() override;
   void pointedAt(const QPoint& position) override;

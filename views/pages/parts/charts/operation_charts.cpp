@@ -73,8 +73,19 @@ OperationCharts::OperationCharts(const shell::Palette& palette, QWidget* parent)
   connect(bars_->bars(), &timeline::BarChart::clicked, this, [this](int bar) {
     if (bar < static_cast<int>(longest_.size())) Q_EMIT clicked(longest_[static_cast<std::size_t>(bar)]);
   });
-  connect(treemap_, &ItemChart::clicked, this, &OperationCharts::clicked);
-  connect(roofline_, &ItemChart::clicked, this, &OperationCharts::clicked);
+  connect(bars_->bars(), &timeline::BarChart::doubleClicked, this, [this](int bar) {
+    if (bar < static_cast<int>(longest_.size()))
+      Q_EMIT doubleClicked(longest_[static_cast<std::size_t>(bar)]);
+  });
+  connect(bars_->bars(), &timeline::BarChart::menuWanted, this, [this](int bar, const QPoint& at) {
+    if (bar < static_cast<int>(longest_.size()))
+      Q_EMIT menuWanted(longest_[static_cast<std::size_t>(bar)], at);
+  });
+  for (const ItemChart* chart : {treemap_, roofline_}) {
+    connect(chart, &ItemChart::clicked, this, &OperationCharts::clicked);
+    connect(chart, &ItemChart::doubleClicked, this, &OperationCharts::doubleClicked);
+    connect(chart, &ItemChart::menuWanted, this, &OperationCharts::menuWanted);
+  }
 }
 
 QWidget* OperationCharts::current() const {

@@ -27,6 +27,8 @@ class OperationCharts : public QWidget {
 
  Q_SIGNALS:
   void clicked(int row);
+  void doubleClicked(int row);
+  void menuWanted(int row, const QPoint& at);  ///< at: on the screen
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

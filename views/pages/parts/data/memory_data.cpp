@@ -2,8 +2,10 @@
 
 #include <QObject>
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
+#include <string_view>
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/tile_use.h"
@@ -22,8 +24,33 @@ using Layer = MemoryLayer;
 using Space = ShownSpace;
 
 constexpr const char* kUnusedBetween = "gap";
-/// Categories beyond this number share a colour and a row in the legend.
+/// Regions beyond this number share a colour.
 constexpr std::size_t kMostLayers = 11;
+
+/// Categories of all device families, in the order of the colours that they get.
+constexpr std::array<std::string_view, 23> kCategories = {"variable",
+                                                          "weight",
+                                                          "optimizer_state",
+                                                          "accumulator",
+                                                          "activation",
+                                                          "gradient",
+                                                          "stash",
+                                                          "temporary",
+                                                          "vertexCode",
+                                                          "controlCode",
+                                                          "internalExchangeCode",
+                                                          "input",
+                                                          "copyDescriptor",
+                                                          "vertexInstanceState",
+                                                          "vertexFieldData",
+                                                          "stack",
+                                                          "constant",
+                                                          "globalExchangeCode",
+                                                          "output",
+                                                          "globalExchangePacketHeader",
+                                                          "hostExchangeCode",
+                                                          "hostExchangePacketHeader",
+                                                          "stream_buffer"};
 
 std::int64_t sum(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
@@ -74,7 +101,7 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
   }
   std::vector<Layer> layers;
   for (auto& [name, values] : columns)
-    layers.push_back({memoryWords(name), ColourRole::series, std::move(values)});
+    layers.push_back({name, memoryWords(name), ColourRole::series, std::move(values)});
   return layers;
 }
 
@@ -92,6 +119,8 @@ void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
       layers[i].role = ColourRole::gaps;
     } else if (breakdown == Breakdown::liveness) {
       layers[i].role = i == 0 ? ColourRole::alwaysLive : ColourRole::notAlwaysLive;
+    } else if (breakdown == Breakdown::category) {
+      layers[i].role = roleOfCategory(layers[i].key);
     } else {
       layers[i].role = geometry::seriesRole(static_cast<int>(std::min(i, kMostLayers)));
     }
@@ -148,6 +177,11 @@ QString MemoryData::nameOf(std::size_t unit) const {
     at -= space.units;
   }
   return {};
+}
+
+geometry::ColourRole roleOfCategory(const std::string& category) {
+  const auto known = std::ranges::find(kCategories, category);
+  return geometry::seriesRole(static_cast<int>(known - kCategories.begin()));
 }
 
 QString memoryWords(const std::string& kind) {

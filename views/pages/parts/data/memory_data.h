@@ -20,6 +20,7 @@ struct ShownSpace {
 };
 
 struct MemoryLayer {
+  std::string key;  ///< category or region, as the profile names it
   QString name;
   geometry::ColourRole role;
   std::vector<std::int64_t> values;
@@ -51,6 +52,8 @@ sections::SectionTable breakdownTable(const MemoryData& content, const std::vect
 /// Reads what the page on memory shows. Call it on a worker.
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
 
+/// The colour of a category. It is the same in every profile.
+geometry::ColourRole roleOfCategory(const std::string& category);
 /// Writes "tile_memory" for people.
 QString memoryWords(const std::string& kind);
 /// Returns the name of what a column of the chart stands for: a tile, or a device whose memory is in one

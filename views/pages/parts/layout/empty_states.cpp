@@ -6,6 +6,34 @@
 
 namespace pipescope::pages {
 
+QString whyNothingRan(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  return catalog.lastRunOf(executable) != nullptr ? QString() : tr("Nothing of this executable has run yet.");
+}
+
+QString whyNoPipeline(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  if (catalog.stagesOf(executable).empty())
+    return tr("This executable has no stages, so there is no pipeline to show.");
+  return whyNothingRan(catalog, executable);
+}
+
+QString whyNotRecorded(const analysis::Catalog& catalog) {
+  return catalog.measured() ? QString()
+                            : tr("This run was emulated. The page is for traces that another tool recorded "
+                                 "on hardware: open "
+                                 "one, or import several with pipescope import.");
+}
+
+QString whyNoOperators(const analysis::Catalog& catalog) {
+  return catalog.operators.empty() ? tr("This profile records no operators, so there is no graph to draw.")
+                                   : QString();
+}
+
+QString whyNoPrograms(const analysis::Catalog& catalog) {
+  return catalog.programs.empty()
+             ? tr("This profile has no programs: it was imported, or its run stated costs only.")
+             : QString();
+}
+
 QString whyNoMemory(const analysis::Catalog& catalog) {
   if (catalog.measured())
     return tr(

@@ -7,6 +7,12 @@
 namespace pipescope::pages {
 
 /// Says why there are no bytes of memory.
+/// Each of these is empty where the profile may have what is asked for.
+QString whyNothingRan(const analysis::Catalog& catalog, model::ExecutableId executable);
+QString whyNoPipeline(const analysis::Catalog& catalog, model::ExecutableId executable);
+QString whyNotRecorded(const analysis::Catalog& catalog);
+QString whyNoOperators(const analysis::Catalog& catalog);
+QString whyNoPrograms(const analysis::Catalog& catalog);
 QString whyNoMemory(const analysis::Catalog& catalog);
 /// Says why nothing is known about what is live when.
 QString whyNoLiveness(const analysis::Catalog& catalog);

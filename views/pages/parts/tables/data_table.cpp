@@ -18,6 +18,7 @@
 #include "views/pages/parts/tables/compared_columns.h"
 #include "views/pages/parts/tables/data_table_cells.h"
 #include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/table_head.h"
 #include "views/pages/parts/tables/table_menu.h"
@@ -41,7 +42,16 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
       view_(new QTableView(this)),
       more_(new QToolButton(this)),
       cells_(new ShareDelegate(palette, view_)),
-      columns_(std::make_unique<ColumnFit>(*view_, *model_)) {
+      columns_(std::make_unique<ColumnFit>(*view_, *model_)),
+      selection_(new RowSelection(
+          *this,
+          [this](const shell::Selected& selected, const analysis::Catalog* catalog) {
+            return rowAbout(selected, own_, catalog);
+          },
+          [this](int row) {
+            markRow(row);
+            if (row >= 0) Q_EMIT rowFollowed(row);
+          })) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -97,9 +107,14 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->installEventFilter(this);
   view_->viewport()->installEventFilter(this);
   connect(filter(), &QLineEdit::textChanged, this, [this](const QString& text) {
+    const bool found = text.isEmpty() && proxy_->rowCount() > 0 && proxy_->rowCount() < model_->rowCount();
+    const QModelIndexList chosen = view_->selectionModel()->selectedRows();
+    const QModelIndex kept = chosen.isEmpty() ? proxy_->index(0, 0) : chosen.front();
+    const int row = found ? proxy_->mapToSource(kept).row() : -1;
     proxy_->setFilterFixedString(text);
     countRows();
     fitHeight();
+    if (row >= 0) markRow(row);
   });
   connect(proxy_, &QAbstractItemModel::layoutChanged, this, &DataTable::fitHeight);
   // The stretched column follows the window after the others were fitted, and users move borders. The signal
@@ -112,6 +127,9 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
       Qt::QueuedConnection);
   connect(view_, &QTableView::clicked, this,
           [this](const QModelIndex& index) { activate(proxy_->mapToSource(index).row()); });
+  connect(view_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
+    showSubject(*this, subjectAt(proxy_->mapToSource(index).row()), QStringLiteral("trace"));
+  });
   connect(head_->figure(), QOverload<int>::of(&QComboBox::activated), this, &DataTable::applyFigure);
   connect(&palette, &shell::Palette::changed, view_->viewport(), QOverload<>::of(&QWidget::update));
 }
@@ -188,7 +206,14 @@ void DataTable::showPanel() {
 }
 
 void DataTable::activate(int row) {
-  if (row < static_cast<int>(own_.rows.size())) Q_EMIT rowActivated(row);
+  if (row < static_cast<int>(own_.rows.size()))
+    selection_->choose(subjectAt(row), [this, row] { Q_EMIT rowActivated(row); });
+}
+
+shell::Selected DataTable::subjectAt(int row) const {
+  // The model leaves out columns that text does not show, such as the indices of devices.
+  const bool isOwn = row < static_cast<int>(own_.rows.size());
+  return subjectOf(isOwn ? own_ : model_->table(), row, selection_->catalog());
 }
 
 /// Shows the chosen figure of both profiles, and the columns that are not hidden.
@@ -238,6 +263,7 @@ void DataTable::showTable(sections::SectionTable table) {
                             [this](const std::string& key) { return hidden_.contains(key); });
   if (!same || hides_) chooseColumns();
   countRows();
+  selection_->follow();
   // Measuring texts takes long. A table in a tab that is not shown does that when it is.
   isVisible() ? fitColumns() : columns_->outdate();
   fitHeight();
@@ -416,7 +442,7 @@ QMenu* DataTable::makeMenu() {
 
 QMenu* DataTable::makeRowMenu(int row) {
   auto* menu = new QMenu(this);
-  addRowActions(*menu, *this, subjectOf(model_->table(), row));
+  addSubjectActions(*menu, *this, subjectAt(row));
   fillMenu(*menu);
   return menu;
 }

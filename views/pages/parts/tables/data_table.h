@@ -12,6 +12,7 @@
 #include "views/shell/beside.h"
 #include "views/shell/growing.h"
 #include "views/shell/look/palette.h"
+#include "views/shell/selection.h"
 
 class QLineEdit;
 class QMenu;
@@ -23,6 +24,7 @@ class QVBoxLayout;
 namespace pipescope::pages {
 
 class ColumnFit;
+class RowSelection;
 class ShareDelegate;
 class SectionTableModel;
 class TableHead;
@@ -64,7 +66,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   void markRow(int row);
   QString csv() const;  ///< see tableCsv()
   QMenu* makeMenu();
-  /// The menu of a row of the model: what addRowActions() offers, and below it the menu of the table.
+  /// The menu of a row of the model: what addSubjectActions() offers, and below it the menu of the table.
   QMenu* makeRowMenu(int row);
 
   SectionTableModel* model() const { return model_; }
@@ -75,6 +77,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
 
  Q_SIGNALS:
   void rowActivated(int row);  ///< row of the model, not of the sorted view; never one of the source only
+  void rowFollowed(int row);   ///< the row is about what was selected elsewhere
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -88,6 +91,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   void applyFigure();
   void chooseColumns();
   void activate(int row);
+  shell::Selected subjectAt(int row) const;
   void fitColumns();
   void tellYielded();
   void wrapTexts();
@@ -117,6 +121,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   int rowsShown_ = 0, windowShare_ = 2;
   ShareDelegate* cells_;  ///< knows the height of a row
   std::unique_ptr<ColumnFit> columns_;
+  RowSelection* selection_;
 };
 
 /// Adds a panel with a table of so many visible rows to the column of a page.

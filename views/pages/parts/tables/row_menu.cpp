@@ -3,97 +3,94 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QMenu>
-#include <QTimer>
-#include <array>
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "views/pages/parts/data/text.h"
-#include "views/shell/dialogs/find_bar.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/shell/main_window.h"
 
 namespace pipescope::pages {
 namespace {
 
-/// The keys of columns that name what a row is about, and those that name a device.
-constexpr std::array kNameColumns = {"operation", "name", "variable", "program", "tensor", "block"};
-constexpr std::array kDeviceColumns = {"device_name", "device"};
+using Kind = shell::Selected::Kind;
 
-/// The text of a row in the first of these columns that has one. Numbers are no names.
-template <class Keys>
-QString textIn(const sections::SectionTable& table, const std::vector<sections::Cell>& row,
-               const Keys& keys) {
-  for (const char* key : keys) {
-    for (std::size_t c = 0; c < table.columns.size() && c < row.size(); ++c) {
-      const auto* found = std::get_if<std::string>(&row[c]);
-      if (table.columns[c].key == key && found != nullptr && !found->empty()) return text(*found);
-    }
-  }
-  return {};
+bool isShown(const shell::Page& page) {
+  if (page.showsSelection()) return true;
+  const QList<RowSelection*> tables = page.findChildren<RowSelection*>();
+  return std::ranges::any_of(tables, [](const RowSelection* table) { return table->isMarked(); });
 }
 
-/// Shows a page and finds a name on it, once its content has been read.
-void findOn(shell::MainWindow& window, const QString& page, const QString& name) {
-  constexpr int kLookMs = 20;
-  window.showPage(page);
-  auto* timer = new QTimer(&window);
-  QObject::connect(timer, &QTimer::timeout, &window, [&window, timer, name, shown = window.currentPage()] {
-    const bool left = window.currentPage() != shown;
-    if (!left && !window.isSettled()) return;
-    timer->stop();
-    timer->deleteLater();
-    if (!left) window.findBar()->begin(name);
-  });
-  timer->start(kLookMs);
+QString nameOf(shell::MainWindow* window, const shell::Selected& subject) {
+  if (!subject.name.isEmpty()) return subject.name;
+  const shell::ProfileSnapshot* snapshot = window == nullptr ? nullptr : window->session().snapshot();
+  const model::Device* device = snapshot == nullptr ? nullptr : snapshot->catalog->device(subject.device);
+  if (subject.stage >= 0) return tr("stage %1").arg(subject.stage);
+  return device == nullptr ? QString() : text(device->name);
+}
+
+/// Pages that can show a subject.
+std::vector<std::pair<QString, QString>> pagesFor(const shell::Selected& subject) {
+  std::vector<std::pair<QString, QString>> pages;
+  const auto add = [&](const char* id, const QString& title) {
+    pages.emplace_back(QString::fromLatin1(id), title);
+  };
+  const bool isNamed = !subject.name.isEmpty() || subject.program.valid(),
+             isPlaced = subject.device.valid() || subject.stage >= 0;
+  if (isNamed || isPlaced) add("trace", tr("Trace"));
+  if (isPlaced && !isNamed) add("pipeline", tr("Pipeline")), add("stages", tr("Stages"));
+  if (isPlaced && !isNamed) add("waits", tr("Waits"));
+  if (isNamed)
+    add("operations", tr("Operations")), add("programs", tr("Programs")), add("graph", tr("Graph"));
+  if (isNamed || subject.device.valid()) add("memory", tr("Memory")), add("liveness", tr("Liveness"));
+  if (isPlaced && !isNamed && subject.device.valid()) add("system", tr("System"));
+  return pages;
 }
 
 }  // namespace
 
-RowSubject subjectOf(const sections::SectionTable& table, int row) {
-  RowSubject subject;
-  if (row < 0 || row >= static_cast<int>(table.rows.size())) return subject;
-  const std::vector<sections::Cell>& cells = table.rows[static_cast<std::size_t>(row)];
-  subject.name = textIn(table, cells, kNameColumns);
-  subject.device = textIn(table, cells, kDeviceColumns);
-  const bool ofStages = table.key == "stages" || table.key == "memory";
-  for (std::size_t c = 0; c < table.columns.size() && c < cells.size(); ++c) {
-    const std::string& key = table.columns[c].key;
-    const auto* number = std::get_if<std::int64_t>(&cells[c]);
-    if (number != nullptr && (key == "stage" || (key == "index" && ofStages)))
-      subject.stage = static_cast<int>(*number);
-  }
-  return subject;
+void showSubject(QWidget& from, const shell::Selected& subject, const QString& page) {
+  auto* window = qobject_cast<shell::MainWindow*>(from.window());
+  if (window == nullptr || subject.kind == Kind::none) return;
+  shell::Place place;
+  place.page = page;
+  // A recorded wait has a time, which tells the trace the call to show.
+  if (subject.end > subject.start && page == QLatin1String("trace")) place.time = subject.start;
+  window->go(place);
+  window->selection().set(withDevice(subject, window->session()));
+  if (!subject.name.isEmpty())
+    window->findOn(page, subject.name, [shown = window->currentPage()] { return isShown(*shown); });
 }
 
-void addRowActions(QMenu& menu, QWidget& from, const RowSubject& subject) {
+void addSubjectActions(QMenu& menu, QWidget& from, const shell::Selected& subject) {
+  if (subject.kind == Kind::none) return;
   auto* window = qobject_cast<shell::MainWindow*>(from.window());
-  const QString name = !subject.name.isEmpty() ? subject.name : subject.device;
-  if (!name.isEmpty())
+  if (const QString name = nameOf(window, subject); !name.isEmpty())
     menu.addAction(tr("Copy name"), &from, [name] { QApplication::clipboard()->setText(name); });
-  QMenu* pages = window == nullptr ? nullptr : menu.addMenu(tr("Show in"));
-  if (pages != nullptr && !subject.name.isEmpty()) {
-    for (const auto& [page, title] :
-         {std::pair("trace", tr("Trace")), std::pair("operations", tr("Operations")),
-          std::pair("programs", tr("Programs")), std::pair("graph", tr("Graph")),
-          std::pair("memory", tr("Memory")), std::pair("liveness", tr("Liveness"))})
-      pages->addAction(title, window, [window, page = QString::fromLatin1(page), name = subject.name] {
-        findOn(*window, page, name);
-      });
+  addPageActions(menu, from, subject);
+  menu.addSeparator();
+}
+
+void addPageActions(QMenu& menu, QWidget& from, const shell::Selected& subject) {
+  const auto* window = qobject_cast<shell::MainWindow*>(from.window());
+  if (window == nullptr || subject.kind == Kind::none) return;
+  QMenu* pages = menu.addMenu(tr("Show in"));
+  for (const auto& [page, title] : pagesFor(subject)) {
+    if (page == window->currentPageId()) continue;
+    pages->addAction(title, &from, [&from, subject, id = page] { showSubject(from, subject, id); });
   }
-  const auto offer = [&](const char* page, const QString& title) {
-    pages->addAction(title, window, [window, page = QString::fromLatin1(page), subject] {
-      window->go({page, {}, subject.stage, subject.device});
-    });
-  };
-  if (pages != nullptr && subject.name.isEmpty() && !subject.device.isEmpty()) offer("trace", tr("Trace"));
-  if (pages != nullptr && subject.stage >= 0) {
-    offer("stages", tr("Stages"));
-    offer("waits", tr("Waits"));
+}
+
+void popUpSubjectMenu(QWidget& from, const shell::Selected& subject, const QPoint& at) {
+  auto* menu = new QMenu(&from);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  addSubjectActions(*menu, from, subject);
+  // A chart that can be saved as a picture offers that here, too.
+  for (const QWidget* owner = &from; owner != nullptr && !owner->isWindow(); owner = owner->parentWidget()) {
+    if (owner->contextMenuPolicy() == Qt::ActionsContextMenu) menu->addActions(owner->actions());
   }
-  if (pages != nullptr && pages->isEmpty()) {
-    delete pages;
-    pages = nullptr;
-  }
-  if (!menu.isEmpty()) menu.addSeparator();
+  menu->isEmpty() ? menu->deleteLater() : menu->popup(at);
 }
 
 }  // namespace pipescope::pages

@@ -1,23 +1,38 @@
 #pragma once
-// Menu of the right button for a row: it copies the name of the row, or shows the row on other pages.
-#include <QString>
+// Menu of the right button for a row, bar or box: it copies its name, or shows it on other pages.
+#include <QPoint>
 
-#include "profiler/sections/frame/section.h"
+#include "views/shell/selection.h"
 
 class QMenu;
 class QWidget;
 
 namespace pipescope::pages {
 
-/// Subject of a table row: the operation, stage or device that its columns name.
-struct RowSubject {
-  QString name;    ///< of an operation, a variable or a program; empty: none
-  int stage = -1;  ///< −1: none
-  QString device;  ///< name of a device; empty: none
-};
-RowSubject subjectOf(const sections::SectionTable& table, int row);
-
 /// Adds "Copy name" and "Show in" with the pages that can show the subject. They act on the window of `from`.
-void addRowActions(QMenu& menu, QWidget& from, const RowSubject& subject);
+void addSubjectActions(QMenu& menu, QWidget& from, const shell::Selected& subject);
+
+/// Adds "Show in" alone.
+void addPageActions(QMenu& menu, QWidget& from, const shell::Selected& subject);
+
+/// Shows that menu at a place of the screen.
+void popUpSubjectMenu(QWidget& from, const shell::Selected& subject, const QPoint& at);
+
+/// Selects the subject in the window of `from` and shows it on a page, which the search helps if nothing
+/// there is about the subject. Does nothing for a subject of kind none.
+void showSubject(QWidget& from, const shell::Selected& subject, const QString& page);
+
+/// Makes the items of a chart offer that menu. A double click shows an item on the trace. The chart has the
+/// signals menuWanted(int item, const QPoint& at) and doubleClicked(int item); `subject` tells what an item
+/// is about.
+template <class Chart, class Subject>
+void offerSubjects(Chart& chart, Subject subject) {
+  QObject::connect(&chart, &Chart::menuWanted, &chart, [&chart, subject](int item, const QPoint& at) {
+    popUpSubjectMenu(chart, subject(item), at);
+  });
+  QObject::connect(&chart, &Chart::doubleClicked, &chart, [&chart, subject](int item) {
+    showSubject(chart, subject(item), QStringLiteral("trace"));
+  });
+}
 
 }  // namespace pipescope::pages

@@ -5,6 +5,7 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QMenu>
 #include <QSortFilterProxyModel>
 #include <QTreeView>
 #include <QVBoxLayout>
@@ -15,6 +16,8 @@
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/tables/compared_columns.h"
+#include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/table_head.h"
 #include "views/pages/parts/tables/table_menu.h"
@@ -34,7 +37,16 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
       model_(new TreeModel(this)),
       proxy_(new QSortFilterProxyModel(this)),
       head_(new TableHead(palette, this)),
-      view_(new QTreeView(this)) {
+      view_(new QTreeView(this)),
+      selection_(new RowSelection(
+          *this,
+          [this](const shell::Selected& selected, const analysis::Catalog*) {
+            return find_ ? find_(selected) : -1;
+          },
+          [this](int row) {
+            markRow(row);
+            if (row >= 0) Q_EMIT rowFollowed(row);
+          })) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -61,6 +73,18 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   connect(filter(), &QLineEdit::textChanged, this, &TreeTable::applyFilter);
   connect(view_, &QTreeView::clicked, this,
           [this](const QModelIndex& at) { activate(model_->rowOf(proxy_->mapToSource(at))); });
+  // A double click opens and closes a row that holds others.
+  connect(view_, &QTreeView::doubleClicked, this, [this](const QModelIndex& at) {
+    if (!proxy_->hasChildren(at.siblingAtColumn(0)))
+      showSubject(*this, subjectAt(model_->rowOf(proxy_->mapToSource(at))), QStringLiteral("trace"));
+  });
+  view_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(view_, &QWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+    const QModelIndex under = view_->indexAt(at);
+    QMenu* menu = makeRowMenu(under.isValid() ? model_->rowOf(proxy_->mapToSource(under)) : -1);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->popup(view_->viewport()->mapToGlobal(at));
+  });
   connect(head_->figure(), QOverload<int>::of(&QComboBox::activated), this, &TreeTable::applyFigure);
   connect(&palette, &shell::Palette::changed, view_->viewport(), QOverload<>::of(&QWidget::update));
 }
@@ -108,7 +132,56 @@ void TreeTable::merge() {
 }
 
 void TreeTable::activate(int row) {
-  if (row < static_cast<int>(ownRows().parents.size())) Q_EMIT rowActivated(row);
+  if (row < static_cast<int>(ownRows().parents.size()))
+    selection_->choose(subjectAt(row), [this, row] { Q_EMIT rowActivated(row); });
+}
+
+void TreeTable::setSubjects(std::function<shell::Selected(int)> subject,
+                            std::function<int(const shell::Selected&)> find) {
+  subject_ = std::move(subject);
+  find_ = std::move(find);
+}
+
+QString TreeTable::pathOf(int row) const {
+  QString path;
+  const TreeRows& rows = model_->rows();
+  for (int at = row; at >= 0; at = rows.parents[static_cast<std::size_t>(at)])
+    path = wordsIn(rows.table.rows[static_cast<std::size_t>(at)][0]) +
+           (path.isEmpty() ? path : QLatin1Char('/') + path);
+  return path;
+}
+
+shell::Selected TreeTable::subjectAt(int row) const {
+  const bool isOwn = row >= 0 && row < static_cast<int>(ownRows().parents.size());
+  return isOwn && subject_ ? subject_(row) : shell::Selected();
+}
+
+/// Goes down from the roots, because there may be very many rows.
+int TreeTable::rowOfPath(const QString& path) const {
+  const TreeShape& shape = model_->shape();
+  int found = -1;
+  QString rest = path;
+  for (const std::vector<int>* below = &shape.roots; below != nullptr;) {
+    const auto next = std::ranges::find_if(*below, [&](int row) {
+      const QString name = wordsIn(model_->rows().table.rows[static_cast<std::size_t>(row)][0]);
+      return rest == name || (!name.isEmpty() && rest.startsWith(name + QLatin1Char('/')));
+    });
+    if (next == below->end()) break;
+    found = *next;
+    rest = rest.mid(wordsIn(model_->rows().table.rows[static_cast<std::size_t>(found)][0]).size() + 1);
+    below = rest.isEmpty() ? nullptr : &shape.children[static_cast<std::size_t>(found)];
+  }
+  return found;
+}
+
+QMenu* TreeTable::makeRowMenu(int row) {
+  auto* menu = new QMenu(this);
+  addSubjectActions(*menu, *this, subjectAt(row));
+  menu->addAction(tr("Copy selected rows"), this, &TreeTable::copy)
+      ->setEnabled(view_->selectionModel()->hasSelection());
+  menu->addAction(tr("Open all rows"), this, [this] { openTo(kMostOpen); });
+  menu->addAction(tr("Close all rows"), this, [this] { openTo(0); });
+  return menu;
 }
 
 /// Shows the chosen figure of both profiles, and the columns that are not hidden.
@@ -145,6 +218,7 @@ void TreeTable::showRows(const std::shared_ptr<const TreeRows>& rows, bool sameM
     applyFilter(filter()->text());
   }
   applyFigure();
+  selection_->follow();
 }
 
 /// The width of the heading and of the texts of a column. Long columns are sampled.

@@ -1,5 +1,6 @@
 #pragma once
 #include <QWidget>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -8,13 +9,16 @@
 #include "views/pages/parts/tables/tree_model.h"
 #include "views/shell/beside.h"
 #include "views/shell/look/palette.h"
+#include "views/shell/selection.h"
 
 class QLineEdit;
+class QMenu;
 class QSortFilterProxyModel;
 class QTreeView;
 
 namespace pipescope::pages {
 
+class RowSelection;
 class TableHead;
 
 /// A tree with columns of figures, its title and denominator above. It filters rows with all that lies above
@@ -37,6 +41,15 @@ class TreeTable : public QWidget, public shell::Beside {
   void markRow(int row);
   /// The selected row of the model; −1: none.
   int markedRow() const;
+  /// Sets what rows are about: the subject of a row, and the row about a selection (−1: none).
+  void setSubjects(std::function<shell::Selected(int row)> subject,
+                   std::function<int(const shell::Selected&)> find);
+  /// The menu of a row of the model; −1: of none.
+  QMenu* makeRowMenu(int row);
+  /// The names of a row and of those around it, joined by "/".
+  QString pathOf(int row) const;
+  /// The row of this path, or else the nearest around it; −1: none.
+  int rowOfPath(const QString& path) const;
   /// `column` is one of the rows that were set.
   void setColumnShown(int column, bool shown);
   QString besideName() const override { return QStringLiteral("tree"); }
@@ -54,6 +67,7 @@ class TreeTable : public QWidget, public shell::Beside {
 
  Q_SIGNALS:
   void rowActivated(int row);  ///< never one that only the source has
+  void rowFollowed(int row);   ///< the row is about what was selected elsewhere
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -71,6 +85,7 @@ class TreeTable : public QWidget, public shell::Beside {
   int extraRoom() const;
   int columnNeeds(int column) const;
   void copy() const;
+  shell::Selected subjectAt(int row) const;
 
   TreeModel* model_;
   QSortFilterProxyModel* proxy_;
@@ -86,6 +101,9 @@ class TreeTable : public QWidget, public shell::Beside {
   bool compact_ = false;           ///< true in a smaller font, because there is little room
   int extra_ = 0;                  ///< free room that each column of figures has got
   std::vector<int> wholeColumns_;  ///< widths of the columns in the usual font
+  std::function<shell::Selected(int)> subject_;
+  std::function<int(const shell::Selected&)> find_;
+  RowSelection* selection_;
 };
 
 }  // namespace pipescope::pages

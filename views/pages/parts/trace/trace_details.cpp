@@ -80,6 +80,7 @@ shell::Selected selectedOf(const geometry::TimelineScene& scene, const TimelineI
   selected.device = device.id;
   selected.start = item.start;
   selected.end = item.end;
+  selected.name = text(scene.pathOf(item));
   switch (item.kind) {
     case TimelineItem::Kind::pass:
     case TimelineItem::Kind::group:

@@ -55,6 +55,9 @@ TraceFind::TraceFind(shell::Page& page, shell::PageContext& context, timeline::T
 QString TraceFind::find(const QString& wanted, int direction) {
   if (wanted.isEmpty()) return clear(), QString();
   if (canvas_.scene().empty()) return {};
+  const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+  if (const auto gaps = gapWords(wanted, catalog)) return findGap(wanted, *gaps, direction);
+  gapWords_.clear();
   const analysis::NameQuery query{wanted.toStdString()};
   if (!(query == query_)) {
     query_ = query;
@@ -80,6 +83,46 @@ QString TraceFind::select(const analysis::NameQuery& query, int direction) {
   return answer();
 }
 
+/// Reads the gaps once, and shows the next or previous one after that.
+QString TraceFind::findGap(const QString& words, const GapChoice& choice, int direction) {
+  if (words == gapWords_ && !gaps_.empty()) {
+    const std::size_t count = gaps_.size();
+    gap_ = direction == 0 ? 0 : (gap_ + (direction > 0 ? 1 : count - 1)) % count;
+    showGap();
+    return answer();
+  }
+  clear();
+  gapWords_ = words;
+  progress_ = std::make_shared<shell::SharedProgress>();
+  page_.readInBackground(
+      this,
+      [held = *context_.session.snapshot(), executable = context_.session.executable()] {
+        return analysis::idleStretches(*held.source, *held.catalog, executable, kGapsOfEach);
+      },
+      [this, choice, progress = progress_,
+       catalog = context_.session.snapshot()->catalog](base::Result<analysis::IdleStretches>&& found) {
+        if (progress != progress_) return;
+        if (!found.ok()) {
+          Q_EMIT answered(text(found.error().message));
+          return;
+        }
+        gaps_ = chosenGaps(*found, choice);
+        gap_ = 0;
+        list_.setTable(gapTable(gaps_, found->count, *catalog, context_.session.executable()), 1, scale_);
+        if (!gaps_.empty()) showGap();
+        Q_EMIT answered(answer());
+        Q_EMIT listed();
+      });
+  return tr("looking for gaps…");
+}
+
+/// The trace shows the call of the gap, if it shows another one, and then what is selected.
+void TraceFind::showGap() {
+  const analysis::IdleStretch& gap = gaps_[gap_];
+  Q_EMIT timeWanted(gap.start);
+  context_.selection.set(subjectOf(gap));
+}
+
 void TraceFind::goOn() {
   if (pending_ == 0 || query_.empty() || canvas_.scene().empty()) return;
   const geometry::TimelineSearch search(canvas_.scene());
@@ -95,6 +138,8 @@ void TraceFind::goOn() {
 
 void TraceFind::clear() {
   query_ = {};
+  gapWords_.clear();
+  gaps_.clear();
   uses_.reset();
   pending_ = 0;
   if (progress_) progress_->cancel();
@@ -155,6 +200,16 @@ void TraceFind::readUses(const QString& path) {
 
 /// Returns a text such as "480 steps, 12 names · layer1/conv/Convolve".
 QString TraceFind::answer() const {
+  if (!gapWords_.isEmpty()) {
+    if (gaps_.empty()) return tr("no device waits in the last call");
+    const analysis::IdleStretch& gap = gaps_[gap_];
+    const model::Device* device = context_.session.snapshot()->catalog->device(gap.device);
+    return tr("gap %1 of %2 · %3 waits %4 · %5")
+        .arg(gap_ + 1)
+        .arg(gaps_.size())
+        .arg(device == nullptr ? QString() : text(device->name), text(formatDuration(gap.length(), scale_)),
+             text(model::toString(gap.cause)));
+  }
   if (!uses_) return tr("counting…");
   if (uses_->count == 0) return tr("nothing found in any call");
   const QString steps = text(geometry::groupedNumber(uses_->count)),

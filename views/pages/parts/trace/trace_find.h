@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "profiler/analysis/timeline/name_uses.h"
+#include "views/pages/parts/data/gap_data.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/shell/page.h"
 #include "views/timeline/timeline_canvas.h"
@@ -10,7 +11,8 @@
 namespace pipescope::pages {
 
 /// Looks for steps by their name paths: selects them one by one on the timeline, dims everything else, and
-/// lists all names that match in all calls of the executable.
+/// lists all names that match in all calls of the executable. Words such as "longest gap of IPU2" find the
+/// idle stretches of the last call instead, the longest first.
 class TraceFind : public QObject {
   Q_OBJECT
 
@@ -41,6 +43,8 @@ class TraceFind : public QObject {
 
  private:
   QString select(const analysis::NameQuery& query, int direction);
+  QString findGap(const QString& words, const GapChoice& choice, int direction);
+  void showGap();
   void dim();
   void read();
   void showList(const analysis::NameUses& found);
@@ -54,7 +58,10 @@ class TraceFind : public QObject {
   analysis::NameQuery query_;
   std::optional<analysis::NameUses> uses_;
   std::shared_ptr<shell::SharedProgress> progress_, oneProgress_;
-  int pending_ = 0;  ///< the direction of a search that goes on in the next call; 0: none
+  QString gapWords_;  ///< the words that gaps_ answer
+  std::vector<analysis::IdleStretch> gaps_;
+  std::size_t gap_ = 0;  ///< the one that is shown
+  int pending_ = 0;      ///< the direction of a search that goes on in the next call; 0: none
 };
 
 }  // namespace pipescope::pages

@@ -5,6 +5,7 @@
 #include <QMenu>
 
 #include "views/pages/parts/data/text.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/pages/parts/trace/trace_details.h"
 
 namespace pipescope::pages {
@@ -18,16 +19,11 @@ void addItemActions(QMenu& menu, timeline::TimelineCanvas& canvas, const geometr
     action->setEnabled(possible);
     QObject::connect(action, &QAction::triggered, &canvas, [run = std::move(run)] { run(); });
   };
-  const auto show = [&context, selected](const QString& page) {
-    context.go({page, {}, -1, {}});
-    context.selection.set(selected);
-  };
   add(tr("Zoom to (F)"), item.end > item.start,
       [&canvas, item] { canvas.zoomTo(item.start, item.end, 0.1); });
   add(tr("Copy name"), !name.isEmpty(), [name] { QApplication::clipboard()->setText(name); });
   add(tr("Find the same"), !path.isEmpty(), [&context, path] { context.find(path); });
-  add(tr("Show in memory"), selected.device.valid(), [show] { show(QStringLiteral("memory")); });
-  add(tr("Show in liveness"), selected.program.valid(), [show] { show(QStringLiteral("liveness")); });
+  addPageActions(menu, canvas, selected);
   menu.addSeparator();
 }
 

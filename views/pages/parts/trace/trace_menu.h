@@ -7,8 +7,8 @@ class QMenu;
 
 namespace pipescope::pages {
 
-/// Adds "Zoom to", "Copy name", "Find the same", "Show in memory" and "Show in liveness". Entries that do not
-/// apply to the item are disabled.
+/// Adds "Zoom to", "Copy name", "Find the same" and "Show in" with the pages that can show the item. Entries
+/// that do not apply to the item are disabled.
 void addItemActions(QMenu& menu, timeline::TimelineCanvas& canvas, const geometry::TimelineItem& item,
                     const QString& name, shell::PageContext& context);
 

@@ -1,4 +1,4 @@
-#include "app/run/request/fixed_layers.h"
+#include "app/run/request/fixed/fixed_layers.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "app/run/request/fixed_configuration.h"
+#include "app/run/request/fixed/fixed_configuration.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "app/run/request/configuration_checks.h"
-#include "app/run/request/fixed_layers.h"
+#include "app/run/request/fixed/fixed_layers.h"
 #include "app/run/request/model_translation.h"
 #include "engine/compiler/replica_count.h"
 #include "engine/devices/system_registry.h"

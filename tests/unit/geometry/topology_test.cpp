@@ -1,0 +1,110 @@
+#include "profiler/geometry/charts/topology.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace pipescope::geometry {
+namespace {
+
+std::vector<TopologyChip> chips(int count) {
+  std::vector<TopologyChip> made;
+  for (int i = 0; i < count; ++i) made.push_back({"C" + std::to_string(i), "stage " + std::to_string(i)});
+  return made;
+}
+
+/// Links between all chips of boxes of this size.
+std::vector<TopologyLink> fullBoxes(int count, int size) {
+  std::vector<TopologyLink> links;
+  for (int a = 0; a < count; ++a) {
+    for (int b = a + 1; b < count && b / size == a / size; ++b) links.push_back({a, b, 1e9, 0});
+  }
+  return links;
+}
+
+bool chipsOverlap(const Box& a, const Box& b) {
+  return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
+}
+
+TEST(Topology, LinkedChipsAreBoxes) {
+  EXPECT_EQ(boxesOf(6, {{0, 1}, {1, 2}, {4, 5}}), (std::vector<int>{0, 0, 0, 1, 2, 2}));
+  EXPECT_EQ(boxesOf(3, {{2, 0}}), (std::vector<int>{0, 1, 0}));
+  EXPECT_TRUE(boxesOf(0, {}).empty());
+}
+
+TEST(Topology, ChipsDoNotOverlapAndStayInTheWidth) {
+  struct Case {
+    int chips, size, width;
+  };
+  for (const Case& one : {Case{1, 1, 600}, Case{4, 4, 600}, Case{16, 8, 900}, Case{64, 8, 1400},
+                          Case{256, 8, 1400}, Case{1000, 8, 900}}) {
+    const Topology topology(chips(one.chips), fullBoxes(one.chips, one.size), one.width);
+    EXPECT_EQ(topology.boxCount(), (one.chips + one.size - 1) / one.size);
+    for (int a = 0; a < one.chips; ++a) {
+      const Box box = topology.boxOf(a);
+      EXPECT_GE(box.x, 0);
+      EXPECT_LE(box.right(), one.width) << one.chips;
+      EXPECT_LE(box.bottom(), topology.height());
+      EXPECT_EQ(topology.hit(box.x + box.width / 2, box.y + box.height / 2), a);
+      for (int b = a + 1; b < std::min(one.chips, a + 20); ++b)
+        EXPECT_FALSE(chipsOverlap(box, topology.boxOf(b))) << one.chips << ": " << a << " " << b;
+    }
+  }
+}
+
+/// IPU-Link as in a pod: pairs, and links along two rails.
+TEST(Topology, ALadderHasPairsBelowEachOther) {
+  std::vector<TopologyLink> links;
+  for (int i = 0; i < 8; i += 2) links.push_back({i, i + 1, 60e9});
+  for (int i = 0; i + 2 < 8; ++i) links.push_back({i, i + 2, 30e9});
+  const Topology topology(chips(8), links, 900);
+  EXPECT_EQ(topology.boxCount(), 1);
+  for (int i = 0; i < 8; i += 2) {
+    EXPECT_EQ(topology.boxOf(i).x, topology.boxOf(i + 1).x);
+    EXPECT_LT(topology.boxOf(i).y, topology.boxOf(i + 1).y);
+  }
+  EXPECT_LT(topology.boxOf(0).x, topology.boxOf(2).x);
+}
+
+/// A long ladder goes back in the next rows. No line crosses a chip.
+TEST(Topology, ALongLadderTurns) {
+  std::vector<TopologyLink> links;
+  for (int i = 0; i < 32; i += 2) links.push_back({i, i + 1, 60e9});
+  for (int i = 0; i + 2 < 32; ++i) links.push_back({i, i + 2, 30e9});
+  const Topology topology(chips(32), links, 760);
+  EXPECT_LE(topology.boxOf(31).right(), 760);
+  for (const Line& line : topology.draw({}).lines) {
+    for (int part = 1; part < 40; ++part) {
+      const int x = line.x1 + (line.x2 - line.x1) * part / 40, y = line.y1 + (line.y2 - line.y1) * part / 40;
+      for (int chip = 0; chip < 32; ++chip) {
+        const Box box = topology.boxOf(chip);
+        const bool inside = x > box.x && x < box.right() - 1 && y > box.y && y < box.bottom() - 1;
+        EXPECT_FALSE(inside) << chip << ": " << line.x1 << "," << line.y1 << " " << line.x2 << "," << line.y2;
+      }
+    }
+  }
+}
+
+TEST(Topology, AUsedLinkIsStrongAndIsFound) {
+  std::vector<TopologyLink> links = {{0, 1, 1e9, 0.25, ColourRole::compute}, {1, 2, 1e9, 0}};
+  const Topology topology(chips(3), links, 600);
+  const Shapes shapes = topology.draw({});
+  ASSERT_EQ(shapes.lines.size(), 2U);
+  EXPECT_FALSE(shapes.lines[0].strong) << "what is not used lies below";
+  EXPECT_TRUE(shapes.lines[1].strong);
+  EXPECT_EQ(shapes.lines[1].role, ColourRole::compute);
+  const Line& used = shapes.lines[1];
+  EXPECT_EQ(topology.hit((used.x1 + used.x2) / 2, (used.y1 + used.y2) / 2), 3);
+  const Shapes marked = topology.draw({}, 4);
+  EXPECT_EQ(marked.lines[0].role, ColourRole::critical);
+}
+
+TEST(Topology, VeryManyChipsAreBoxesAlone) {
+  const Topology topology(chips(4096), fullBoxes(4096, 8), 1400);
+  EXPECT_EQ(topology.boxCount(), 512);
+  EXPECT_EQ(topology.draw({}).fillCount(), 512U);
+  EXPECT_LT(topology.height(), 2000);
+}
+
+}  // namespace
+}  // namespace pipescope::geometry

@@ -1,0 +1,95 @@
+#include "views/shell/profile_card.h"
+
+#include <QFileInfo>
+#include <QStringList>
+#include <algorithm>
+
+#include "profiler/analysis/pipeline/pipeline_grid.h"
+#include "profiler/sections/frame/section.h"
+
+namespace pipescope::shell {
+namespace {
+
+QString configured(const analysis::Catalog& catalog, std::string_view path) {
+  const auto found = std::ranges::find(catalog.configuration, path, &model::ConfigurationEntry::path);
+  return found == catalog.configuration.end() ? QString() : QString::fromStdString(found->value);
+}
+
+void addWork(const analysis::Catalog& catalog, const model::Executable& executable, ProfileCard& card) {
+  QStringList parts;
+  if (const QString name = configured(catalog, "model.name"); !name.isEmpty()) parts << name;
+  const std::string division = catalog.divisionOf(executable.id);
+  if (executable.stages > 1) parts << QObject::tr("%1 stages").arg(executable.stages);
+  if (!division.empty())
+    parts << QString::fromStdString(division);
+  else if (executable.replicas > 1)
+    parts << QObject::tr("%1 replicas").arg(executable.replicas);
+  card.work = parts.join(QStringLiteral(" · "));
+  card.system = catalog.measured() ? QObject::tr("recorded") : QString::fromStdString(catalog.target.name);
+  if (catalog.state.state != model::ProfileState::complete)
+    card.system += QStringLiteral(" · ") + QString::fromStdString(model::toString(catalog.state.state));
+}
+
+void addRate(const sections::Context& context, ProfileCard& card) {
+  const auto definition = sections::findSection("summary");
+  if (!definition.ok()) return;
+  const auto section = makeSection(**definition, context);
+  if (!section.ok()) return;
+  for (const sections::Fact& fact : section->facts) {
+    const bool known = !std::holds_alternative<std::monostate>(fact.value);
+    const bool isRate = fact.key == "samples_per_second" || fact.key == "tokens_per_second";
+    if (isRate && known)
+      card.rate = QString::fromStdString(sections::cardText(fact.value, fact.format, section->time()));
+    if (fact.key == "fits" && known) {
+      card.fits = std::get<bool>(fact.value);
+      card.fit = card.fits ? QObject::tr("fits") : QObject::tr("does not fit");
+    }
+  }
+}
+
+/// The passes of one iteration. A picture as small as this has room for some rows only.
+void addPicture(const sections::Context& context, ProfileCard& card) {
+  constexpr std::size_t kMostRows = 16, kMostBoxes = 4'000;
+  analysis::PipelineRequest request;
+  request.executable = context.executable;
+  request.mostCells = kMostBoxes;
+  base::SilentProgress progress;
+  const auto grid = analysis::pipelineGrid(context.source, context.catalog, request, progress);
+  if (!grid.ok() || grid->cells.empty()) return;
+  const double start = static_cast<double>(grid->shownStart().count),
+               length = std::max(1.0, static_cast<double>(grid->shownEnd().count) - start);
+  card.rows = static_cast<int>(std::min(grid->rows.size(), kMostRows));
+  for (const analysis::PipelineCell& cell : grid->cells) {
+    if (cell.row >= card.rows || card.boxes.size() == kMostBoxes) continue;
+    card.boxes.push_back({static_cast<float>((static_cast<double>(cell.start.count) - start) / length),
+                          static_cast<float>((static_cast<double>(cell.end.count) - start) / length),
+                          cell.row, geometry::roleOf(cell.pass)});
+  }
+}
+
+}  // namespace
+
+ProfileCard readCard(const QString& path, const Opener& opener) {
+  constexpr qint64 kMostBytes = qint64{256} << 20;
+  ProfileCard card;
+  const QFileInfo file(path);
+  card.isMissing = !file.exists();
+  card.changed = file.lastModified();
+  // Other files, such as traces, would be imported first.
+  const bool isProfile = file.isFile() && file.suffix() == QLatin1String("pop") && file.size() <= kMostBytes;
+  if (!opener || !isProfile) return card;
+  const auto opened = opener(path.toStdString());
+  if (!opened.ok()) return card;
+  const auto catalog = analysis::loadCatalog(*opened->source);
+  if (!catalog.ok()) return card;
+  card.isRead = true;
+  if ((*catalog)->executables.empty()) return card;
+  const model::Executable& executable = *(*catalog)->executables.begin();
+  const sections::Context context{*opened->source, **catalog, executable.id};
+  addWork(**catalog, executable, card);
+  addRate(context, card);
+  addPicture(context, card);
+  return card;
+}
+
+}  // namespace pipescope::shell
