@@ -53,6 +53,10 @@ void say(const std::string& sentence) {
   std::fprintf(stderr, "pipescope-gui: %s\n", base::printable(sentence).c_str());
 }
 
+QString versionText() {
+  return QString::fromStdString(base::versionText(store::formatName(store::kUserVersion)));
+}
+
 int print(const QString& text) {
   if (std::fputs(text.toUtf8().constData(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
   say("Cannot write to standard output: the disk is full or the reader has gone.");
@@ -317,8 +321,7 @@ int run(int argc, char** argv, const WindowOptions& options) {
   useDecimalPoints();
   QCoreApplication::setApplicationName(QStringLiteral("pipescope"));
   // The About box shows it to copy.
-  QCoreApplication::setApplicationVersion(
-      QString::fromStdString(base::versionText(store::formatName(store::kUserVersion))));
+  QCoreApplication::setApplicationVersion(versionText());
   QGuiApplication::setDesktopFileName(QStringLiteral("pipescope-gui"));
   setLook(application);
   // A screenshot uses empty settings, so that it neither depends on the user's settings nor changes them.
@@ -386,7 +389,7 @@ int main(int argc, char** argv) {
   const auto options = gui::parseOptions(arguments);
   if (!options.ok()) return gui::say(options.error().message), 2;
   if (options->help) return gui::print(gui::helpText());
-  if (options->version) return gui::print(QCoreApplication::applicationVersion() + QLatin1Char('\n'));
+  if (options->version) return gui::print(gui::versionText() + QLatin1Char('\n'));
   if (!gui::hasDisplay()) {
     if (options->screenshot.isEmpty()) {
       return gui::say(

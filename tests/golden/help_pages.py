@@ -3,6 +3,7 @@
 
 - `pipescope help WORD` has a paragraph on each command, section of the reports, figure of a section, key of a configuration and
   page of the window. WINDOW is the program pipescope-gui, whose --help names the pages.
+- The window prints the same version as the command line.
 - No page of resources/help describes a page of the window that there is not.
 - In all Markdown files, links lead to files and headings that exist.
 """
@@ -114,6 +115,8 @@ def main():
     described = set(re.findall(r"^## (\S+)$", read(os.path.join(SOURCE, "resources", "help", "pages.md")), re.MULTILINE))
     check(set(pages()) <= described, f"pages.md lacks {set(pages()) - described}")
     check(described <= set(pages()) | {"home", "workbench"}, f"pages.md has {described - set(pages())}, which are no pages")
+    check(all(output_of(window, "--version") == output_of(PIPESCOPE, "--version") != "" for window in WINDOW),
+          "pipescope-gui --version differs from pipescope --version")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda topic: check_topic(*topic), list(topics())))
     if faults:
