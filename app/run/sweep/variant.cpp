@@ -77,8 +77,9 @@ base::Status addTimes(const record::MemoryProfile& profile, const analysis::Cata
   PIPESCOPE_ASSIGN(const analysis::StagesReport stages, analysis::stagesReport(profile, catalog, first));
   if (catalog.lastRunOf(first) == nullptr || stages.limiting() == nullptr) return {};
   const figures::Analyses of{&catalog, first, &execution, &stages, nullptr, true, price};
-  for (const char* key : {"samples_per_second", "tokens_per_second", "samples_per_currency_unit",
-                          "step_time_us", "imbalance", "bubble_fraction"})
+  for (const char* key :
+       {"samples_per_second", "tokens_per_second", "samples_per_currency_unit", "step_time_us",
+        "step_time_least_us", "step_time_most_us", "imbalance", "bubble_fraction"})
     variant.values[key] = figures::figure(key).value(of);
   return {};
 }
