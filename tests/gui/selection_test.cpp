@@ -295,6 +295,21 @@ TEST_F(PaletteTest, SaysWhenNothingMatches) {
   EXPECT_TRUE(waitFor([&] { return none->answer().isEmpty(); }));
 }
 
+/// The table of all tiles calls its column "Name".
+TEST(Subjects, VariablesAreKnownByTheirTable) {
+  sections::SectionTable table{
+      "variables", "Variables", "", {{"name", "Name"}, {"device_name", "Device"}}, {}};
+  table.rows = {{std::string("a/weight"), std::string("IPU1")},
+                {std::string("b/weight"), std::string("IPU1")}};
+  EXPECT_EQ(pages::subjectOf(table, 1, nullptr).kind, Chosen::variable);
+  shell::Selected wanted;
+  wanted.kind = Chosen::variable;
+  wanted.name = QStringLiteral("b/weight");
+  EXPECT_EQ(pages::rowAbout(wanted, table, nullptr), 1);
+  table.key = "host";
+  EXPECT_EQ(pages::subjectOf(table, 1, nullptr).kind, Chosen::none) << "names of another kind";
+}
+
 TEST(Subjects, TheNearestNameIsFound) {
   const QStringList names = {QStringLiteral("layer1"), QStringLiteral("layer1/conv"),
                              QStringLiteral("layer10"), QStringLiteral("head/out")};

@@ -2,7 +2,7 @@
 // The longest idle stretches of devices as a table, and the words by which users look for them.
 #include <optional>
 
-#include "profiler/analysis/pipeline/idle_stretches.h"
+#include "profiler/analysis/timeline/idle_stretches.h"
 #include "profiler/sections/frame/section.h"
 #include "views/shell/selection.h"
 

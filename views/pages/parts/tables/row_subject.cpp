@@ -17,7 +17,8 @@ using sections::SectionTable;
 
 /// Returns the place of the column that names operations or variables, or the number of columns.
 std::size_t nameColumnOf(const SectionTable& table) {
-  constexpr std::array kNamedTables = {"operations", "blocks", "operators", "kernels", "found"};
+  constexpr std::array kNamedTables = {"operations", "blocks",    "operators", "kernels",
+                                       "found",      "variables", "vertices",  "exchanges"};
   constexpr std::array kNameHeadings = {"Operation", "Variable", "Full name", "Node", "Name path"};
   constexpr std::array kNameKeys = {"operation", "variable", "name", "path", "tensor", "block"};
   const auto isNameOf = [&](const sections::SectionColumn& column) {
@@ -51,7 +52,7 @@ struct SubjectColumns {
     }
     isVariable =
         name < none && (table.columns[name].key == "variable" || table.columns[name].key == "tensor" ||
-                        table.columns[name].heading == "Variable");
+                        table.columns[name].heading == "Variable" || table.key == "variables");
   }
   std::size_t name, none, device, deviceName, stage, start, end;
   bool isVariable = false;
@@ -139,7 +140,11 @@ int rowAbout(const shell::Selected& selected, const SectionTable& table, const a
   }
   if (at.stage < at.none && selected.stage >= 0)
     return firstRow([&](const auto& row) { return numberOf(row, at.stage) == selected.stage; });
-  const model::Device* device = catalog == nullptr ? nullptr : catalog->device(selected.device);
+  // Rows with names of another kind are about those, and not about their device.
+  const bool isNamed = table.key != "devices" && std::ranges::any_of(table.columns, [](const auto& column) {
+                         return column.key == "name" || column.key == "path";
+                       });
+  const model::Device* device = catalog == nullptr || isNamed ? nullptr : catalog->device(selected.device);
   if (device == nullptr) return -1;
   const QString name = text(device->name);
   return firstRow([&](const auto& row) {

@@ -1,4 +1,4 @@
-#include "profiler/analysis/pipeline/idle_stretches.h"
+#include "profiler/analysis/timeline/idle_stretches.h"
 
 #include <algorithm>
 #include <tuple>
