@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "profiler/analysis/pipeline/system_links.h"
+#include "profiler/analysis/pipeline/links/system_links.h"
 #include "profiler/replay/change.h"
 
 namespace pipescope::replay {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "profiler/analysis/pipeline/collective_uses.h"
-#include "profiler/analysis/pipeline/expert_work.h"
+#include "profiler/analysis/pipeline/links/expert_work.h"
 #include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {

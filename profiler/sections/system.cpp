@@ -8,7 +8,7 @@
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
-#include "profiler/analysis/pipeline/system_links.h"
+#include "profiler/analysis/pipeline/links/system_links.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/words.h"
 

@@ -9,8 +9,8 @@
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/links/system_links.h"
 #include "profiler/analysis/pipeline/stages.h"
-#include "profiler/analysis/pipeline/system_links.h"
 
 namespace pipescope::analysis {
 

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/links/system_links.h"
 #include "profiler/analysis/pipeline/recorded/accelerator_times.h"
-#include "profiler/analysis/pipeline/system_links.h"
 #include "profiler/sections/diff/diff_section.h"
 #include "tests/unit/analysis/imported_trace.h"
 

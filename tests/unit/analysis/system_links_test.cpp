@@ -1,5 +1,5 @@
 // Checks the bytes over links and into memory spaces against results worked out by hand.
-#include "profiler/analysis/pipeline/system_links.h"
+#include "profiler/analysis/pipeline/links/system_links.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/collective_uses.h"
-#include "profiler/analysis/pipeline/expert_work.h"
+#include "profiler/analysis/pipeline/links/expert_work.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {

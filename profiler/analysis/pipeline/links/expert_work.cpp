@@ -1,4 +1,4 @@
-#include "profiler/analysis/pipeline/expert_work.h"
+#include "profiler/analysis/pipeline/links/expert_work.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "profiler/analysis/pipeline/system_links.h"
+#include "profiler/analysis/pipeline/links/system_links.h"
 
 #include <algorithm>
 #include <array>
