@@ -110,7 +110,7 @@ void addTopology(const analysis::Catalog& catalog, model::ExecutableId executabl
     }
     const auto [known, isNew] = linkOf.try_emplace(std::minmax(a, b), made.between.size());
     if (isNew) {
-      made.between.push_back({std::min(a, b), std::max(a, b)});
+      made.between.push_back({.from = std::min(a, b), .to = std::max(a, b)});
       made.linkTips << QString();
       made.rowsOf.emplace_back(-1, -1);
     }
@@ -118,6 +118,7 @@ void addTopology(const analysis::Catalog& catalog, model::ExecutableId executabl
     link.bytesPerSecond = std::max(link.bytesPerSecond, numberAt(row, LinkColumn::capacity));
     link.share = std::max(link.share, share);
     link.role = roleOfUse(link.share);
+    link.kind = wordsIn(row[LinkColumn::name]).toStdString();
     QString& tip = made.linkTips[static_cast<int>(known->second)];
     tip += (tip.isEmpty() ? QString() : QStringLiteral("\n")) + linkWords(made.links, row);
     (a < b ? made.rowsOf[known->second].first : made.rowsOf[known->second].second) = static_cast<int>(r);

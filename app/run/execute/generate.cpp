@@ -55,8 +55,7 @@ class GenerationRun : public ExecutableRun {
     const std::string basis =
         fmt::format("{} prompts of {} tokens, {} new tokens each", base::groupedText(samples),
                     base::groupedText(generation_.prompt), base::groupedText(generation_.answer));
-    context.device.addOutcome(0, "time_to_first_token", "s", basis,
-                              seconds(prompt.end - prompt.start));
+    context.device.addOutcome(0, "time_to_first_token", "s", basis, seconds(prompt.end - prompt.start));
     if (generation_.answer > 1) {
       context.device.addOutcome(0, "time_per_token", "s", basis,
                                 seconds(last.end - prompt.end) / static_cast<double>(generation_.answer - 1));

@@ -21,8 +21,9 @@ struct PlacedKernel {
 /// on-chip memory or HBM are busy with earlier kernels. It starts CardFigures::kernelOverhead after its
 /// operands are there; in one stream also after the kernel before it has ended, and not before the host has
 /// issued it (CardFigures::kernelIssue). On-chip memory holds the slices of two kernels, so a kernel also
-/// waits for all kernels but the one before it, except for collectives and copies to and from the host. If operands come in slices from an earlier kernel, the first
-/// slice is enough to start; the kernel ends at least one of its own slices after that kernel's end.
+/// waits for all kernels but the one before it, except for collectives and copies to and from the host. If
+/// operands come in slices from an earlier kernel, the first slice is enough to start; the kernel ends at
+/// least one of its own slices after that kernel's end.
 void placeKernels(const CardModel& model, const KernelList& list, const std::vector<Traffic>& traffic,
                   std::size_t end, double start, std::vector<PlacedKernel>& placed);
 

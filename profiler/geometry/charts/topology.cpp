@@ -64,7 +64,11 @@ std::vector<int> boxesOf(int chips, const std::vector<TopologyLink>& links) {
     }
     return chip;
   };
+  std::map<std::string, std::size_t> counts;
+  for (const TopologyLink& link : links) ++counts[link.kind];
+  const auto commonest = std::ranges::max_element(counts, {}, [](const auto& kind) { return kind.second; });
   for (const TopologyLink& link : links) {
+    if (link.kind != commonest->first) continue;
     const int a = rootOf(link.from), b = rootOf(link.to);
     root[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
   }

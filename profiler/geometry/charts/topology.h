@@ -19,10 +19,11 @@ struct TopologyLink {
   double bytesPerSecond = 0;
   double share = 0;  ///< time in use ÷ length of the call, of the direction that is used more
   ColourRole role = ColourRole::idle;
+  std::string kind = {};  ///< "RoCE"
 };
 
-/// Finds the boxes of a system: sets of chips that links join. Returns the box of each chip, in the order of
-/// their first chips.
+/// Finds the boxes of a system: sets of chips that links of the commonest kind join. Others, which are few,
+/// join boxes. Returns the box of each chip, in the order of their first chips.
 std::vector<int> boxesOf(int chips, const std::vector<TopologyLink>& links);
 
 /// Chips that are all linked with each other lie on a ring, others in two rows, pair by pair, as on a ladder.

@@ -26,6 +26,7 @@ struct Worked {
       device.kind = "mk2";
       device.name = "IPU" + std::to_string(d);
       device.ticksPerSecond = 1'000'000'000;
+      device.clock = "1 GHz";
       devices.push_back(recorder.add(device));
     }
     model::Executable row;

@@ -30,6 +30,11 @@ TEST(Topology, LinkedChipsAreBoxes) {
   EXPECT_EQ(boxesOf(6, {{0, 1}, {1, 2}, {4, 5}}), (std::vector<int>{0, 0, 0, 1, 2, 2}));
   EXPECT_EQ(boxesOf(3, {{2, 0}}), (std::vector<int>{0, 1, 0}));
   EXPECT_TRUE(boxesOf(0, {}).empty());
+  // Two boxes of three, and a link between boxes.
+  std::vector<TopologyLink> two{{0, 1}, {1, 2}, {0, 2}, {3, 4}, {4, 5}, {3, 5}, {2, 3}};
+  for (TopologyLink& link : two) link.kind = "inside";
+  two.back().kind = "between";
+  EXPECT_EQ(boxesOf(6, two), (std::vector<int>{0, 0, 0, 1, 1, 1}));
 }
 
 TEST(Topology, ChipsDoNotOverlapAndStayInTheWidth) {
