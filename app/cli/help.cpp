@@ -119,7 +119,7 @@ std::string sectionHelpOn(const std::string& topic) {
   for (const auto& [key, value] : described.at("properties").items()) {
     const std::string meaning = value.value("description", "");
     if (meaning.empty() || (!figure.empty() && key != figure)) continue;
-    text += fmt::format("  {}\n{}", key, config::wrapped(meaning, config::kHelpWidth, "      "));
+    text += fmt::format("  {}\n{}", key, config::wrapped(meaning, config::kHelpWidth - 4, "      "));
   }
   if (!figure.empty()) return text.empty() ? "" : fmt::format("Figure of section {}\n{}", name, text);
   const std::string start = section->doc + ". `pipescope report PROFILE --section " + name + "` prints it.";

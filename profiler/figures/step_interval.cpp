@@ -106,21 +106,22 @@ std::optional<FigureInterval> wholeStepInterval(const Catalog& catalog, model::E
   return FigureInterval{intervalOf({error}), basis};
 }
 
-FigureInterval layerInterval(const std::vector<ErrorBand>& bands, const StagesReport& stages) {
-  std::map<std::string, double> ticks;  // of the limiting stage, by kind of layer; "" for others
+/// None: the profile does not tell the operations of the limiting stage, as in sweeps. An interval without
+/// them would differ from that of the same run with all its steps.
+std::optional<FigureInterval> layerInterval(const std::vector<ErrorBand>& bands, const StagesReport& stages) {
   const analysis::StageReport* stage = stages.limiting();
+  if (stage == nullptr || stage->operations.empty()) return std::nullopt;
+  std::map<std::string, double> ticks;  // of the limiting stage, by kind of layer; "" for others
   double all = 0;
-  if (stage != nullptr) {
-    for (const analysis::StageOperation& operation : stage->operations) {
-      const std::string kind = analysis::checkedKindOf(operation.kind);
-      const bool compared = std::ranges::any_of(
-          bands, [&kind](const ErrorBand& band) { return band.kind == kind && band.quantity == "cycles"; });
-      ticks[compared ? kind : ""] += operation.ticksPerMicroBatch;
-      all += operation.ticksPerMicroBatch;
-    }
-    ticks[""] += std::max(0.0, stage->busy - all);
-    all = std::max(all, stage->busy);
+  for (const analysis::StageOperation& operation : stage->operations) {
+    const std::string kind = analysis::checkedKindOf(operation.kind);
+    const bool compared = std::ranges::any_of(
+        bands, [&kind](const ErrorBand& band) { return band.kind == kind && band.quantity == "cycles"; });
+    ticks[compared ? kind : ""] += operation.ticksPerMicroBatch;
+    all += operation.ticksPerMicroBatch;
   }
+  ticks[""] += std::max(0.0, stage->busy - all);
+  all = std::max(all, stage->busy);
   const double compute = all > 0 && stages.lost.step > 0
                              ? std::clamp(1 - stages.lost.exchangeUpdateHost / stages.lost.step, 0.0, 1.0)
                              : 0;
@@ -135,19 +136,23 @@ FigureInterval layerInterval(const std::vector<ErrorBand>& bands, const StagesRe
     compared += share;
   }
   if (compared < 1) parts.push_back({1 - compared, 0, kUnchecked});
-  return {intervalOf(parts), compared > 0
-                                 ? fmt::format("kinds of layers that were compared ({:.0f} % of the step); "
-                                               "the rest counts as off by up to a factor of 1.5",
-                                               100 * compared)
-                                 : "nothing that was compared: it counts as off by up to a factor of 1.5"};
+  return FigureInterval{intervalOf(parts),
+                        compared > 0
+                            ? fmt::format("kinds of layers that were compared ({:.0f} % of the step); "
+                                          "the rest counts as off by up to a factor of 1.5",
+                                          100 * compared)
+                            : "nothing that was compared: it counts as off by up to a factor of 1.5"};
 }
 
 }  // namespace
 
 bool hasGivenCosts(const Catalog& catalog) {
-  // Devices whose costs are given have no clock.
-  return catalog.target.tickMeaning == model::TickMeaning::cost ||
-         (!catalog.measured() && !catalog.devices.empty() && catalog.devices.begin()->clock.empty());
+  if (catalog.target.tickMeaning == model::TickMeaning::cost) return true;
+  if (catalog.measured() || catalog.devices.empty()) return false;
+  // Devices whose costs are given have no clock, and a model of a device states its figures.
+  const bool states = std::ranges::any_of(
+      catalog.properties, [](const auto& property) { return property.key.starts_with("figure."); });
+  return catalog.devices.begin()->clock.empty() && !states;
 }
 
 IntervalFactors intervalOf(const std::vector<PartError>& parts) {

@@ -117,7 +117,7 @@ ReplayedSetup drawnSetup(std::uint32_t seed) {
   if (random() % 4 == 0) setup.keys["data.loader_rate"] = "50000";
   if (random() % 4 == 0) setup.keys["host.seconds_per_step"] = "0.0002";
   // Stages of a rank lie further apart, and replicas lie between them on cards.
-  if (random() % 4 == 0) setup.keys["execution.tensor_parallel"] = "2";
+  if (stages <= 2 && random() % 2 == 0) setup.keys["execution.tensor_parallel"] = "2";
   return setup;
 }
 
