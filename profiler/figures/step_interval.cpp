@@ -110,7 +110,10 @@ std::optional<FigureInterval> wholeStepInterval(const Catalog& catalog, model::E
 /// them would differ from that of the same run with all its steps.
 std::optional<FigureInterval> layerInterval(const std::vector<ErrorBand>& bands, const StagesReport& stages) {
   const analysis::StageReport* stage = stages.limiting();
-  if (stage == nullptr || stage->operations.empty()) return std::nullopt;
+  const auto isOfModel = [](const analysis::StageOperation& operation) {
+    return operation.pass == "forward";
+  };
+  if (stage == nullptr || std::ranges::none_of(stage->operations, isOfModel)) return std::nullopt;
   std::map<std::string, double> ticks;  // of the limiting stage, by kind of layer; "" for others
   double all = 0;
   for (const analysis::StageOperation& operation : stage->operations) {

@@ -311,6 +311,7 @@ class WaitsPage : public shell::Page {
 
   /// Shows the waits of the clicked cell in the table, the longest first.
   void select(int row, int column) {
+    tellDevice(row);  // the table follows to the first row of the device
     const sections::SectionTable& table = waits_->model()->table();
     const std::size_t device = columnNamed(table, "device_name"), target = columnNamed(table, "waits_for");
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -320,7 +321,6 @@ class WaitsPage : public shell::Page {
       waits_->markRow(static_cast<int>(i));
       break;
     }
-    tellDevice(row);
   }
 
   /// Selects the device of a row of the matrix on all pages.
