@@ -105,8 +105,8 @@ std::string glossaryHelpOn(const std::string& topic) {
   return {};
 }
 
-/// What a section of the reports answers, and what its figures mean, or one figure (stages.imbalance). Empty
-/// if there is none of this name.
+/// Help on a section of the reports with all its figures, or on one of them (stages.imbalance). Empty: there
+/// is no such section or figure.
 std::string sectionHelpOn(const std::string& topic) {
   const std::string name = topic.substr(0, topic.find('.'));
   const std::string figure = name.size() < topic.size() ? topic.substr(name.size() + 1) : "";

@@ -36,8 +36,7 @@ plan::Value boundOf(const RankCosts& rank, const Division& d) {
 
 /// Bytes per tick at which a chip exchanges with the same rank of other replicas.
 double rateOverReplicas(const RankCosts& rank, const Division& d) {
-  // On cards, replicas of a place are neighbours (execution.axis_order).
-  const auto stride = static_cast<int>(rank.system->placesShareLinks() ? d.width * d.places : d.width);
+  const auto stride = static_cast<int>(d.placesOutermost ? d.width : d.width * d.places);
   const int last = stride * static_cast<int>(d.replicas - 1);
   const auto chips = static_cast<int>(rank.system->devices().size());
   if (d.replicas < 2 || last >= chips || chips < 2) return 0;

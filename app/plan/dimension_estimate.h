@@ -17,6 +17,7 @@ struct Division {
   std::int64_t microBatchSize = 1, microBatches = 1;  ///< of a replica in a weight update
   std::int64_t iterations = 1;                        ///< weight updates of a call
   std::int64_t zero = 0;
+  bool placesOutermost = false;     ///< see compile::Mesh
   std::string schedule, recompute;  ///< "1f1b"; "none", "selective", "pipeline" or "checkpoints"
   double scoreBytes = 0;            ///< selective: bytes of a layer and micro-batch that are not kept
   bool training = true;

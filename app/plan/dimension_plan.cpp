@@ -98,6 +98,8 @@ class DimensionPlanner {
     chips_ = asked > 0 ? asked : static_cast<std::int64_t>(system->devices().size());
     addErrorBand(system->devices().front().kind);
     scoreBytes_ = keptScores(forward, *system);
+    const std::string& order = resolved.text("execution.axis_order");
+    placesOutermost_ = order == "auto" ? !system->placesShareLinks() : order == "tp-cp-ep-dp-pp";
     return chooseSamples();
   }
 
@@ -262,6 +264,7 @@ class DimensionPlanner {
     Combination made{std::move(values), 0, {}};
     plan::Division& d = made.division;
     d.training = training_;
+    d.placesOutermost = placesOutermost_;
     if (training_) d.iterations = resolved_->integer("training.device_iterations");
     std::int64_t width = 1;
     for (const PlanAxis& axis : planAxes()) {
@@ -469,6 +472,7 @@ class DimensionPlanner {
   std::size_t nodes_ = 1;
   std::int64_t chips_ = 1, samples_ = 1, positions_ = 0, experts_ = 0;
   std::int64_t scoreBytes_ = 0;  // see keptScores()
+  bool placesOutermost_ = false;
   bool training_ = true;
   std::vector<Combination> combinations_;
   std::vector<std::optional<RankCosts>> costs_;

@@ -79,7 +79,8 @@ struct RankRequest {
   std::vector<ShardRule> shards;  ///< what the user says of single weights
   int context = 1;                ///< ranks that divide the positions of each sample
   bool exchangesHeads = false;    ///< attention exchanges positions for heads, and gathers no keys and values
-  /// Places lie farthest apart, and replicas of a place are neighbours; none: as the system's software does.
+  /// True: neighbouring chips are replicas of one place. False: they are places of one replica. Nothing: the
+  /// order that is usual for the system (Mesh::placesOutermost).
   std::optional<bool> placesOutermost = {};
   int expert = 1;  ///< ranks that divide the experts, each with samples of its own
   ExpertLoad expertLoad;

@@ -384,7 +384,7 @@ class StageSplitter : public StageSplits {
         static_cast<double>(best_.largest) / std::max(1.0, mean))};
     for (std::size_t s = 0; s < stages_; ++s) {
       const std::size_t end = s + 1 < stages_ ? best_.first[s + 1] : order_.size();
-      all.push_back(fmt::format("Stage {} on device {}: {} operator{} from {} to {}, estimated {}.", s,
+      all.push_back(fmt::format("Stage {} at place {}: {} operator{} from {} to {}, estimated {}.", s,
                                 best_.placeOfStage[s], end - best_.first[s],
                                 end - best_.first[s] == 1 ? "" : "s",
                                 forward_.node(order_[best_.first[s]]).name,

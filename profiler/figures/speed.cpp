@@ -24,7 +24,7 @@ std::optional<double> samplesOfStep(const Analyses& from) {
   return static_cast<double>(e->samples) * from.stages->lost.step / static_cast<double>(e->total.count);
 }
 
-/// What the run says of its whole generation, whichever executable is looked at.
+/// An outcome of a whole generation. It is the same for each of the executables.
 auto ofGeneration(const char* outcome) {
   return [outcome](const Analyses& from) {
     if (from.catalog == nullptr) return Cell();

@@ -57,8 +57,8 @@ std::array<double, kDraws> drawsOf(std::size_t part) {
   return draws;
 }
 
-/// How much wider an interval for a further value is than that of a known distribution, after this many
-/// points (Cornish and Fisher's expansion of Student's quantile at 90 %).
+/// Factor by which the interval of a further value is wider after so many points than with a known
+/// distribution: Student's quantile at 90 % ÷ the normal one, by the expansion of Cornish and Fisher.
 double widening(std::int64_t points) {
   const auto n = static_cast<double>(std::max<std::int64_t>(1, points - 1));
   return 1 + 0.66 / n + 0.45 / (n * n);

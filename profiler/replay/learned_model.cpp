@@ -51,7 +51,7 @@ struct Delays {
   std::vector<std::pair<double, double>> waitedBytes;  ///< bytes of the input and the same delay
 };
 
-/// What happened in the iterations, gathered by stage and by place.
+/// Collects the times of all iterations by stage and by place.
 class Gathered {
  public:
   Gathered(const std::vector<LearnedIteration>& iterations, LearnedModel& model)
@@ -81,7 +81,7 @@ class Gathered {
       stage.weight = weight.usual;
       stage.backward = {stage.backward.usual + weight.usual, stage.backward.least + weight.least,
                         stage.backward.most + weight.most};
-      // What follows the last backward pass within it, such as a sum of gradients, happens once an iteration.
+      // Work behind the last backward pass, such as a sum of gradients, happens once in an iteration.
       const double last = middleOf(works[s][Pass::backward].more);
       stage.update = middleOf(updates[s]) + (last > kNotable * stage.backward.usual ? last : 0);
       stage.collective = middleOf(collectives[s]);

@@ -12,7 +12,7 @@ import rewriting
 
 import pipescope
 
-# What a later format would add to each table; a not-a-number is NULL in SQL.
+# Columns that a later format might add to each table. SQLite stores a not-a-number as NULL.
 ADDED = {"future_number": ("integer", lambda n: [7 * i - 3 for i in range(n)]),
          "future_real": ("real", lambda n: [0.5 * i for i in range(n)]),
          "future_text": ("text", lambda n: [f"ünknown {i}" for i in range(n)])}

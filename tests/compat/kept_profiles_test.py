@@ -105,7 +105,7 @@ class KeptProfiles(unittest.TestCase):
             file.write("{\n" + ",\n".join(lines) + "\n}\n")
 
     def assert_tables_stay(self, expected, found):
-        # A later format has more tables and columns, but those of then have the same rows.
+        # A later format may add tables and columns. The tables and columns of the kept profile have the same rows.
         for table, columns in expected.items():
             self.assertEqual(columns, {column: found.get(table, {}).get(column) for column in columns}, table)
 

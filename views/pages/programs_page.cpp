@@ -405,7 +405,8 @@ class ProgramsPage : public shell::Page {
     context_.go(place);
   }
 
-  /// The row of a program, or else the first one that works for an operation; −1: none.
+  /// The row of the selected program, or the first row of a program that works for the selected operation;
+  /// −1: there is none.
   int rowAbout(const shell::Selected& selected) const {
     if (!data_ || data_->rows.table.rows.empty()) return -1;
     if (selected.program.valid()) {

@@ -134,7 +134,7 @@ void leaveOutUnused(SystemData& made) {
     kept[static_cast<int>(r)] = static_cast<int>(rows.size());
     rows.push_back(std::move(made.links.rows[r]));
   }
-  // Where nothing ran, the table says what there is.
+  // The page says how many links it leaves out.
   made.unused = static_cast<std::int64_t>(made.links.rows.size() - rows.size());
   made.links.rows = std::move(rows);
   const auto now = [&](int row) { return kept.contains(row) ? kept[row] : -1; };

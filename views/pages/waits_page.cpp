@@ -32,6 +32,7 @@ using sections::Cell;
 using sections::Format;
 
 constexpr int kWaitRows = 14, kPathRows = 12, kGapRows = 8;
+constexpr int kGapShare = 4;  // of a tall window, whose rest the waits need
 /// Most devices that the choice above the gaps lists.
 constexpr std::size_t kMostChoices = 500;
 
@@ -185,7 +186,7 @@ class WaitsPage : public shell::Page {
     gapCause_ = choice(tr("Cause of the gaps"));
     row->addStretch();
     gapTable_ = new DataTable(context_.palette, gapsPanel_);
-    gapTable_->setRowsShown(kGapRows);
+    gapTable_->setRowsShown(kGapRows, kGapShare);
     gapTable_->setYielding({"iteration", "causes", "waits_for"});
     gapsPanel_->body()->addLayout(row);
     gapsPanel_->body()->addWidget(gapTable_);

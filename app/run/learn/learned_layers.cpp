@@ -20,7 +20,7 @@ struct LayerMemory {
   std::vector<double> holds, stash;
 };
 
-/// What places have of a stage's layers: all, and those of micro-batches under way at the peak.
+/// Layers that a place holds, and layers × micro-batches that are under way there at the peak of its memory.
 struct PlaceLoad {
   double layers = 0, underWay = 0;
 };

@@ -26,7 +26,8 @@ Agreement agreementOf(const std::vector<double>& emulated, const std::vector<dou
 struct ValidatedRow {
   MeasuredRow measured;
   std::array<std::optional<double>, kMeasures> emulated;
-  /// Ends of the interval of the emulated step time ÷ the step time; none: it has no interval.
+  /// Lower and upper end of the step time's interval, each divided by the step time. Nothing: it has no
+  /// interval.
   std::optional<std::pair<double, double>> interval = {};
   std::string error = {};  ///< reason why the variant cannot run
   std::string note = {};   ///< place in which it does not fit

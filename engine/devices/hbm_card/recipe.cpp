@@ -56,7 +56,7 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
       for (const Engine engine : {Engine::matrix, Engine::vector, Engine::copy})
         engineFree[static_cast<std::size_t>(engine)] = at.end;
     }
-    // What crosses links lies in HBM, so only kernels that read it wait for it.
+    // Tensors that cross links lie in HBM, so only kernels that read them wait for the transfer.
     allEnd.push_back(aside ? allEnd.back() : std::max(allEnd.back(), at.end));
   }
 }

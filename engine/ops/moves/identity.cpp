@@ -1,4 +1,5 @@
-// Identity gives its input another name.
+// Identity gives its input another name. So does Hold, whose other inputs lie in memory beside it although
+// nothing reads them: caches that software has allocated for tokens to come.
 #include "engine/ops/core/common_work.h"
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
@@ -27,6 +28,13 @@ PIPESCOPE_REGISTER_OPERATOR(identity) {
                 .kernel = identityKernel,
                 .work = noWork,
                 .gradient = identityGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "Hold",
+                .minInputs = 1,
+                .maxInputs = 8,
+                .infer = inferIdentity,
+                .kernel = identityKernel,
+                .work = noWork,
                 .inPlaceInput = 0});
 }
 

@@ -264,7 +264,7 @@ int Topology::hit(int x, int y) const {
     const Box &a = places_[static_cast<std::size_t>(links_[i].from)],
               &b = places_[static_cast<std::size_t>(links_[i].to)];
     if (a.width == 0 || b.width == 0) continue;
-    // Of links that cross, the one that is used more is meant.
+    // The busiest link counts where several cross.
     double far = kTopologyReach;
     for (const Line& line : linesOf(a, b)) far = std::min(far, distanceTo(line, x, y));
     const bool isBetter = nearest < 0 || links_[i].share > links_[static_cast<std::size_t>(nearest)].share ||

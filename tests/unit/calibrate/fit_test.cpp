@@ -120,8 +120,9 @@ double widthWith(const SyntheticJob& job, const std::vector<double>& costs, std:
   return fit.most[parameter] - fit.least[parameter];
 }
 
-/// Jobs of six rows that say little about one of four factors. Of 20 further rows the proposed one narrows
-/// the interval at least as much as one that is drawn at random.
+/// Each job has six rows, which say little about one of four factors. The proposed row is one of 20.
+/// Measuring it narrows the interval of that factor at least as much as measuring one that is drawn at
+/// random.
 TEST(Fit, ProposesTheMeasurementThatNarrowsAnIntervalMost) {
   constexpr double kNoise = 0.02;
   constexpr int kTrials = 100;

@@ -299,7 +299,7 @@ TEST(StageSplit, SaysWhereItCut) {
   const Compilation split = splitCompilation(requestOf({trainingOf("bert", kBert)}, 2));
   ASSERT_GE(split.notices.size(), 3u);
   EXPECT_THAT(split.notices[0], HasSubstr("The model is split into 2 stages by the estimated time"));
-  EXPECT_THAT(split.notices[1], HasSubstr("Stage 0 on device 0: "));
+  EXPECT_THAT(split.notices[1], HasSubstr("Stage 0 at place 0: "));
   EXPECT_THAT(split.notices[1], HasSubstr("operators from embeddings/"));
   EXPECT_THAT(split.notices[2], HasSubstr(" to head/loss, estimated "));
   Settings tied = kBert;

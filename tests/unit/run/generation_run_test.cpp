@@ -208,8 +208,8 @@ TEST_F(GenerationRunTest, RefusesWhatContradictsIt) {
   EXPECT_THAT(refusal(trains), HasSubstr("add --inference"));
 }
 
-/// What ranks sum for one half of the batch is on its way while they compute the other half, so that the
-/// split hides nearly all of it where computing takes longer.
+/// Ranks sum the results of one half of the batch while they compute the other half. Where computing takes
+/// longer, the split hides nearly all of the sums.
 TEST_F(GenerationRunTest, ASplitBatchHidesWhatRanksExchange) {
   const std::string large =
       "model.hidden = 2048\nmodel.heads = 16\nmodel.key_heads = 16\nmodel.feed_forward = "

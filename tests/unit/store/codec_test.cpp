@@ -238,7 +238,7 @@ TEST(BlockCodec, OtherMinorsHaveOtherColumnsAtTheEnd) {
   ASSERT_OK(newer);
   EXPECT_EQ((*newer)[0].integers, (std::vector<std::int64_t>{1, 2, 3}));
   EXPECT_THAT(decodeColumns(bytes, 3, fewer), FailsWith("bytes follow its last column"));
-  // A column that is cut off is no column of an older minor.
+  // Missing columns are those of an older minor, but a column that is cut off is damage.
   EXPECT_THAT(decodeColumns(bytes.substr(0, 6), 3, more, DecodedPart::all, {}, defaults),
               FailsWith("its columns are malformed"));
 }

@@ -17,7 +17,7 @@ struct PaletteEntry {
 };
 
 /// A text box above a list. Typing narrows the list, and Enter runs the chosen entry, or else the first.
-/// Where nothing matches, a sentence says so.
+/// A sentence says so if nothing matches.
 class CommandPalette : public QDialog {
   Q_OBJECT
 

@@ -1,5 +1,6 @@
 #pragma once
-// The longest idle stretches of devices as a table, and the words by which users look for them.
+// Makes the table of the longest idle stretches, and recognises the words with which users look for one
+// ("longest gap of IPU2").
 #include <optional>
 
 #include "profiler/analysis/timeline/idle_stretches.h"

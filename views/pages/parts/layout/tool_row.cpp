@@ -8,7 +8,7 @@ namespace pipescope::pages {
 
 ToolRow::ToolRow(shell::PageContext& context, QWidget* parent)
     : QWidget(parent), context_(context), layout_(new QHBoxLayout(this)) {
-  layout_->setContentsMargins(10, 6, 10, 6);
+  layout_->setContentsMargins(8, 6, 8, 6);
   layout_->setSpacing(4);
 }
 

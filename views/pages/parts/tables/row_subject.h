@@ -41,7 +41,7 @@ class RowSelection : public QObject {
   using Mark = std::function<void(int row)>;
   /// `find` returns the row about a selection, −1 for none; `mark` selects a row, −1 for none.
   RowSelection(QWidget& table, Find find, Mark mark);
-  /// Marks the row of the selection. The table calls it after its rows have changed.
+  /// Marks the row that shows what is selected. A table calls this after its rows have changed.
   void follow();
   /// Calls the handlers of a chosen row, and then selects its subject unless they have.
   void choose(const shell::Selected& subject, const std::function<void()>& handlers);

@@ -19,7 +19,7 @@ class SectionTableModel : public QAbstractTableModel {
   static constexpr int kSortRole = Qt::UserRole, kShareRole = Qt::UserRole + 1,
                        kChangeRole = Qt::UserRole + 2;
 
-  /// How wide cells and headings are. Tables that lack room leave out bars, and then shorten texts.
+  /// Widths of cells and headings. A table that lacks room first leaves out its bars, then shortens texts.
   enum class Widths : std::uint8_t { bars, noBars, compact };
 
   using QAbstractTableModel::QAbstractTableModel;

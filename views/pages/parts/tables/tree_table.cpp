@@ -73,7 +73,7 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   connect(filter(), &QLineEdit::textChanged, this, &TreeTable::applyFilter);
   connect(view_, &QTreeView::clicked, this,
           [this](const QModelIndex& at) { activate(model_->rowOf(proxy_->mapToSource(at))); });
-  // A double click opens and closes a row that holds others.
+  // A double click folds a row that holds others, and shows any other row on the trace.
   connect(view_, &QTreeView::doubleClicked, this, [this](const QModelIndex& at) {
     if (!proxy_->hasChildren(at.siblingAtColumn(0)))
       showSubject(*this, subjectAt(model_->rowOf(proxy_->mapToSource(at))), QStringLiteral("trace"));
