@@ -36,8 +36,9 @@ hbm_card::KernelCost DescribedModel::costOf(const EngineKernel& kernel,
   hbm_card::KernelCost cost;
   cost.engine = cost.alone = kernel.arithmetic;
   if (kernel.engine == Engine::host || kernel.engine == Engine::network) return cost;
-  cost.memory = static_cast<double>(traffic.read + traffic.written) * kernel.spread / card.hbmEffective;
-  const double onChip = static_cast<double>(traffic.moved) * kernel.spread / card.onChipBytesPerSecond;
+  const double spread = spreadOf(kernel, traffic);
+  cost.memory = static_cast<double>(traffic.read + traffic.written) * spread / card.hbmEffective;
+  const double onChip = static_cast<double>(traffic.moved) * spread / card.onChipBytesPerSecond;
   cost.engine = std::max(kernel.arithmetic, onChip);
   cost.alone =
       std::max(cost.engine, cost.memory) + static_cast<double>(kernel.starts - 1) * card.kernelOverhead;

@@ -35,10 +35,9 @@ base::Status checkType(ElementType type, const CardContext& context) {
                                     context.what, context.card.name, toString(type)));
 }
 
-/// Bytes moved ÷ bytes used if rows of this size lie anywhere, because memory is read in whole cache lines.
-double spreadOf(const Card& card, std::int64_t rowBytes) {
-  const std::int64_t lines = (rowBytes + card.cacheLine - 1) / card.cacheLine;
-  return static_cast<double>(lines * card.cacheLine) / static_cast<double>(rowBytes);
+/// Bytes that move besides those of a row that lies anywhere, because memory is read in whole cache lines.
+std::int64_t wastedOf(const Card& card, std::int64_t rowBytes) {
+  return (rowBytes + card.cacheLine - 1) / card.cacheLine * card.cacheLine - rowBytes;
 }
 
 base::Result<EngineKernel> lower(const ops::Contraction& work, const CardContext& context) {
@@ -100,7 +99,7 @@ base::Result<EngineKernel> lower(const ops::Gather& work, const CardContext& con
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context.what));
   EngineKernel kernel = vectorKernel(context, "Gather", work.rows * work.rowElements, 2);
   const std::int64_t row = work.rowElements * graph::sizeOf(work.type);
-  kernel.spread = spreadOf(context.card, row);
+  kernel.wastedBytes = work.rows * wastedOf(context.card, row);
   kernel.tableBytes = work.tableRows * row;
   kernel.pickedBytes = work.rows * row;
   return kernel;
@@ -111,7 +110,8 @@ base::Result<EngineKernel> lower(const ops::Scatter& work, const CardContext& co
   const std::int64_t row = work.rowElements * graph::sizeOf(work.type);
   EngineKernel kernel =
       vectorKernel(context, "Scatter", work.rows * work.rowElements, work.accumulate ? 4 : 2);
-  kernel.spread = spreadOf(context.card, row);
+  // A line is read before a part of it is written.
+  kernel.wastedBytes = 2 * work.rows * wastedOf(context.card, row);
   if (work.accumulate) kernel.againBytes = work.rows * row;
   return kernel;
 }

@@ -8,9 +8,9 @@ base::Result<EngineKernel> lower(const ops::Gather& work, const GaudiLoweringCon
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
   EngineKernel kernel = tpcKernel(context.card, "Gather", work.rows * work.rowElements, work.type, 2);
   const std::int64_t size = graph::sizeOf(work.type);
-  kernel.spread = randomAccess(context.card, work.rowElements * size);
   kernel.tableBytes = work.tableRows * work.rowElements * size;
   kernel.pickedBytes = work.rows * work.rowElements * size;
+  kernel.wastedBytes = wastedOf(context.card, work.rowElements * size, 2 * kernel.pickedBytes);
   return kernel;
 }
 

@@ -49,7 +49,7 @@ KernelCost GaudiModel::costOf(const EngineKernel& kernel, const Traffic& traffic
     cost.engine = cost.alone = kernel.arithmetic;
     return cost;
   }
-  const double spread = kernel.spread;
+  const double spread = spreadOf(kernel, traffic);
   // SRAM reads and writes at the same time.
   const std::int64_t fetched = traffic.moved - traffic.stored;
   const std::int64_t near = kernel.groupBytes >= 0 ? fetched - kernel.groupBytes : traffic.handedIn;

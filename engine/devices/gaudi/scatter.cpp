@@ -8,8 +8,9 @@ base::Result<EngineKernel> lower(const ops::Scatter& work, const GaudiLoweringCo
   PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
   const std::int64_t elements = work.rows * work.rowElements;
   EngineKernel kernel = tpcKernel(context.card, "Scatter", elements, work.type, work.accumulate ? 4 : 2);
-  kernel.spread = randomAccess(context.card, work.rowElements * graph::sizeOf(work.type));
-  if (work.accumulate) kernel.againBytes = elements * graph::sizeOf(work.type);
+  const std::int64_t bytes = elements * graph::sizeOf(work.type);
+  kernel.wastedBytes = wastedOf(context.card, work.rowElements * graph::sizeOf(work.type), 2 * bytes);
+  if (work.accumulate) kernel.againBytes = bytes;
   return kernel;
 }
 

@@ -36,9 +36,10 @@ struct EngineKernel {
   /// Bytes of operands that come from HBM again if they do not fit into on-chip memory.
   std::int64_t againBytes = 0;
   std::int64_t workspace = 0;  ///< bytes of HBM that it needs while it runs
-  /// Bytes moved ÷ bytes used over all operands and results; above 1 if accesses do not use whole cache
-  /// lines.
+  /// Bytes moved ÷ bytes used over all operands and results; above 1 if rows do not fill their cache lines.
   double spread = 1;
+  /// Bytes that move besides, because rows that indices name do not fill what an access moves.
+  std::int64_t wastedBytes = 0;
   /// It works element by element, so it may be fused with a neighbour that does too.
   bool elementwise = false;
   /// The result is known only when everything has been read, so whatever follows reads the operands again.

@@ -197,6 +197,7 @@ class Lister {
     if (kernel.tableBytes == 0)
       kernel.tableBytes = next.kernel.tableBytes, kernel.pickedBytes = next.kernel.pickedBytes;
     kernel.spread = std::max(kernel.spread, next.kernel.spread);
+    kernel.wastedBytes += next.kernel.wastedBytes;
     kernel.barrier = kernel.barrier || next.kernel.barrier;
     kernel.starts = std::max(kernel.starts, next.kernel.starts);
     into.fusable = into.fusable && next.fusable;

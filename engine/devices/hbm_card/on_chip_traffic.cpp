@@ -160,4 +160,10 @@ std::vector<Traffic> trafficOf(const CardModel& model, const compile::StagePlan&
   return TrafficCounter(model, stage, uses, list).count();
 }
 
+double spreadOf(const EngineKernel& kernel, const Traffic& traffic) {
+  if (kernel.wastedBytes <= 0) return kernel.spread;
+  const auto used = static_cast<double>(std::max<std::int64_t>(1, traffic.moved));
+  return kernel.spread + static_cast<double>(kernel.wastedBytes) / used;
+}
+
 }  // namespace pipescope::devices::hbm_card

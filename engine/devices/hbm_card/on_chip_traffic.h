@@ -36,4 +36,7 @@ struct Traffic {
 std::vector<Traffic> trafficOf(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
                                const KernelList& list);
 
+/// Bytes that a kernel moves ÷ bytes that it uses. The part of them that lies in HBM is spread alike.
+double spreadOf(const EngineKernel& kernel, const Traffic& traffic);
+
 }  // namespace pipescope::devices::hbm_card

@@ -113,6 +113,16 @@ TEST(DescribedCardTest, ACopyTakesItsBytesOverBandwidth) {
   EXPECT_DOUBLE_EQ(aloneSeconds(card, copy, std::int64_t{1} << 30), (1 << 30) / (3.35e12 * 0.91));
 }
 
+/// The gradient of a loss subtracts one from the score of each label. Only these scores are accesses at
+/// random: each reads and writes a line.
+TEST(DescribedCardTest, OnlyRowsThatIndicesNameWasteLines) {
+  const DescribedCard card = described("h100");
+  const std::int64_t labels = 4096, classes = 1 << 17, bytes = 2 * labels * classes;
+  const ops::Scatter ones{labels, 1, labels * classes, true, ElementType::bfloat16};
+  EXPECT_DOUBLE_EQ(aloneSeconds(card, ones, bytes),
+                   static_cast<double>(bytes + labels * 2 * (128 - 2)) / (3.35e12 * 0.91));
+}
+
 TEST(DescribedCardTest, ASmallKernelTakesItsStart) {
   DescribedCard card = described("h100");
   const ops::Map tiny{.function = ops::MapFunction::add, .elements = 1, .type = ElementType::bfloat16};
