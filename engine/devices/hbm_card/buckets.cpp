@@ -24,6 +24,13 @@ ListedKernel copyKernel(const CardModel& model, const compile::StagePlan& stage,
   return copy;
 }
 
+ListedKernel packKernel(const CardModel& model, const compile::StagePlan& stage, const Bucket& bucket) {
+  ListedKernel pack = copyKernel(model, stage, bucket, "PackBucket");
+  pack.reads = bucket.gradients;
+  pack.kernel.bucketWritten = bucket.bytes;
+  return pack;
+}
+
 /// True if each card updates only its share of what the collective sums: it receives only that, or the update
 /// gathers the weights afterwards.
 bool sharesOf(const compile::PlanOperator& sum, const compile::StagePlan& stage) {
@@ -117,11 +124,18 @@ void packBuckets(const CardModel& model, const compile::StagePlan& stage, const 
         place = std::max(place, made->second);
     }
     if (place == 0) continue;  // this pass makes none of them
-    ListedKernel pack = copyKernel(model, stage, bucket, "PackBucket");
+    if (bucket.accumulates) {
+      // Every micro-batch runs this pass, but the sums are packed once, so the update has that kernel.
+      for (std::size_t k = place - 1; k < list.kernels.size(); ++k) {
+        if (list.kernels[k].bucket >= 0) continue;
+        list.kernels[k].bucket = bucket.op;
+        break;
+      }
+      continue;
+    }
+    ListedKernel pack = packKernel(model, stage, bucket);
     pack.op = list.kernels[place - 1].op;
     pack.bucket = bucket.op;
-    pack.reads = bucket.gradients;
-    pack.kernel.bucketWritten = bucket.bytes;
     packs.push_back({place, std::move(pack)});
   }
   // Buckets that are complete at the same place are packed in reverse order: the last one comes first.
@@ -135,6 +149,8 @@ void unpackBuckets(const CardModel& model, const compile::StagePlan& stage, cons
                    KernelList& list) {
   std::vector<Insertion> unpacks;
   for (const Bucket& bucket : bucketsOf(stage, uses)) {
+    if (bucket.accumulates && !model.figures().sumsInPlace)
+      unpacks.push_back({0, packKernel(model, stage, bucket)});
     ListedKernel unpack = copyKernel(model, stage, bucket, "UnpackBucket");
     unpack.makes = bucket.gradients;
     unpack.kernel.bucketRead = bucket.bytes;

@@ -371,6 +371,25 @@ TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
   EXPECT_EQ(list.kernels[4].kernel.bucketWritten, 2 * 4096 * 4096);
 }
 
+/// Every micro-batch runs the backward pass, but what it adds up is packed once, before the update.
+TEST(GaudiBuckets, SumsOverMicroBatchesArePackedOnce) {
+  const StagePlan stage = withBuckets(ops::Collective::Kind::allReduce, TensorUse::accumulator);
+  const gaudi::Card card = testing::cardOf("gaudi2");
+  const gaudi::Fabric fabric(card);
+  const gaudi::GaudiModel model({.card = card, .fabric = fabric, .mesh = stage.mesh});
+  const hbm_card::StageUses uses(stage);
+  auto list = hbm_card::listKernels(stage.passes[0], uses, model).value();
+  hbm_card::packBuckets(model, stage, uses, list);
+  ASSERT_THAT(kernelsOf(list), ::testing::ElementsAre("Gemm@0", "Gemm@1", "Gemm@2"));
+  EXPECT_EQ(list.kernels[0].bucket, -1);
+  EXPECT_EQ(list.kernels[1].bucket, 0);
+  EXPECT_EQ(list.kernels[2].bucket, 1);
+  hbm_card::KernelList update;
+  hbm_card::unpackBuckets(model, stage, uses, update);
+  EXPECT_THAT(kernelsOf(update), ::testing::ElementsAre("PackBucket@-1", "UnpackBucket@-1", "PackBucket@-1",
+                                                        "UnpackBucket@-1"));
+}
+
 TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
   const auto kernels = [](int others) {
     StageMaker maker(0, 0);
