@@ -18,13 +18,20 @@ bool isHostPass(model::Pass pass) {
 
 }  // namespace
 
-TensorLives::TensorLives(const compile::StagePlan& stage) : stage_(&stage), lives_(stage.tensors.size()) {
+TensorLives::TensorLives(const compile::StagePlan& stage, bool stashInPlace)
+    : stage_(&stage), stashInPlace_(stashInPlace), lives_(stage.tensors.size()) {
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
 }
 
 std::size_t TensorLives::root(std::size_t tensor) const {
   while (alias_[tensor] != tensor) tensor = alias_[tensor];
   return tensor;
+}
+
+bool TensorLives::stays(std::size_t tensor) const {
+  const compile::PlanTensor& own = stage_->tensors.items()[tensor];
+  if (stashInPlace_ && own.use == compile::TensorUse::stash && !own.remote) return false;
+  return compile::isAlwaysLive(own.use);
 }
 
 void TensorLives::enterPass(model::Pass pass, std::int32_t firstStep) {
@@ -81,7 +88,7 @@ void TensorLives::leavePass(std::int32_t endStep) {
 
 std::vector<LifeSteps> TensorLives::of(std::size_t tensor) const {
   std::vector<LifeSteps> intervals;
-  if (compile::isAlwaysLive(stage_->tensors.items()[tensor].use)) return intervals;
+  if (stays(tensor)) return intervals;
   for (const Life& life : lives_[tensor]) {
     if (life.interval.first < life.interval.end) intervals.push_back(life.interval);
   }
@@ -89,7 +96,7 @@ std::vector<LifeSteps> TensorLives::of(std::size_t tensor) const {
 }
 
 bool TensorLives::crosses(std::size_t tensor) const {
-  if (compile::isAlwaysLive(stage_->tensors.items()[tensor].use)) return false;
+  if (stays(tensor)) return false;
   return std::any_of(lives_[tensor].begin(), lives_[tensor].end(),
                      [](const Life& life) { return !life.host && (life.arrived || !life.read); });
 }

@@ -16,7 +16,9 @@ namespace pipescope::devices {
 class TensorLives {
  public:
   TensorLives() = default;
-  explicit TensorLives(const compile::StagePlan& stage);
+  /// `stashInPlace`: values of a stash lie where the forward pass made them. The entry of the micro-batch
+  /// that runs then lives like an activation.
+  explicit TensorLives(const compile::StagePlan& stage, bool stashInPlace = false);
 
   void enterPass(model::Pass pass, std::int32_t firstStep);
   /// `writtenStep` is the first step of the operator that writes results.
@@ -37,10 +39,12 @@ class TensorLives {
   };
 
   std::size_t root(std::size_t tensor) const;
+  bool stays(std::size_t tensor) const;
   void readAt(std::size_t tensor, std::int32_t endStep);
   void makeAt(std::size_t tensor, std::int32_t firstStep, std::int32_t endStep);
 
   const compile::StagePlan* stage_ = nullptr;
+  bool stashInPlace_ = false;
   std::vector<std::size_t> alias_;
   std::vector<std::vector<Life>> lives_;
   model::Pass pass_ = model::Pass::forward;

@@ -57,7 +57,7 @@ class StageLowering {
 
  private:
   struct StageState {
-    explicit StageState(const StagePlan& stage) : uses(stage), lives(stage) {}
+    explicit StageState(const StagePlan& stage) : uses(stage), lives(stage, true) {}
     StageUses uses;
     TensorLives lives;
     std::vector<std::size_t> variables;  ///< variable of each plan tensor
@@ -82,9 +82,17 @@ class StageLowering {
       const bool output = !isAlwaysLive(tensor.use) && outputs.contains(static_cast<std::int64_t>(i));
       variable.category = output ? "output" : toString(tensor.use);
       variable.shape = toString(tensor.type);
-      variable.bytes = tensor.shared ? Bytes() : tensor.type.bytes() * tensor.copies;
+      variable.bytes = tensor.shared ? Bytes() : tensor.type.bytes();
       variable.alwaysLive = isAlwaysLive(tensor.use);
       variable.stage = stage.index;
+      if (tensor.use == compile::TensorUse::stash && !tensor.remote) {
+        // The entry of the micro-batch that runs is freed value by value as its backward pass goes on. The
+        // others wait.
+        variable.alwaysLive = false;
+        if (tensor.copies > 1) addWaiting(variable, tensor.copies - 1);
+      } else {
+        variable.bytes = variable.bytes * tensor.copies;
+      }
       state.variables.push_back(memory_.add(std::move(variable)));
     }
     for (const Bucket& bucket : bucketsOf(stage, state.uses)) {
@@ -92,6 +100,13 @@ class StageLowering {
     }
     addBucket(stage, "stage" + std::to_string(stage.index) + "/reduce_buffer",
               reduceBufferBytes(model_, stage, state.uses));
+  }
+
+  void addWaiting(LoweredVariable entry, std::int64_t entries) {
+    entry.name += "/waiting";
+    entry.bytes = entry.bytes * entries;
+    entry.alwaysLive = true;
+    memory_.add(std::move(entry));
   }
 
   /// The tensors, and a workspace for each operator. There may be a few more.
