@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/cli/plan_model_report.h"
+#include "app/plan/step_spread.h"
 #include "profiler/base/number_text.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/section.h"
@@ -35,6 +37,16 @@ bool isNearTie(const DimensionPlan& planned, const DimensionProposal& proposal) 
 std::size_t nearTies(const DimensionPlan& planned) {
   return static_cast<std::size_t>(std::ranges::count_if(
       planned.proposals, [&](const DimensionProposal& each) { return isNearTie(planned, each); }));
+}
+
+/// Share of draws of the device model's errors in which the plan is faster than the proposal. None: nobody
+/// knows the errors, or one of them does not fit.
+std::optional<double> aheadOf(const DimensionPlan& planned, const DimensionProposal& proposal) {
+  const plan::TriedPlan &best = planned.proposals.front().split.tried, &tried = proposal.split.tried;
+  if (!planned.stepSpread || &tried == &best || tried.value.missing > 0 || best.value.missing > 0 ||
+      !(tried.samplesPerSecond > 0))
+    return std::nullopt;
+  return app::shareOfDrawsAhead(best.samplesPerSecond / tried.samplesPerSecond, *planned.stepSpread);
 }
 
 std::string valueOf(const DimensionProposal& proposal, std::string_view key) {
@@ -141,6 +153,8 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
                    {"schedule", "Schedule", Format::plain, ""},
                    {"rate", "Samples/s", Format::rate, ""},
                    {"slower", "Slower by", Format::fraction, ""},
+                   {"ahead", "Behind in", Format::fraction,
+                    "share of draws of the device model's errors in which the plan is faster"},
                    {"missing", "Lacks", Format::bytes, ""},
                    {"filled", "Filled", Format::fraction, ""},
                    {"settings", "Settings", Format::plain, ""}};
@@ -160,10 +174,12 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
                           std::string(valueOf(each, "execution.sequence_parallel") == "true" ? "yes" : ""),
                           ranks(contextsOf(each)), ranks(expertsOf(each)), zero == "0" ? std::string() : zero,
                           tried.recompute, tried.microBatchSize, tried.microBatches, scheduleOf(each),
-                          tried.samplesPerSecond, slowerThanBest(planned, each), tried.value.missing, filled,
-                          furtherText(each)});
+                          tried.samplesPerSecond, slowerThanBest(planned, each),
+                          aheadOf(planned, each).has_value() ? Cell(*aheadOf(planned, each)) : Cell(),
+                          tried.value.missing, filled, furtherText(each)});
   }
-  sections::hideUnused(table, {"sequence", "context", "experts", "zero", "schedule", "missing", "settings"});
+  sections::hideUnused(
+      table, {"sequence", "context", "experts", "zero", "schedule", "ahead", "missing", "settings"});
   return table;
 }
 
@@ -180,6 +196,18 @@ std::vector<std::string> dimensionRemarks(const DimensionPlan& planned) {
         fmt::format("{} proposals lie within 2 % of each other. The device model cannot tell them apart, so "
                     "take the simplest of them.",
                     ties));
+  }
+  if (planned.proposals.size() > 1) {
+    constexpr double kSure = 0.9;
+    const std::optional<double> ahead = aheadOf(planned, planned.proposals[1]);
+    if (ahead && *ahead < kSure)
+      remarks.push_back(
+          fmt::format("The plan is ahead of the second proposal in {:.0f} % of draws of the device model's "
+                      "errors, so that "
+                      "their order is open. Measure a step of the second one: it settles the order if it is "
+                      "slower than what "
+                      "is said of the plan, and `pipescope calibrate` narrows the errors of both.",
+                      100 * *ahead));
   }
   if (!planned.samplesGiven) {
     remarks.push_back(fmt::format(
@@ -258,6 +286,8 @@ std::string toJson(const DimensionPlan& planned) {
     proposal["context"] = contextsOf(each);
     proposal["experts"] = expertsOf(each);
     proposal["samples_per_second"] = tried.samplesPerSecond;
+    const std::optional<double> ahead = aheadOf(planned, each);
+    proposal["behind_share_of_draws"] = ahead ? Json(*ahead) : Json();
     proposal["missing_bytes"] = tried.value.missing;
     proposal["micro_batch_size"] = tried.microBatchSize;
     proposal["micro_batches"] = tried.microBatches;

@@ -11,6 +11,7 @@
 #include "app/plan/dimension_costs.h"
 #include "app/plan/dimension_estimate.h"
 #include "app/plan/plan_variants.h"
+#include "app/plan/step_spread.h"
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
@@ -97,6 +98,7 @@ class DimensionPlanner {
     const std::int64_t asked = resolved.integer("system.devices");
     chips_ = asked > 0 ? asked : static_cast<std::int64_t>(system->devices().size());
     addErrorBand(system->devices().front().kind);
+    result_.stepSpread = stepSpread(*system, training_);
     scoreBytes_ = keptScores(forward, *system);
     const std::string& order = resolved.text("execution.axis_order");
     placesOutermost_ = order == "auto" ? !system->placesShareLinks() : order == "tp-cp-ep-dp-pp";
