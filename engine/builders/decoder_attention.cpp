@@ -60,11 +60,13 @@ bool DecoderAttention::check() {
 void DecoderAttention::makeShared() {
   const std::int64_t n = shape_.positions;
   if (n > 1) {
-    mask_ = w_.laterConstant("causal_mask", {ElementType::boolean, {n, n}}, [n] {
-      std::vector<std::byte> seen(static_cast<std::size_t>(n * n), std::byte{0});
-      for (std::int64_t row = 0; row < n; ++row) std::fill_n(seen.begin() + row * n, row + 1, std::byte{1});
-      return seen;
-    });
+    const auto seen = [n] {
+      std::vector<std::byte> mask(static_cast<std::size_t>(n * n), std::byte{0});
+      for (std::int64_t row = 0; row < n; ++row) std::fill_n(mask.begin() + row * n, row + 1, std::byte{1});
+      return mask;
+    };
+    mask_ = w_.laterConstant("causal_mask", {ElementType::boolean, {n, n}}, seen,
+                             graph::Constant::Pattern::lowerTriangle);
   }
   if (rotary_ == 0) return;
   const auto rotations = [&](const char* name, double (*of)(double)) {

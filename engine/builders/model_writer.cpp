@@ -35,8 +35,9 @@ TensorId ModelWriter::constant(const std::string& name, graph::TensorType type,
 }
 
 TensorId ModelWriter::laterConstant(const std::string& name, graph::TensorType type,
-                                    std::function<std::vector<std::byte>()> make) {
-  return graph_.shareConstant(nameOf(name), std::move(type), graph::Constant(std::move(make)));
+                                    std::function<std::vector<std::byte>()> make,
+                                    graph::Constant::Pattern pattern) {
+  return graph_.shareConstant(nameOf(name), std::move(type), graph::Constant(std::move(make), pattern));
 }
 
 TensorId ModelWriter::floats(const std::string& name, Shape shape, const std::vector<float>& values) {

@@ -61,7 +61,8 @@ class ModelWriter {
   TensorId constant(const std::string& name, graph::TensorType type, std::vector<std::byte> bytes);
   /// A constant whose bytes are made when numbers are computed.
   TensorId laterConstant(const std::string& name, graph::TensorType type,
-                         std::function<std::vector<std::byte>()> make);
+                         std::function<std::vector<std::byte>()> make,
+                         graph::Constant::Pattern pattern = graph::Constant::Pattern::none);
 
   /// Memory that stays on the device between calls and has no value before the run. A model with such memory
   /// can be emulated, but not computed.

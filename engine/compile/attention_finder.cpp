@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "engine/compile/causal_mask.h"
+
 namespace pipescope::compile {
 namespace {
 
@@ -17,7 +19,7 @@ using graph::TensorId;
 class AttentionFinder {
  public:
   AttentionFinder(const Graph& graph, std::int64_t leastKeys, const ops::OperatorRegistry& registry)
-      : graph_(graph), leastKeys_(leastKeys), registry_(registry) {
+      : graph_(graph), leastKeys_(leastKeys), registry_(registry), masks_(graph) {
     for (const Node& node : graph.nodes()) {
       bool trained = false;
       for (const TensorId input : node.inputs) {
@@ -91,6 +93,7 @@ class AttentionFinder {
       attention.inner = from.element;
       return true;
     }
+    const std::size_t inputs = attention.others.size(), functions = attention.functions.size();
     for (const TensorId input : node.inputs) {
       if (!input.valid() || input == scores) continue;
       if (isTrained(input)) return false;
@@ -102,21 +105,28 @@ class AttentionFinder {
         return false;
     }
     const auto work = ops::workOf(graph_, node, registry_);
-    return work.ok() && std::ranges::all_of(*work, [&](const ops::Work& each) {
-             if (const auto* map = std::get_if<ops::Map>(&each.item)) {
-               if (map->elements != to.elements() || each.repeat != 1) return false;
-               attention.functions.push_back(static_cast<std::int64_t>(map->function));
-               return true;
-             }
-             const bool random = std::holds_alternative<ops::Random>(each.item);
-             attention.draws = attention.draws || random;
-             return random;
-           });
+    const bool fuses = work.ok() && std::ranges::all_of(*work, [&](const ops::Work& each) {
+      if (const auto* map = std::get_if<ops::Map>(&each.item)) {
+        if (map->elements != to.elements() || each.repeat != 1) return false;
+        attention.functions.push_back(static_cast<std::int64_t>(map->function));
+        return true;
+      }
+      const bool random = std::holds_alternative<ops::Random>(each.item);
+      attention.draws = attention.draws || random;
+      return random;
+    });
+    if (fuses && !attention.causal && !attention.softmax && masks_.hidesLater(node, scores, keys)) {
+      attention.causal = true;
+      attention.maskInputs = {inputs, attention.others.size()};
+      attention.maskFunctions = {functions, attention.functions.size()};
+    }
+    return fuses;
   }
 
   const Graph& graph_;
   std::int64_t leastKeys_;
   const ops::OperatorRegistry& registry_;
+  CausalMasks masks_;
   std::map<TensorId, std::vector<NodeId>> readers_;
   std::set<TensorId> trained_, results_;
 };

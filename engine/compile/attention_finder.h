@@ -9,11 +9,20 @@
 
 namespace pipescope::compile {
 
+/// A half-open range of a list.
+struct ListRange {
+  std::size_t first = 0, end = 0;
+};
+
 /// One attention: its nodes and what they read besides queries, keys and values.
 struct FoundAttention {
   std::vector<graph::NodeId> nodes;  ///< nodes from the product that makes scores to the one that uses them
   std::vector<graph::TensorId> others;
   std::vector<std::int64_t> functions;
+  /// A query sees its own position and those before it. A constant mask hides the others, whose node adds
+  /// these parts of `others` and `functions`.
+  bool causal = false;
+  ListRange maskInputs, maskFunctions;
   graph::ElementType inner{};
   bool draws = false, softmax = false;
 };

@@ -7,8 +7,10 @@
 #include <map>
 #include <utility>
 
+#include "engine/compile/attention/causal_work.h"
+#include "engine/compile/attention/fused_attention.h"
+#include "engine/compile/attention/ring_attention.h"
 #include "engine/compile/distributed_norm.h"
-#include "engine/compile/fused_attention.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/multi_conv.h"
@@ -34,7 +36,7 @@ bool recomputes(const ModelRequest& request, int stages) {
   if (!request.recompute.checkpoints.empty()) return true;
   if (request.recompute.mode != RecomputeRequest::Mode::automatic)
     return request.recompute.mode == RecomputeRequest::Mode::always;
-  return request.layout.strategy == Strategy::pipelined && stages > 1;
+  return request.recompute.usual && request.layout.strategy == Strategy::pipelined && stages > 1;
 }
 
 namespace {
@@ -79,6 +81,7 @@ class ModelCompiler {
     notePhases();
     noteIdleDevices();
     noteRanksInBoxes();
+    noteCausalWork();
     for (std::string& notice : ranks_.notices()) result_.notices.push_back(std::move(notice));
     for (std::string& notice : unusedOptions(request_, result_)) result_.notices.push_back(std::move(notice));
     return std::move(result_);
@@ -149,6 +152,9 @@ class ModelCompiler {
     if (request_.ranks.sequence && asked.kind == model::ExecutableKind::training) {
       PIPESCOPE_ASSIGN(staged.graph, gatherAgain(staged.graph, ops::standardOperators()));
     }
+    if (request_.ranks.ring) {
+      PIPESCOPE_ASSIGN(staged.graph, expandRings(std::move(staged.graph), ops::standardOperators()));
+    }
     PIPESCOPE_TRY(goOn());
     PIPESCOPE_TRY(passes.runOn(staged.graph));
     if (executable.facts.recompute == "selective") {
@@ -161,9 +167,15 @@ class ModelCompiler {
 
   /// The graph that is planned where the system's software fuses attention. Numbers are computed by the
   /// operators of the model. None: it fuses none.
-  base::Result<std::optional<StagedGraph>> fusedGraph(const StagedGraph& plain) const {
+  base::Result<std::optional<StagedGraph>> fusedGraph(const StagedGraph& plain) {
     const std::optional<std::int64_t> usual = result_.system->fusesAttentionFrom();
-    if (!request_.fusedAttention.value_or(usual.has_value())) return std::optional<StagedGraph>();
+    if (!request_.fusedAttention.value_or(usual.has_value())) {
+      if (request_.ranks.ring)
+        return base::badInput(
+            "execution.context_exchange is ring, which needs fused attention: choose gather or heads, or a "
+            "system and options that fuse it.");
+      return std::optional<StagedGraph>();
+    }
     if (!usual) {
       return base::badInput(fmt::format(
           "The software of system {} has no fused attention: leave execution.fused_attention out, "
@@ -172,9 +184,15 @@ class ModelCompiler {
     }
     AttentionFusion fusion{.leastKeys = request_.fusedAttention ? 1 : *usual};
     if (request_.float8 && request_.float8->allProducts) fusion.factors = request_.float8->forward;
+    fusion.skipsMasked = result_.system->skipsMaskedAttention();
+    fusion.paired = request_.ranks.paired;
+    fusion.ring = request_.ranks.ring;
     PIPESCOPE_ASSIGN(std::optional<graph::Graph> fused,
                      fuseAttention(plain.graph, fusion, ops::standardOperators()));
     if (!fused) return std::optional<StagedGraph>();
+    skipsMasked_ = skipsMasked_ || std::ranges::any_of(fused->nodes(), [&](const graph::Node& node) {
+                     return fusion.skipsMasked && node.attributes.contains("keys_seen");
+                   });
     return std::optional(StagedGraph{*std::move(fused), plain.stages});
   }
 
@@ -360,6 +378,24 @@ class ModelCompiler {
   }
 
   /// Warns of tensor ranks whose exchanges leave the box, where links are slower.
+  /// Says that ranks along `context` have unequal work under a causal mask.
+  void noteCausalWork() {
+    const std::int64_t positions = ranks_.contextPositions();
+    if (!skipsMasked_ || positions == 0) return;
+    const double imbalance = causalImbalance(
+        {.positions = positions, .ranks = request_.ranks.context, .paired = request_.ranks.paired});
+    constexpr double kEqual = 1.005;
+    if (imbalance < kEqual) return;
+    result_.notices.push_back(fmt::format(
+        "The last of {} ranks along context computes {:.2f} times the mean of causal attention, and the "
+        "others "
+        "wait for it: {}.",
+        request_.ranks.context, imbalance,
+        request_.ranks.paired
+            ? fmt::format("choose a length that divides by {}", 2 * request_.ranks.context)
+            : std::string("leave out execution.context_layout, so that each has an early and a late part")));
+  }
+
   void noteRanksInBoxes() {
     const int ranks = request_.ranks.tensor;
     if (ranks < 2 || static_cast<int>(result_.system->devices().size()) < ranks) return;
@@ -493,6 +529,7 @@ class ModelCompiler {
   base::Executor& executor_;
   LoweredStages* known_;
   RankDivider ranks_;
+  bool skipsMasked_ = false;  ///< kernels leave out what a causal mask hides
   Compilation result_;
 };
 

@@ -68,6 +68,8 @@ struct UpdateRequest {
 struct RecomputeRequest {
   /// selective: the scores of attention are computed again, and nothing else.
   enum class Mode { automatic, always, never, selective } mode = Mode::automatic;
+  /// Mode::automatic: pipelines compute their stages again, as the system's framework does by itself.
+  bool usual = true;
   /// Patterns of operator names whose results are kept; naming some means Mode::always.
   std::vector<std::string> checkpoints;
 };
@@ -79,6 +81,8 @@ struct RankRequest {
   std::vector<ShardRule> shards;  ///< what the user says of single weights
   int context = 1;                ///< ranks that divide the positions of each sample
   bool exchangesHeads = false;    ///< attention exchanges positions for heads, and gathers no keys and values
+  bool ring = false;              ///< keys and values go around the ranks instead of being gathered
+  bool paired = true;             ///< ranks have an early and a late part of the positions (CausalRanks)
   /// True: neighbouring chips are replicas of one place. False: they are places of one replica. Nothing: the
   /// order that is usual for the system (Mesh::placesOutermost).
   std::optional<bool> placesOutermost = {};
@@ -101,6 +105,8 @@ struct ModelRequest {
   bool stochasticRounding = false;
   UpdateRequest update;  ///< update of the training executable
   RecomputeRequest recompute;
+  /// A single replica may be asked to share tensors out, as frameworks allow with ZeRO. It keeps them whole.
+  bool sharesIfReplicated = false;
   TensorLocations locations;  ///< locations of training; inference takes the weights' place off the chip
   std::set<std::string> passesOff;  ///< compiler passes that do not run
   bool overlapIo = false;           ///< see ExecutableFacts

@@ -37,6 +37,7 @@ Result<Graph> RankDivider::alongContext(Graph forward) {
     return base::badInput(
         "execution.context_parallel divides the positions of tokens, but no input of the model holds whole "
         "numbers by sample and position: leave it out.");
+  contextPositions_ = options.positions;
   PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(forward, options));
   return ofRank(forward, division);
 }

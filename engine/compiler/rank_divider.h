@@ -29,6 +29,8 @@ class RankDivider {
   std::vector<model::Division> takeDivisions() { return std::exchange(divisions_, {}); }
   /// Sentences on what does not divide.
   std::vector<std::string> notices() const;
+  /// Positions of a sample that ranks along `context` share; 0: there are none.
+  std::int64_t contextPositions() const { return contextPositions_; }
 
  private:
   base::Result<graph::Graph> alongContext(graph::Graph forward);
@@ -43,6 +45,7 @@ class RankDivider {
   std::string whole_;                            ///< a sentence on weights that no rank shares
   std::set<std::string> expertWeights_;
   RankLoads expertLoads_{.imbalance = 0};
+  std::int64_t contextPositions_ = 0;
   std::vector<model::Division> divisions_;
 };
 

@@ -60,6 +60,8 @@ base::Result<TensorLocations> placeTensors(const ModelRequest& request, const de
         "the phased strategies, or choose another system.",
         system.name(), fmt::join(keys, ", ")));
   }
+  if (request.sharesIfReplicated && replicas == 1)
+    where.weights.sharded = where.optimizerState.sharded = where.accumulators.sharded = false;
   PIPESCOPE_TRY(checkShards(request, where, replicas));
   return where;
 }

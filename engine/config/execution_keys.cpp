@@ -144,17 +144,25 @@ void addExecution(std::vector<Key>& all) {
                         {"sequence-parallel"}));
   all.push_back(integer(
       "execution.context_parallel", "ranks", 1, 1, 1024,
-      "Chips that share the positions of each sample, for long sequences. Each of them has as many "
-      "neighbouring "
-      "positions. Each place of the pipeline and each replica has so many times the chips. The length of a "
-      "sample must divide by it.",
+      "Chips that share the positions of each sample, for long sequences. Each of them has as many of them. "
+      "Each place of the pipeline and each replica has so many times the chips. The length of a sample must "
+      "divide by it.",
       {"context-parallel"}));
   all.push_back(
       text("execution.context_exchange", "gather",
            "With context_parallel: what attention exchanges. gather: each chip gathers the keys and "
            "values of all positions. heads: the chips exchange their positions for heads before "
-           "attention and back after it, where the heads of keys divide by context_parallel.",
-           {"context-exchange"}, {"gather", "heads"}));
+           "attention and back after it, where the heads of keys divide by context_parallel. ring: keys and "
+           "values go from chip to chip, and each computes with one part of them while it receives the next; "
+           "it needs fused attention.",
+           {"context-exchange"}, {"gather", "heads", "ring"}));
+  all.push_back(
+      text("execution.context_layout", "paired",
+           "With context_parallel: which positions a chip has. paired: an early and a late part, so that all "
+           "chips have equal work under a causal mask, where their length divides by twice as many parts. "
+           "neighbours: positions beside each other, so that the last chip has the most work. It matters "
+           "where kernels of fused attention leave out what the mask hides.",
+           {"context-layout"}, {"paired", "neighbours"}));
   all.push_back(integer(
       "execution.expert_parallel", "ranks", 1, 1, 1024,
       "Chips that share the experts of each layer. Each of them takes micro-batches of its own, so that they "
@@ -191,7 +199,8 @@ void addExecution(std::vector<Key>& all) {
            "stage. checkpoints also keeps the results that execution.checkpoints names. selective "
            "computes only the scores of attention again, as Megatron-LM does, and keeps the rest. none keeps "
            "every "
-           "activation. auto means pipeline for pipelined training with several stages, and none otherwise. "
+           "activation. auto means pipeline for pipelined training with several stages on IPUs, and none "
+           "otherwise. "
            "Results are computed again right before the backward pass uses them. The last stage uses its "
            "results at once, so it only computes again what lies before its last checkpoint.",
            {"recompute"}, {"auto", "pipeline", "checkpoints", "selective", "none"}));
@@ -241,7 +250,7 @@ void addExecution(std::vector<Key>& all) {
   all.push_back(
       integer("execution.zero", "", 0, 0, 3,
               "Stage of ZeRO, another way to say what replicas share out: 1 is shard_optimizer, 2 also "
-              "shard_accumulators, 3 also shard_weights. 0: as these keys say.",
+              "shard_accumulators, 3 also shard_weights. A single replica keeps all. 0: as these keys say.",
               {"zero"}));
   all.push_back(integer("execution.shard_least_elements", "elements", 8192, 1, 1e12,
                         "Tensors with fewer elements are not sharded."));

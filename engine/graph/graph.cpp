@@ -72,6 +72,7 @@ const std::vector<std::byte>* Graph::constantValue(TensorId id) const {
 
 struct Constant::State {
   std::function<std::vector<std::byte>()> make;  ///< empty: the bytes are known
+  Pattern pattern = Pattern::none;
   std::once_flag once;
   std::vector<std::byte> bytes;
 };
@@ -80,8 +81,14 @@ Constant::Constant(std::vector<std::byte> bytes) : state_(std::make_shared<State
   state_->bytes = std::move(bytes);
 }
 
-Constant::Constant(std::function<std::vector<std::byte>()> make) : state_(std::make_shared<State>()) {
+Constant::Constant(std::function<std::vector<std::byte>()> make, Pattern pattern)
+    : state_(std::make_shared<State>()) {
   state_->make = std::move(make);
+  state_->pattern = pattern;
+}
+
+Constant::Pattern Constant::pattern() const {
+  return state_->pattern;
 }
 
 const std::vector<std::byte>* Constant::known() const {

@@ -84,9 +84,14 @@ struct StateUpdate {
 /// graph whose numbers nobody computes does not hold it.
 class Constant {
  public:
+  /// Facts of a value that is made later. lowerTriangle: a matrix of booleans, true where the column is not
+  /// behind the row.
+  enum class Pattern : std::uint8_t { none, lowerTriangle };
+
   explicit Constant(std::vector<std::byte> bytes);
   /// `make` gives as many bytes as the type needs, and the same ones each time.
-  explicit Constant(std::function<std::vector<std::byte>()> make);
+  explicit Constant(std::function<std::vector<std::byte>()> make, Pattern pattern = Pattern::none);
+  Pattern pattern() const;
   /// The bytes; null if they are made later. Code that compiles may look at these only.
   const std::vector<std::byte>* known() const;
   /// The bytes, which are made at the first call. Thread-safe.

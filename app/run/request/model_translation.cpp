@@ -238,12 +238,15 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   }
   request.ranks.context = static_cast<int>(c.integer("execution.context_parallel"));
   request.ranks.exchangesHeads = c.text("execution.context_exchange") == "heads";
+  request.ranks.ring = c.text("execution.context_exchange") == "ring";
+  request.ranks.paired = c.text("execution.context_layout") == "paired";
   const std::string& order = c.text("execution.axis_order");
   if (order != "auto") request.ranks.placesOutermost = order == "tp-cp-ep-dp-pp";
   request.ranks.expert = static_cast<int>(c.integer("execution.expert_parallel"));
   PIPESCOPE_ASSIGN(request.ranks.expertLoad, compile::parseExpertLoad(c.text("execution.expert_load")));
   request.recompute = recomputeRequest(c);
   request.locations = tensorLocations(c);
+  request.sharesIfReplicated = c.integer("execution.zero") > 0;
   for (const compile::PassDefinition& pass : compile::passRegistry().all()) {
     if (!c.boolean("compile." + pass.name)) request.passesOff.insert(pass.name);
   }

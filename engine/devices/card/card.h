@@ -21,6 +21,7 @@ struct Card : hbm_card::CardFigures {
   double vectorFlops = 1;  ///< FLOP per second of float32 outside products; a multiply-add counts as two
   double onChipBytesPerSecond = 1, hbmBytesPerSecond = 1, hbmEffective = 1;
   std::int64_t fusesAttentionFrom = 1;
+  bool skipsMaskedAttention = true;
 
   double peak(ElementType type) const;
 };

@@ -52,6 +52,7 @@ class CardSystem final : public hbm_card::HbmCards {
            "inside_bandwidth, in a mesh divided by the peers");
     return figures;
   }
+  bool skipsMaskedAttention() const override { return card_.skipsMaskedAttention; }
   std::optional<std::int64_t> fusesAttentionFrom() const override { return card_.fusesAttentionFrom; }
   /// PyTorch's DistributedDataParallel: a first bucket of 1 MiB, then 25 MiB each (C: its defaults).
   std::vector<Bytes> gradientBuckets() const override { return {Bytes(1 << 20), Bytes(25 << 20)}; }

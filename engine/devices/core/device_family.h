@@ -270,12 +270,17 @@ class System {
   /// True if the values that a forward pass leaves to its backward pass stay where they are. Otherwise they
   /// are copied into a ring and back.
   virtual bool keepsInPlace() const { return false; }
+  /// True if the system's framework computes the stages of a pipeline again in the backward pass unless told
+  /// otherwise, as PopART does. Others keep activations, as Megatron-LM and DeepSpeed do.
+  virtual bool recomputesPipelines() const { return true; }
   /// True if the system's framework gathers sharded weights for one block of the model at a time. Otherwise
   /// it gathers those of a pass at its start.
   virtual bool gathersByBlock() const { return false; }
   /// The least number of keys from which on the system's software usually fuses attention
-  /// (engine/compile/fused_attention.h). None: it never does.
+  /// (engine/compile/attention/fused_attention.h). None: it never does.
   virtual std::optional<std::int64_t> fusesAttentionFrom() const { return std::nullopt; }
+  /// True if the kernels of fused attention leave out tiles of scores that a causal mask hides.
+  virtual bool skipsMaskedAttention() const { return false; }
   /// True if the devices can keep the code of repeated operators once. Otherwise the compiler looks for none.
   virtual bool sharesCode() const { return false; }
   /// True if the system's framework runs convolutions side by side where the model asks for it.

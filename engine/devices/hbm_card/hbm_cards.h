@@ -52,6 +52,7 @@ class HbmCards : public System {
     return {interconnect().linkBetween(from, to)};
   }
   bool keepsInPlace() const override { return true; }
+  bool recomputesPipelines() const override { return false; }
   bool gathersByBlock() const override { return true; }  // ZeRO-3 and FSDP: one module at a time
   /// Cards agree with a message there and one back.
   Ticks syncTicks(int devices) const override {

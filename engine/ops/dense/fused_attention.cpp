@@ -41,6 +41,14 @@ Result<AttentionPlan> attentionPlan(const OperatorCall& call, std::size_t first)
   plan.type = call.input(first).element;
   PIPESCOPE_ASSIGN(plan.scores, matMulPlan(call, call.input(first).shape, call.input(first + 1).shape));
   PIPESCOPE_ASSIGN(plan.context, matMulPlan(call, plan.scores.result, call.input(first + 2).shape));
+  // A query computes with so many of the keys, on average.
+  if (const std::vector<std::int64_t> seen = graph::intsAttribute(call.node, "keys_seen", {});
+      seen.size() == 1) {
+    if (seen[0] < 0 || seen[0] > plan.scores.n)
+      return base::badInput(fmt::format("{}: keys_seen is {}, but there are {} keys", call.title(), seen[0],
+                                        plan.scores.n));
+    plan.scores.n = plan.context.k = std::max<std::int64_t>(1, seen[0]);
+  }
   plan.all = plan.scores.matrices * plan.scores.m * plan.scores.n;
   if (plan.all <= 0 || plan.scores.k <= 0 || plan.context.n <= 0)
     return base::badInput(fmt::format("{}: its factors have no elements", call.title()));
@@ -60,6 +68,11 @@ Result<AttentionPlan> attentionPlan(const OperatorCall& call, std::size_t first)
     plan.functions.push_back(static_cast<MapFunction>(function));
   plan.draws = graph::intAttribute(call.node, "draws", 0) != 0;
   return plan;
+}
+
+/// True if the operator adds to what the steps of a ring before it have computed, its last inputs.
+bool merges(const OperatorCall& call) {
+  return graph::intAttribute(call.node, "merges", 0) != 0;
 }
 
 /// Adds a product, whose factors are cast first where products multiply a smaller type.
@@ -94,6 +107,11 @@ std::vector<Work> attentionWork(const OperatorCall& call) {
   work.push_back({Reduce{ReduceFunction::sum, rows * blocks, depth, true, plan.inner}, 1, "Sum"});
   addAttentionProduct(work, plan, plan.context, Contraction::Phase::forward, "Context");
   work.push_back({Map{MapFunction::normalise, results, 2, plan.type, true}, 1, "Normalise"});
+  if (merges(call)) {
+    // The larger sum of a row scales both results.
+    work.push_back({Map{MapFunction::exp, rows, 2, ElementType::float32, true}, 1, "Scale"});
+    work.push_back({Map{MapFunction::scaledAdd, results, 3, plan.type, true}, 1, "Merge"});
+  }
   return work;
 }
 
@@ -144,13 +162,22 @@ std::vector<Work> attentionGradientWork(const OperatorCall& call) {
   work.push_back({Map{MapFunction::multiply, plan.all, 2, plan.inner, true}, 1, "Scale"});
   addAttentionProduct(work, plan, plan.scores, Phase::inputGradient, "Queries");
   addAttentionProduct(work, plan, plan.scores, Phase::weightGradient, "Keys");
+  if (merges(call)) {
+    for (std::size_t i = kQueries; i < kQueries + 3; ++i)
+      work.push_back({Map{MapFunction::add, call.input(i).elements(), 2, plan.type, true}, 1, "Merge"});
+  }
   return work;
 }
 
 const std::vector<AttributeRule> kAttributes{{"functions", AttributeKind::integers},
                                              {"factors", AttributeKind::integer},
                                              {"inner", AttributeKind::integer},
-                                             {"draws", AttributeKind::integer}};
+                                             {"draws", AttributeKind::integer},
+                                             {"keys_seen", AttributeKind::integers},
+                                             {"merges", AttributeKind::integer},
+                                             // Those of a ring, which ranks/ranks.h names.
+                                             {"ranks", AttributeKind::integer},
+                                             {"mesh_axis", AttributeKind::text}};
 
 }  // namespace
 

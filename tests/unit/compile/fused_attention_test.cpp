@@ -1,7 +1,7 @@
 // Tests which attention is fused, and what a plan of it computes and keeps. With b·h stacks of s queries and
 // keys of size d, the forward pass multiplies 2·b·h·s²·d numbers, and the backward pass 5·b·h·s²·d, because
 // it makes the scores again (Dao et al. 2022). Nothing of b·h·s² numbers is kept.
-#include "engine/compile/fused_attention.h"
+#include "engine/compile/attention/fused_attention.h"
 
 #include <gtest/gtest.h>
 

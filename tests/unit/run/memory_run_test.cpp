@@ -249,6 +249,14 @@ TEST_F(MemoryRunTest, PhasesLoadAndStore) {
   EXPECT_LT(costsOf(phased(data, "serial_phased", kept)).streaming, serial.streaming);
 }
 
+/// Frameworks allow a stage of ZeRO with a single replica, which keeps everything.
+TEST_F(MemoryRunTest, ZeroOfOneReplicaSharesNothing) {
+  const Costs plain = costs("pipelined", {}), zero = costs("pipelined", {{"execution.zero", "1"}});
+  EXPECT_EQ(zero.total, plain.total);
+  EXPECT_EQ(zero.ticks, plain.ticks);
+  EXPECT_EQ(zero.losses, plain.losses);
+}
+
 TEST_F(MemoryRunTest, PhasesSayTheirNumbers) {
   ASSERT_TRUE(run(phased((folder() / "digits").string(), "serial_phased",
                          {{"execution.mode", "training"}, {"data.samples", "800"}}))

@@ -14,6 +14,11 @@ struct AttentionFusion {
   std::int64_t leastKeys = 1;  ///< attention over fewer keys stays as it is
   /// The type that the factors of products are cast to; none: their own.
   std::optional<graph::ElementType> factors;
+  /// The kernels leave out what a causal mask hides (causal_work.h).
+  bool skipsMasked = false;
+  /// With ranks along `context`: their positions are paired (CausalRanks), and keys and values go around the
+  /// ranks (ring_attention.h) instead of being gathered.
+  bool paired = true, ring = false;
 };
 
 /// Returns the graph with one FusedAttention in place of the two products of each attention and of all that
@@ -21,7 +26,8 @@ struct AttentionFusion {
 /// over keys. Fused is attention over a whole sequence: at least as many queries as keys, or those of a rank
 /// that gathers the keys of all positions. A single token's attention over a cache stays as it is, as in vLLM
 /// and Optimum Habana. So does attention whose scores somebody else reads, or of which a mask is trained.
-/// None: there is nothing to fuse.
+/// None: there is nothing to fuse. Fails with a sentence if a ring is asked for and an attention has another
+/// mask than a causal one.
 base::Result<std::optional<graph::Graph>> fuseAttention(const graph::Graph& forward,
                                                         const AttentionFusion& fusion,
                                                         const ops::OperatorRegistry& registry);
