@@ -90,12 +90,40 @@ PassPlan& StageBuilder::pass(Pass kind) {
   return *plan_.passes.insert(place, PassPlan{kind, {}});
 }
 
+bool StageBuilder::isParameter(TensorId id) const {
+  return id.valid() && graph_.tensor(id).role == TensorRole::parameter;
+}
+
 /// True if the node reads a parameter or computes the gradient of one.
 bool StageBuilder::touchesParameter(const Node& node) const {
-  const bool takes = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
-    return input.valid() && graph_.tensor(input).role == TensorRole::parameter;
-  });
+  const bool takes = std::ranges::any_of(node.inputs, [&](TensorId input) { return isParameter(input); });
   return takes || !gradientsOf(node).empty();
+}
+
+/// Marks the products as those of a trained layer. Devices expect its weights on the right, so a product that
+/// is written with its weights on the left is turned over, and its gradients too.
+void StageBuilder::markTrained(const Node& node, std::vector<ops::Work>& work) const {
+  using Phase = ops::Contraction::Phase;
+  std::vector<ops::Contraction*> products;
+  for (ops::Work& each : work) {
+    if (auto* product = std::get_if<ops::Contraction>(&each.item)) products.push_back(product);
+  }
+  for (ops::Contraction* product : products) product->trained = true;
+  if (products.size() != 1) return;  // Recurrent layers, whose weights are on the right.
+  const bool takes = std::ranges::any_of(node.inputs, [&](TensorId input) { return isParameter(input); });
+  bool weightsOnLeft = false;
+  switch (products.front()->phase) {
+    case Phase::forward:
+      weightsOnLeft = node.inputs.size() > 1 && isParameter(node.inputs[0]) && !isParameter(node.inputs[1]);
+      break;
+    case Phase::inputGradient:  // It reads the right operand.
+      weightsOnLeft = !takes;
+      break;
+    case Phase::weightGradient:  // It reads the left operand.
+      weightsOnLeft = takes;
+      break;
+  }
+  if (weightsOnLeft) *products.front() = ops::transposedProduct(*products.front());
 }
 
 std::vector<PartialGradient> StageBuilder::gradientsOf(const Node& node) const {
@@ -136,11 +164,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   op.group = graph::stringAttribute(node, kMultiConv, "");
   gatherBlockOf(node, kind);
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
-  if (training() && touchesParameter(node)) {
-    for (ops::Work& work : op.work) {
-      if (auto* product = std::get_if<ops::Contraction>(&work.item)) product->trained = true;
-    }
-  }
+  if (training() && touchesParameter(node)) markTrained(node, op.work);
   for (const TensorId input : node.inputs) {
     if (input.valid()) op.inputs.push_back(tensorFor(input));
   }

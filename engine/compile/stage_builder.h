@@ -40,7 +40,9 @@ class StageBuilder {
   std::int64_t copiesOf(TensorUse use) const;
   PassPlan& pass(model::Pass kind);
 
+  bool isParameter(graph::TensorId id) const;
   bool touchesParameter(const graph::Node& node) const;
+  void markTrained(const graph::Node& node, std::vector<ops::Work>& work) const;
   base::Status addNode(const graph::Node& node, model::Pass kind);
   /// Adds the weight that a Float8Cast of a weight makes when it is loaded, in place of the operator.
   void addPrepared(const graph::Node& cast);

@@ -1,5 +1,7 @@
 #include "engine/ops/core/work.h"
 
+#include <utility>
+
 namespace pipescope::ops {
 
 std::int64_t Contraction::multiplyAdds() const {
@@ -8,6 +10,19 @@ std::int64_t Contraction::multiplyAdds() const {
   std::int64_t taps = inputChannels * outputChannels;
   for (const std::int64_t extent : kernel) taps *= extent;
   return positions * taps;
+}
+
+Contraction transposedProduct(Contraction product) {
+  using Phase = Contraction::Phase;
+  const bool matrices = product.batch == 1 && product.field.size() == 1 && product.field == product.output &&
+                        product.kernel.front() == 1 && product.stride.front() == 1 && !product.transposed;
+  if (!matrices) return product;
+  std::swap(product.field.front(), product.outputChannels);
+  product.output = product.field;
+  if (product.phase != Phase::forward) {
+    product.phase = product.phase == Phase::inputGradient ? Phase::weightGradient : Phase::inputGradient;
+  }
+  return product;
 }
 
 const char* toString(Collective::Kind kind) {
