@@ -7,8 +7,12 @@
 
 namespace pipescope::devices::ipu {
 
-base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringContext& context) {
+namespace {
+
+base::Result<LoweredWork> lowerProduct(const ops::Contraction& work, const IpuLoweringContext& context,
+                                       bool sequence) {
   PIPESCOPE_ASSIGN(ConvShape shape, shapeOf(work, context.what));
+  shape.sequence = sequence;
   if (shape.quarter && context.chip.ampQuarter == 0) {
     return base::badInput(fmt::format("{}: {} does not multiply {}; use float16 or float32.", context.what,
                                       context.chip.name, graph::toString(work.type)));
@@ -16,12 +20,18 @@ base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringC
   shape.halfPartials = shape.halfPartials || (context.halfPartials && shape.half);
   shape.trained = shape.trained && context.jointPlans;
   const auto plan = context.planner.plan(shape, context.memoryProportion);
-  return stepsOf(context.chip, *plan);
+  return stepsOf(context.chip, *plan, inPlannedOrder(shape) != shape, context.operands);
+}
+
+}  // namespace
+
+base::Result<LoweredWork> lower(const ops::Contraction& work, const IpuLoweringContext& context) {
+  return lowerProduct(work, context, false);
 }
 
 base::Result<LoweredWork> lowerSequenceProduct(const ops::Contraction& work,
                                                const IpuLoweringContext& context) {
-  PIPESCOPE_ASSIGN(LoweredWork product, lower(work, context));
+  PIPESCOPE_ASSIGN(LoweredWork product, lowerProduct(work, context, true));
   // The gradients of weights stay in the order of the product until the last step.
   if (work.phase == ops::Contraction::Phase::weightGradient) return product;
   PIPESCOPE_ASSIGN(const ConvShape shape, shapeOf(work, context.what));

@@ -9,6 +9,7 @@
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/collectives/ladder.h"
 #include "engine/devices/ipu/memory/tile_runs.h"
+#include "engine/devices/ipu/products/operand_places.h"
 #include "engine/devices/ipu/products/planner.h"
 #include "engine/ops/core/work.h"
 #include "profiler/base/result.h"
@@ -93,6 +94,7 @@ struct IpuLoweringContext {
   std::string what = {};      ///< the operator, for error sentences
   bool halfPartials = false;  ///< products of float16 keep float16 sums, whatever the Work says
   bool jointPlans = true;     ///< the three products of a trained layer may share one plan
+  OperandPlaces operands = {};  ///< of the product that is lowered
   // Collectives need these three.
   const Ladder* ladder = nullptr;  ///< null: a single chip
   compile::Mesh mesh = {};

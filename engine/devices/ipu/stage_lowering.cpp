@@ -223,6 +223,8 @@ class StageLowering {
       IpuLoweringContext context = context_;
       context.what = op.name + " (" + op.kind + ")";
       if (pass == Pass::update) context.streamingBytesPerSecond = context_.updateStreamingBytesPerSecond;
+      if (const auto* product = std::get_if<ops::Contraction>(&work.item))
+        context.operands = operandPlacesOf(stage, op, *product);
       if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
       PIPESCOPE_ASSIGN(LoweredWork lowered, lowerAt(op, i, context));
       if (!hasItsTiles(work)) lowered.moveTo(context_.chip, firstTileOf(stage, op));
@@ -277,7 +279,7 @@ class StageLowering {
   void addCode(const std::string& path, const ProgramStep& step, int stage) {
     if (step.kind == model::StepKind::compute) memory_.addVertices(path, step, stage);
     addTo(control_, controlCodeOf(step, context_.chip));
-    for (const CodePart& part : codeOf(step)) {
+    for (const CodePart& part : codeOf(step, context_.chip)) {
       memory_.addAlwaysLive(path, part.category,
                             part.shared ? partOf(part.bytes, exchanges_.take(step, readsKept_)) : part.bytes,
                             stage);

@@ -16,6 +16,7 @@
 namespace pipescope::devices::ipu {
 namespace {
 
+using graph::ElementType;
 using testing::convolution;
 using testing::Lowering;
 using testing::phase;
@@ -208,6 +209,31 @@ TEST(Planner, AMatrixTimesAVectorIsPlannedBothWaysRound) {
     const auto column = planner.plan(shapeOf(product(rows, 1000, 1, f32), "work").value(), 0.6),
                row = planner.plan(shapeOf(product(1, 1000, rows, f32), "work").value(), 0.6);
     EXPECT_EQ(column->costs.total, row->costs.total) << rows;
+  }
+}
+
+/// A product and its transpose, [m,k]·[k,n] and [n,k]·[k,m], are the same work. The gradient of the left
+/// operand of one is that of the right operand of the other.
+TEST(Planner, OneProductHasOnePlanHoweverItIsWritten) {
+  Lowering bow(testing::chipOf("bow"));
+  const struct {
+    std::int64_t groups, m, k, n;
+  } products[] = {{1, 8192, 8192, 16}, {1, 1000, 512, 10000}, {1, 37, 129, 4}, {192, 1024, 64, 2},
+                  {64, 256, 256, 64},  {12, 128, 64, 128},    {7, 1, 300, 50}};
+  for (const auto& [groups, m, k, n] : products) {
+    for (const ElementType type : {ElementType::float16, ElementType::float32}) {
+      for (int pass = 0; pass < 3; ++pass) {
+        ops::Contraction written = phase(product(m, k, n, type), pass),
+                         other = phase(product(n, k, m, type), pass == 0 ? 0 : 3 - pass);
+        written.groups = other.groups = groups;
+        const auto a = bow.planner().plan(shapeOf(written, "work").value(), 0.6),
+                   b = bow.planner().plan(shapeOf(other, "work").value(), 0.6);
+        EXPECT_EQ(a->describe(), b->describe()) << groups << ' ' << m << ' ' << k << ' ' << n << ' ' << pass;
+        EXPECT_EQ(a->costs.total, b->costs.total);
+        EXPECT_EQ(a->costs.temporaryBytes, b->costs.temporaryBytes);
+        EXPECT_EQ(bow.lower(written).cycles(), bow.lower(other).cycles());
+      }
+    }
   }
 }
 

@@ -149,9 +149,10 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
   const auto system = systemOf("mk2");
   const auto ticksOf = [&](std::int64_t repeat, const std::string& step) {
     StageMaker make(0, 0);
-    const auto x = make.tensor("x", {16, 1024}, TensorUse::input),
-               w = make.tensor("w", {1024, 1024}, TensorUse::gradient);
-    const ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
+    // A product that is planned as it is written, whether it is repeated or not.
+    const auto x = make.tensor("x", {1024, 1024}, TensorUse::input),
+               w = make.tensor("w", {1024, 16}, TensorUse::gradient);
+    const ops::Contraction update = testing::phase(testing::product(1024, 1024, 16), 2);
     make.add(Pass::backward, "wu", "MatMul", {{update, repeat, ""}}, {x}, {w});
     std::int64_t ticks = 0;
     const LoweredDevice device = lowerStages(*system, {make.stage()});

@@ -228,7 +228,7 @@ TEST(WorkLowering, ReductionsHaveExchangeCodeOnSendersAndReceivers) {
   const LoweredWork scalar = mk2.lower(ops::Reduce{ops::ReduceFunction::sum, 1, 1472 * 64, true, kFloat});
   ASSERT_EQ(scalar.steps.size(), 5u);
   const auto codeOn = [&](std::size_t step) {
-    const std::vector<CodePart> parts = codeOf(scalar.steps[step]);
+    const std::vector<CodePart> parts = codeOf(scalar.steps[step], mk2.chip());
     EXPECT_EQ(parts.size(), 1u);
     std::vector<std::int64_t> tiles(1472);
     addTo(tiles, parts.at(0).bytes);
@@ -295,7 +295,10 @@ TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
 /// (C: popnn arranges the transposed weights of a recurrent layer before its loop over time.)
 TEST(WorkLowering, RepeatedGradientsArrangeTheirWeightsOnce) {
   Lowering mk2(chipOf("mk2"));
-  const LoweredWork work = mk2.lower(testing::phase(testing::product(16, 1024, 4096), 1));
+  const LoweredWork work =
+      lowerSequenceProduct(testing::phase(testing::product(16, 1024, 4096), 1),
+                           {.chip = mk2.chip(), .planner = mk2.planner(), .what = "step of a sequence"})
+          .value();
   std::int64_t arranging = 0;
   for (const ProgramStep& step : work.steps) {
     EXPECT_EQ(step.once, step.name.starts_with("PreArrange/")) << step.name;

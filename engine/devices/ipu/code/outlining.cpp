@@ -111,6 +111,8 @@ base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, IpuLo
       context.what = op.name + " (" + op.kind + ")";
       const bool kept = readsKeptTensors(*each.stage, op);
       for (const ops::Work& work : op.work) {
+        if (const auto* product = std::get_if<ops::Contraction>(&work.item))
+          context.operands = operandPlacesOf(*each.stage, op, *product);
         PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerWork(work.item, context));
         for (const ProgramStep& step : lowered.steps)
           bytes.code += copyOfStepBytes(step, context.chip, ownShareOf(step, kept));

@@ -35,7 +35,7 @@ TileRuns partOf(TileRuns code, double share) {
   });
 }
 
-std::vector<CodePart> codeOf(const ProgramStep& step) {
+std::vector<CodePart> codeOf(const ProgramStep& step, const Chip& chip) {
   const auto onTiles = [&](std::int64_t bytes) {
     return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; });
   };
@@ -45,7 +45,7 @@ std::vector<CodePart> codeOf(const ProgramStep& step) {
     parts.push_back({"copyDescriptor", onTiles(kCopyDescriptor)});
   if (step.kind == model::StepKind::globalExchange)
     parts.push_back({"globalExchangeCode", onTiles(exchange)});
-  if (step.kind == model::StepKind::exchange)
+  if (step.kind == model::StepKind::exchange && chip.compilesCode)
     parts.push_back(
         {"internalExchangeCode", step.senders.empty() ? onTiles(exchange) : codeOfPieces(step), true});
   if (step.program == "StreamCopyMid") {
@@ -63,7 +63,7 @@ TileRuns controlCodeOf(const ProgramStep& step, const Chip& chip) {
 
 std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip, double exchangeShare) {
   std::int64_t bytes = spreadOf(controlCodeOf(step, chip)).total;
-  for (const CodePart& part : codeOf(step))
+  for (const CodePart& part : codeOf(step, chip))
     bytes += spreadOf(part.shared ? partOf(part.bytes, exchangeShare) : part.bytes).total;
   const std::int64_t active = spreadOf(step.cycles).active;
   for (const LoweredVertex& use : step.vertices) bytes += active * (use.stateBytes + use.fieldBytes);

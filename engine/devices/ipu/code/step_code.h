@@ -14,8 +14,9 @@ struct CodePart {
   TileRuns bytes;
   bool shared = false;  ///< repeated exchanges share this code (exchange_code.h)
 };
-/// Bytes of code that a program step takes on each tile, by category.
-std::vector<CodePart> codeOf(const ProgramStep& step);
+/// Bytes of code that a program step takes on each tile, by category. An IPU Model without compiled code has
+/// no code of exchanges between tiles either (M: the always-live memory of Poplar's tutorial 4 lists none).
+std::vector<CodePart> codeOf(const ProgramStep& step, const Chip& chip);
 
 /// The share of an exchange's code on each tile, in whole instructions.
 TileRuns partOf(TileRuns code, double share);

@@ -22,7 +22,27 @@ ConvShape swapOperands(ConvShape shape) {
 
 ConvShape transposedProduct(ConvShape shape) {
   std::swap(shape.batch, shape.outputChannels);
+  if (shape.pass != ProductPass::forward) {
+    shape.pass =
+        shape.pass == ProductPass::inputGradient ? ProductPass::weightGradient : ProductPass::inputGradient;
+  }
   return shape;
+}
+
+ConvShape inPlannedOrder(const ConvShape& shape) {
+  if (!shape.matmul || shape.trained || shape.sequence) return shape;
+  // The forward product, [rows,summed]·[summed,columns].
+  std::int64_t rows = shape.batch, summed = shape.inputChannels, columns = shape.outputChannels;
+  if (shape.pass == ProductPass::inputGradient) std::swap(summed, columns);
+  if (shape.pass == ProductPass::weightGradient) std::swap(rows, summed);
+  if (shape.pass == ProductPass::forward && std::min(rows, columns) == 1)
+    return rows == 1 ? shape : transposedProduct(shape);
+  // Both gradients of a square product are the same work.
+  if (rows == columns) return shape.pass == ProductPass::weightGradient ? transposedProduct(shape) : shape;
+  constexpr std::int64_t kMuchLongerSide = 8, kMuchLargerThanTheResult = 16;
+  const std::int64_t shorter = std::min(rows, columns), longer = std::max(rows, columns);
+  const bool shorterLeft = longer >= kMuchLongerSide * shorter && summed < kMuchLargerThanTheResult * shorter;
+  return shorterLeft == (rows == shorter) ? shape : transposedProduct(shape);
 }
 
 ConvShape expandDim(ConvShape shape, std::size_t index) {

@@ -63,8 +63,8 @@ bool isVectorProduct(const ConvShape& shape) {
          (shape.batch == 1) != (shape.outputChannels == 1);
 }
 
-/// All forms of a product. PopLibs plans a product of matrices in the order in which it is written (C), and
-/// charges for turning its operands.
+/// All forms of a product. A product of matrices has one order (inPlannedOrder), and forms that turn its
+/// operands pay for it, as in PopLibs (C).
 std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int64_t serial) {
   std::vector<ConvForm> forms;
   addForms(chip, shape, shape.matmul, serial, forms);
@@ -146,7 +146,7 @@ std::int64_t Planner::memoryFor(double proportion) const {
 }
 
 std::shared_ptr<const ContractionPlan> Planner::plan(const ConvShape& given, double proportion) {
-  const ConvShape shape = isVectorProduct(given) && given.batch != 1 ? transposedProduct(given) : given;
+  const ConvShape shape = inPlannedOrder(given);
   const std::int64_t memory = memoryFor(proportion);
   {
     const std::lock_guard lock(mutex_);

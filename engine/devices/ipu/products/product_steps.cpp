@@ -33,7 +33,13 @@ std::int64_t codeBytesOf(const ConvVertex& vertex, bool oneByOne) {
 /// Makes the steps of one plan.
 class ProductSteps {
  public:
-  ProductSteps(const Chip& chip, const ContractionPlan& plan) : chip_(chip), plan_(plan), costs_(plan.costs) {
+  ProductSteps(const Chip& chip, const ContractionPlan& plan, bool otherOrder, OperandPlaces operands)
+      : chip_(chip),
+        plan_(plan),
+        costs_(plan.costs),
+        rightIsInput_(plan.form.swapped != otherOrder),
+        inputInPlace_(rightIsInput_ ? operands.right : operands.left),
+        weightsInPlace_(rightIsInput_ ? operands.left : operands.right) {
     std::int64_t first = 0;
     for (const ConvShare& share : sharesOf(plan)) {
       shares_.push_back({first, share.tiles, costsOf(chip, plan, share.tile)});
@@ -82,11 +88,10 @@ class ProductSteps {
     });
   }
 
-  /// The share of the right operand, which may be a parameter, in what two operands move. A form with swapped
-  /// operands takes the right one as its input.
+  /// The share of the right operand, which may be a parameter, in what two operands move.
   double rightShare(std::int64_t inputs, std::int64_t weights) const {
     const auto all = static_cast<double>(std::max<std::int64_t>(1, inputs + weights));
-    return static_cast<double>(plan_.form.swapped ? inputs : weights) / all;
+    return static_cast<double>(rightIsInput_ ? inputs : weights) / all;
   }
 
   /// Bytes that each tile sends before the product. One sending serves all tiles that hear it, so no tile
@@ -95,6 +100,38 @@ class ProductSteps {
     TileRuns sent = runs([](const ConvCosts& c) { return std::max<std::int64_t>(c.sentBytes, 1); });
     for (std::size_t i = 0; i < sent.size(); ++i) sent[i].value = std::min(sent[i].value, received[i].value);
     return sent;
+  }
+
+  /// The runs of neighbouring elements in a tile's share of the input. Groups of channels are the outermost
+  /// axis of the tensor, then come the batch and the field, and the channels of a group are the innermost
+  /// (C: PopLibs, ConvUtilInternal.cpp, [G1][C1][N][field][G2][C2]). Axes whose whole extent the share takes
+  /// belong to the run.
+  std::int64_t inputRuns() const {
+    const ConvShape& shape = plan_.form.shape;
+    const ConvTile& tile = plan_.tile;
+    std::int64_t runs = tile.groups * tile.inGroups;
+    bool whole = true;
+    for (std::size_t i = shape.dimCount; i-- > 0;) {
+      const std::int64_t taken = shape.dims[i].inputsFor(tile.output[i], tile.kernel[i]);
+      if (!whole) runs *= taken;
+      whole = whole && taken == shape.dims[i].input;
+    }
+    return whole ? runs : runs * tile.batch;
+  }
+
+  /// Messages of the exchange of operands on the busiest tile: what arrives, a message for each run of
+  /// neighbouring elements and for each further tile that sends a part of one, and what the tile itself
+  /// sends.
+  std::int64_t operandMessages() const {
+    const ConvTile& tile = plan_.tile;
+    const auto part = [](std::int64_t runs, std::int64_t moved, std::int64_t whole) {
+      return ceilDiv(runs * moved, std::max<std::int64_t>(1, whole));
+    };
+    const std::int64_t arriving =
+        part(inputRuns(), costs_.movedInputBytes, costs_.inputBytes) +
+        part(tile.groups * tile.outGroups, costs_.movedWeightBytes, costs_.weightBytes) +
+        piecesOf(costs_.receivedBytes) - 1;
+    return arriving + std::max<std::int64_t>(1, part(arriving, costs_.sentBytes, costs_.receivedBytes));
   }
 
   void copies(const char* name, std::int64_t cycles) {
@@ -148,6 +185,7 @@ class ProductSteps {
           runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); });
       exchange("PreConvolve/Exchange", costs_.operandExchange, received, piecesOf(costs_.receivedBytes),
                sentOperands(received));
+      work_.steps.back().messages = operandMessages();
       work_.steps.back().ownAddresses = rightShare(costs_.movedInputBytes, costs_.movedWeightBytes);
     }
     const bool oneByOne = usesOneByOne(form.shape, form.vertex, plan_.tile);
@@ -158,10 +196,10 @@ class ProductSteps {
                               {vertexName(form.shape, form.vertex, oneByOne),
                                codeBytesOf(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
     // Operands that lie on the tile already are used in place.
-    work_.hold("Inputs", runs([](const ConvCosts& c) { return c.movedInputBytes; }), first, convolve_ + 1);
+    work_.hold("Inputs", runs([&](const ConvCosts& c) { return heldInputs(c); }), first, convolve_ + 1);
     // Except in the AMP and SLIC, one operand must not lie in the memory element of the other or of the
     // result (C: PopLibs, constraints of ConvPartialHorizontalMac, ConvPartialVerticalMac and OuterProduct).
-    work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1,
+    work_.hold("Weights", runs([&](const ConvCosts& c) { return heldWeights(c); }), first, convolve_ + 1,
                weightsAreWide() ? Place::interleaved
                : sumsAreWide()  ? Place::anywhere
                                 : Place::anotherElement);
@@ -176,6 +214,16 @@ class ProductSteps {
                  }),
                  convolve_, convolve_ + 1);
     }
+  }
+
+  /// Bytes of the operands that a tile holds beside their tensors. What was arranged for the product may be
+  /// used in place, whoever made it. Each serial part works on a slice of its own.
+  std::int64_t heldInputs(const ConvCosts& costs) const {
+    return inputInPlace_ || plan_.form.arrangeInput ? costs.movedInputBytes : costs.inputBytes;
+  }
+  std::int64_t heldWeights(const ConvCosts& costs) const {
+    const bool inPlace = weightsInPlace_ || plan_.form.arrangeWeights;
+    return inPlace && plan_.form.serial == 1 ? costs.movedWeightBytes : costs.weightBytes;
   }
 
   /// SLIC adds into a second buffer by turns, which is as large as the sums of one group of groups, and keeps
@@ -272,6 +320,13 @@ class ProductSteps {
     // A transposition reads and writes different memory elements (C: PopLibs, constraint of Transpose1D).
     work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes + costs_.turnedBytes), arrangeFirst_,
                keptTo, plan_.form.turned ? Place::ownElement : Place::anywhere);
+    // Slices are cut from weights in the order of the product.
+    if (parts > 1 && !weightsInPlace_ && !plan_.form.arrangeWeights) {
+      const ConvShape& shape = plan_.form.shape;
+      work_.hold("PreArrange/Weights",
+                 everywhere(ceilDiv(shape.weightElements() * shape.operandBytes(), tiles_)), first,
+                 work_.steps.size());
+    }
     for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
       ProgramStep& step = work_.steps[i];
       step.cycles =
@@ -293,6 +348,10 @@ class ProductSteps {
   const Chip& chip_;
   const ContractionPlan& plan_;
   const ConvCosts& costs_;
+  bool rightIsInput_;  ///< a form with swapped operands takes the right one as its input
+  /// The operands lie where the product uses them, so a tile needs copies only of what comes from other
+  /// tiles.
+  bool inputInPlace_, weightsInPlace_;
   std::vector<Share> shares_;
   std::int64_t tiles_ = 0;
   std::size_t arrangeFirst_ = 0, convolve_ = 0;
@@ -303,8 +362,8 @@ class ProductSteps {
 
 }  // namespace
 
-LoweredWork stepsOf(const Chip& chip, const ContractionPlan& plan) {
-  return ProductSteps(chip, plan).build();
+LoweredWork stepsOf(const Chip& chip, const ContractionPlan& plan, bool otherOrder, OperandPlaces operands) {
+  return ProductSteps(chip, plan, otherOrder, operands).build();
 }
 
 }  // namespace pipescope::devices::ipu

@@ -6,7 +6,10 @@
 
 namespace pipescope::devices::ipu {
 
-/// The program steps of a product with this plan, with their vertices and temporaries.
-LoweredWork stepsOf(const Chip& chip, const ContractionPlan& plan);
+/// The program steps of a product with this plan, with their vertices and temporaries. `otherOrder`: the
+/// product is written in the other order than it is planned (inPlannedOrder). `operands` are those of the
+/// product as it is written.
+LoweredWork stepsOf(const Chip& chip, const ContractionPlan& plan, bool otherOrder = false,
+                    OperandPlaces operands = {});
 
 }  // namespace pipescope::devices::ipu

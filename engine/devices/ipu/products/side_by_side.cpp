@@ -119,7 +119,8 @@ base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& p
                                  .hostBytesPerSecond = context.hostBytesPerSecond,
                                  .what = context.what,
                                  .halfPartials = context.halfPartials,
-                                 .jointPlans = context.jointPlans};
+                                 .jointPlans = context.jointPlans,
+                                 .operands = context.operands};
     PIPESCOPE_ASSIGN(LoweredWork work, lower(product, own));
     parts.push_back({firstTile, std::move(work), 0, {}});
     firstTile += tiles;

@@ -110,6 +110,15 @@ TEST(ValidationPoints, DenseProductsOnABow) {
   EXPECT_LE(errors.p90, 0.25);
 }
 
+/// The same figure, one more point: [8192,8192]·[8192,16] in float16, and the transposed product.
+TEST(ValidationPoints, ALargeMatrixAndFewColumnsOnABow) {
+  EmulatedChip bow("bow");
+  const auto columns = static_cast<double>(bow.lower(EmulatedChip::product(8192, 8192, 16, kHalf)).cycles()),
+             rows = static_cast<double>(bow.lower(EmulatedChip::product(16, 8192, 8192, kHalf)).cycles());
+  EXPECT_LE(std::abs(comparePoint("8.2 Bow 8192 x 8192 x 16 fp16, cycles", columns, 72600)), 0.25);
+  EXPECT_EQ(rows, columns);
+}
+
 /// Poplar tutorial 4 on the IPU Model: [800,500]·[500,400]·[400,200] in float32.
 class TwoProducts : public ::testing::Test {
  protected:
@@ -201,7 +210,7 @@ TEST(ValidationPoints, CodeOfProductsInAProfile) {
         state += active * static_cast<double>(use.stateBytes);
         vertexCode += active * static_cast<double>(use.codeBytes);
       }
-      for (const CodePart& part : codeOf(step))
+      for (const CodePart& part : codeOf(step, mk2.chip()))
         exchangeCode += static_cast<double>(spreadOf(part.bytes).total);
       controlCode += static_cast<double>(spreadOf(controlCodeOf(step, mk2.chip())).total);
     }

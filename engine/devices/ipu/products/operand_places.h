@@ -1,0 +1,18 @@
+#pragma once
+// Says which operands of a product lie where the product uses them.
+#include "engine/compile/plan.h"
+
+namespace pipescope::devices::ipu {
+
+/// True for an operand whose layout was made for the product. Any other lies where its producer left it, or
+/// where the host put it, so the product works on a copy of it.
+struct OperandPlaces {
+  bool left = true, right = true;
+};
+
+/// The places of the operands of one product of an operator. Weights and constants get the layout of the
+/// product that reads them (C: PopART's Devicex asks the operator that uses a weight to create it).
+OperandPlaces operandPlacesOf(const compile::StagePlan& stage, const compile::PlanOperator& op,
+                              const ops::Contraction& product);
+
+}  // namespace pipescope::devices::ipu
