@@ -62,6 +62,9 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.rollUp = read.count("mme_rollup", "cycles", kSide);
   card.tpcs = read.count("tpcs", "TPCs", 4096);
   card.tpcHz = read.positive("tpc_clock", "Hz");
+  // All engines share the clock that the card lowers while products run (C: hl-smi shows one clock of the
+  // whole chip, clocks.current.soc, and stas00/ml-engineering, pull request 118, saw it drop).
+  card.tpcSustainedHz = card.tpcHz * std::min(1.0, card.mmeSustainedHz / card.mmeHz);
   card.vectorBytes = read.count("tpc_vector", "B", kSide);
   card.localBytes = read.count("tpc_local_memory", "B", kMemory);
   card.accessInterval = read.positive("tpc_access_interval", "cycles");

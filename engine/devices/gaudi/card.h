@@ -29,6 +29,7 @@ struct Card : hbm_card::CardFigures {
   // Tensor processor cores (TPC).
   std::int64_t tpcs = 1, vectorBytes = 256, localBytes = 0;
   double tpcHz = 1, accessInterval = 1, tpcLatency = 1;
+  double tpcSustainedHz = 1;  ///< the clock of the TPCs while products run
   // Memory rates. "Effective" is what kernels reach: the share hbm_efficiency of the peak.
   double hbmBytesPerSecond = 1, hbmEffective = 1;
   /// SRAM may lie in equal parts beside groups of engines. The first rates are those of all engines with

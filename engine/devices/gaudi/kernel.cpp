@@ -22,13 +22,13 @@ EngineKernel tpcKernel(const Card& card, const std::string& name, std::int64_t e
   const std::int64_t each = (vectors + card.tpcs - 1) / card.tpcs;
   kernel.units = std::min(vectors, card.tpcs);
   // Unrolling keeps the pipeline full, so its latency counts only once.
-  kernel.arithmetic = (static_cast<double>(each) * instructions + card.tpcLatency) / card.tpcHz;
+  kernel.arithmetic = (static_cast<double>(each) * instructions + card.tpcLatency) / card.tpcSustainedHz;
   return kernel;
 }
 
 double accessSeconds(const Card& card, double bytes) {
   const double vectors = std::ceil(bytes / static_cast<double>(card.vectorBytes));
-  return std::ceil(vectors / static_cast<double>(card.tpcs)) * card.accessInterval / card.tpcHz;
+  return std::ceil(vectors / static_cast<double>(card.tpcs)) * card.accessInterval / card.tpcSustainedHz;
 }
 
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,

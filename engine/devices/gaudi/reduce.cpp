@@ -49,7 +49,7 @@ base::Result<EngineKernel> lower(const ops::Reduce& work, const GaudiLoweringCon
       kernel.spread = static_cast<double>(lines * card.cacheLine) / static_cast<double>(rowBytes);
     const double rows = std::ceil(static_cast<double>(work.outputs) / static_cast<double>(card.tpcs));
     kernel.arithmetic +=
-        rows * std::log2(lanes) * kInstructions * card.tpcLatency / kRowsInFlight / card.tpcHz;
+        rows * std::log2(lanes) * kInstructions * card.tpcLatency / kRowsInFlight / card.tpcSustainedHz;
   }
   const std::int64_t row = work.depth * static_cast<std::int64_t>(sizeof(float));
   kernel.barrier = !work.contiguous || row > card.localBytes / 2;
