@@ -192,9 +192,12 @@ class ProductSteps {
     const std::int64_t lists =
         4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) *
         plan_.tile.groups;
+    // The share of a worker in a 1x1 vertex is three 16-bit numbers (C: ConvPartial1x1Out.cpp; M: Poplar's
+    // tutorial 4 has 97 kB of lists of shares on 2,750 tiles). Other vertices have more of them.
+    const std::int64_t shares = (oneByOne ? 6 : 12) * chip_.workers;
     convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
                               {vertexName(form.shape, form.vertex, oneByOne),
-                               codeBytesOf(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
+                               codeBytesOf(form.vertex, oneByOne), kStateConv, lists + shares});
     // Operands that lie on the tile already are used in place.
     work_.hold("Inputs", runs([&](const ConvCosts& c) { return heldInputs(c); }), first, convolve_ + 1);
     // Except in the AMP and SLIC, one operand must not lie in the memory element of the other or of the

@@ -48,6 +48,8 @@ device_iterations = 2
 name = "pod4:2"
 )";
 
+/// Memory of the categories that popliner adds up (popliner/stage.py): its totals have no lists of vertices,
+/// no descriptors, headers and stack.
 struct MemoryOfTiles {
   std::map<std::string, double> byCategory;
   double total = 0, largestTile = 0;
@@ -65,10 +67,10 @@ MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles)
   MemoryOfTiles result;
   std::vector<std::int64_t> perTile(static_cast<std::size_t>(tiles));
   for (const devices::UnitBytesRun& run : memory.units) {
-    if (run.category == "gap") continue;
+    const auto kind = kinds.find(run.category);
+    if (kind == kinds.end()) continue;
     const auto bytes = static_cast<double>(run.bytes.count * run.unitCount);
-    if (const auto kind = kinds.find(run.category); kind != kinds.end())
-      result.byCategory[kind->second] += bytes;
+    result.byCategory[kind->second] += bytes;
     result.total += bytes;
     for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
       perTile[static_cast<std::size_t>(tile)] += run.bytes.count;
@@ -79,7 +81,7 @@ MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles)
 
 /// BERT-Large with the SQuAD head, sequences of 128 tokens, twelve layers on each of two IPUs (popliner's
 /// test data). That profile was made with POPART_POPLINER_OUTLINER_REGEX, which keeps the code of each layer
-/// apart, so nothing is outlined here either. Its vertex state is the vertices' own, without their lists.
+/// apart, so nothing is outlined here either.
 TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
   const Compilation model = compileModel(kBertLarge, {{"compile.outline", "false"}});
   ASSERT_EQ(model.executables.at(0).lowered.size(), 2u);
@@ -101,8 +103,8 @@ TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
     category("exchange code", m.exchangeCode, 0.25);
     category("control code", m.controlCode, 0.2);
     const std::string name = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", ";
-    EXPECT_LE(std::abs(comparePoint(name + "MB in all", ours.total / 1e6, m.total)), 0.25);
-    EXPECT_LE(std::abs(comparePoint(name + "B on the largest tile", ours.largestTile, m.largestTile)), 0.25);
+    EXPECT_LE(std::abs(comparePoint(name + "MB in all", ours.total / 1e6, m.total)), 0.11);
+    EXPECT_LE(std::abs(comparePoint(name + "B on the largest tile", ours.largestTile, m.largestTile)), 0.08);
   }
 }
 

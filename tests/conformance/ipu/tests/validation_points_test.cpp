@@ -187,9 +187,43 @@ TEST_F(TwoProducts, MemoryOfTheIpuModel) {
   const double gapped = comparePoint("8.4 tutorial 4, MB in all with gaps", (whole + gaps) / 1e6, 307);
   EXPECT_LE(std::abs(gapped), 0.25);
   const double always = comparePoint("8.4 tutorial 4, MB always live", alwaysLive / 1e6, 3.2);
-  EXPECT_LE(std::abs(always), 0.55);
+  EXPECT_LE(std::abs(always), 0.40);
   const double live = comparePoint("8.4 tutorial 4, MB not always live at the peak", peak / 1e6, 56);
   EXPECT_LE(std::abs(live), 0.25);
+}
+
+/// The same tutorial with large matrices, [9000,6000]·[6000,300]·[300,200], ran out of memory on an Mk2: its
+/// fullest tile needed 659 KiB. The first matrix does not lie as its product wants it, so the product works
+/// on a copy of it.
+TEST(ValidationPoints, LargeProductsOfTheTutorialDoNotFit) {
+  EmulatedChip mk2("mk2");
+  const auto bytesOnFullestTile = [&](compile::TensorUse use) {
+    compile::StagePlan stage;
+    const auto tensor = [&](const char* name, graph::Shape shape, compile::TensorUse how) {
+      stage.tensors.push_back({name, {kSingle, std::move(shape)}, how, 1});
+      return compile::PlanTensorId(static_cast<std::int64_t>(stage.tensors.size()) - 1);
+    };
+    const auto activation = compile::TensorUse::activation;
+    const auto a = tensor("a", {9000, 6000}, use), b = tensor("b", {6000, 300}, use),
+               c = tensor("c", {300, 200}, use), ab = tensor("ab", {9000, 300}, activation),
+               abc = tensor("abc", {9000, 200}, activation);
+    stage.passes.push_back(
+        {model::Pass::forward,
+         {{"first", "MatMul", {{mk2.product(9000, 6000, 300, kSingle), 1, ""}}, {a, b}, {ab}},
+          {"second", "MatMul", {{mk2.product(9000, 300, 200, kSingle), 1, ""}}, {ab, c}, {abc}}}});
+    const devices::LoweredDevice device = devices::ipu::lowerStages({&stage}, "IPU0", mk2.context()).value();
+    std::vector<double> tiles(1472);
+    for (const devices::UnitBytesRun& run : device.memory.front().units) {
+      for (std::int64_t i = 0; i < run.unitCount; ++i)
+        tiles.at(static_cast<std::size_t>(run.firstUnit + i)) += static_cast<double>(run.bytes.count);
+    }
+    return *std::ranges::max_element(tiles);
+  };
+  const double streamed = bytesOnFullestTile(compile::TensorUse::input) / 1024;
+  EXPECT_LE(std::abs(comparePoint("Poplar tutorial 4, large, KiB on the fullest tile", streamed, 659)), 0.08);
+  EXPECT_GT(streamed, 624);
+  // A framework gives its weights the layout that their product wants.
+  EXPECT_LT(bytesOnFullestTile(compile::TensorUse::weight) / 1024, 624);
 }
 
 /// Code and state of single operations in popliner's profile of BERT-Large on an Mk2 (bytes on all tiles,
@@ -217,7 +251,7 @@ TEST(ValidationPoints, CodeOfProductsInAProfile) {
     const std::string name = "8.5 product to " + std::to_string(row.n) + " columns, B of ";
     EXPECT_LE(std::abs(comparePoint(name + "vertex state", state, row.state)), 0.2);
     EXPECT_LE(std::abs(comparePoint(name + "vertex code", vertexCode, row.vertexCode)), 0.1);
-    EXPECT_LE(std::abs(comparePoint(name + "exchange code", exchangeCode, row.exchangeCode)), 0.42);
+    EXPECT_LE(std::abs(comparePoint(name + "exchange code", exchangeCode, row.exchangeCode)), 0.20);
     EXPECT_LE(std::abs(comparePoint(name + "control code", controlCode, row.controlCode)), 0.3);
   }
 }
