@@ -309,7 +309,7 @@ class ModelCompiler {
     const bool selective = training && !named && request_.recompute.mode == RecomputeRequest::Mode::selective;
     facts.recompute = selective ? "selective" : !recomputes ? "none" : named ? "checkpoints" : "pipeline";
     facts.overlapIo = request_.overlapIo;
-    facts.host = request_.host;
+    facts.host = training ? request_.host : request_.inferenceHost.value_or(request_.host);
     if (training)
       facts.host.secondsPerStep += facts.host.secondsPerCall / static_cast<double>(asked.deviceIterations);
     else

@@ -108,12 +108,13 @@ struct ModelRequest {
   /// A single replica may be asked to share tensors out, as frameworks allow with ZeRO. It keeps them whole.
   bool sharesIfReplicated = false;
   TensorLocations locations;  ///< locations of training; inference takes the weights' place off the chip
-  std::set<std::string> passesOff;  ///< compiler passes that do not run
-  bool overlapIo = false;           ///< see ExecutableFacts
-  emulate::HostModel host;          ///< see ExecutableFacts
-  bool recordAllReplicas = false;   ///< see ExecutableFacts
-  int processes = 1;                ///< number of processes that share the replicas
-  bool computesNumbers = true;      ///< numbers are computed too, which takes so many replicas only
+  std::set<std::string> passesOff;                  ///< compiler passes that do not run
+  bool overlapIo = false;                           ///< see ExecutableFacts
+  emulate::HostModel host;                          ///< see ExecutableFacts
+  std::optional<emulate::HostModel> inferenceHost;  ///< of inference and validation; none: `host`
+  bool recordAllReplicas = false;                   ///< see ExecutableFacts
+  int processes = 1;                                ///< number of processes that share the replicas
+  bool computesNumbers = true;  ///< numbers are computed too, which takes so many replicas only
   /// Only what devices hold and do is wanted. Graphs that numbers are computed with may be left as they are.
   bool devicesOnly = false;
 

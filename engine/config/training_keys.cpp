@@ -105,6 +105,12 @@ void addInference(std::vector<Key>& all) {
   all.push_back(integer("inference.device_iterations", "", 1, 1, 1e6,
                         "Micro-batches per call. The pipeline runs over them without a break.",
                         {"inference-device-iterations"}));
+  all.push_back(
+      text("inference.host", "",
+           "Host of the executables for inference and validation, by its name as in host.name. Its "
+           "figures take the place of those of that host; what [host] itself states holds for both. "
+           "none: no host. Empty: the host of training.",
+           {"inference-host"}));
   all.push_back(integer("inference.replication_factor", "replicas", 1, 1, kMostChips,
                         "Copies of all stages that infer side by side, each with other samples.",
                         {"inference-replication-factor"}));

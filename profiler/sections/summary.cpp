@@ -137,6 +137,11 @@ SectionTable executableTable(const analysis::Catalog& catalog) {
   return table;
 }
 
+model::ExecutableKind kindOf(const analysis::Catalog& catalog, model::ExecutableId id) {
+  const auto found = std::ranges::find(catalog.executables, id, &model::Executable::id);
+  return found == catalog.executables.end() ? model::ExecutableKind::training : found->kind;
+}
+
 base::Result<Section> makeSummary(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
   PIPESCOPE_ASSIGN(const figures::Analyses analyses, analysesOf(context));
@@ -162,7 +167,7 @@ base::Result<Section> makeSummary(const Context& context) {
       ifKnown(factOf("time_to_first_token_seconds", analyses)),
       ifKnown(factOf("time_per_token_seconds", analyses)),
       ifKnown(factOf("output_tokens_per_second", analyses)),
-      ifKnown({"host", "  with host", hostCell(catalog), Format::plain,
+      ifKnown({"host", "  with host", hostCell(catalog, kindOf(catalog, context.executable)), Format::plain,
                "The host that may bound this rate. Where none is stated, the host takes no time, and a "
                "framework's program is slower; `pipescope devices` lists hosts for host.name."}),
       {"bound_by", "Bound by", boundBy(shares, traffic), Format::plain,

@@ -34,7 +34,7 @@ base::Status apply(const std::string& name, const FigureValue& figure, Configura
   if (const std::string unit = key->unit.empty() ? kNoUnit : key->unit; figure.unit != unit)
     return base::badInput(fmt::format("{}: figure \"{}\" has the unit \"{}\", but must have \"{}\".",
                                       figure.file, name, figure.unit, unit));
-  if (c.given(path)) return {};
+  if (c.origin(path) > config::Origin::derived) return {};
   config::Value value = figure.value;
   if (key->type == config::KeyType::boolean) value = figure.value != 0;
   if (key->type == config::KeyType::integer) value = static_cast<std::int64_t>(std::llround(figure.value));
@@ -51,6 +51,18 @@ base::Result<Configuration> withHostDefaults(const Configuration& given) {
   Configuration c = given;
   for (const auto& [figure, value] : host.figures) PIPESCOPE_TRY(apply(figure, value, c));
   return c;
+}
+
+base::Result<Configuration> withInferenceHost(const Configuration& given) {
+  const std::string name = given.text("inference.host");
+  if (name.empty()) return given;
+  Configuration c = given;
+  for (const config::Key& key : c.keys().all()) {
+    if (!key.path.starts_with("host.") || c.origin(key.path) != config::Origin::derived) continue;
+    PIPESCOPE_TRY(c.set(key.path, key.fallback, config::Origin::derived));
+  }
+  PIPESCOPE_TRY(c.replace("host.name", name == "none" ? std::string() : name));
+  return withHostDefaults(c);
 }
 
 }  // namespace pipescope::app

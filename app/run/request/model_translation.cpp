@@ -6,6 +6,7 @@
 
 #include "app/run/request/float8_request.h"
 #include "app/run/request/generation.h"
+#include "app/run/request/host_defaults.h"
 #include "app/run/request/model_choice.h"
 #include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
@@ -254,6 +255,10 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   const std::string& attention = c.text("execution.fused_attention");
   if (attention != "auto") request.fusedAttention = attention == "true";
   request.host = hostModel(c);
+  if (!c.text("inference.host").empty()) {
+    PIPESCOPE_ASSIGN(const Configuration inferring, withInferenceHost(c));
+    request.inferenceHost = hostModel(inferring);
+  }
   if (c.text("host.copies") == "overlapped") request.overlapIo = true;
   request.recordAllReplicas = c.text("execution.record_replicas") == "all";
   request.processes = static_cast<int>(c.integer("execution.instances"));

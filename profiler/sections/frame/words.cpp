@@ -79,11 +79,20 @@ bool hostTakesTime(const analysis::Catalog& catalog) {
   });
 }
 
-Cell hostCell(const analysis::Catalog& catalog) {
+Cell hostCell(const analysis::Catalog& catalog, model::ExecutableKind kind) {
   if (catalog.measured() || catalog.target.tickMeaning == model::TickMeaning::cost) return {};
-  for (const model::ConfigurationEntry& row : catalog.configuration) {
-    if (row.path == "host.name" && row.value.size() > 2) return row.value.substr(1, row.value.size() - 2);
-  }
+  const auto named = [&](const char* path) {
+    for (const model::ConfigurationEntry& row : catalog.configuration) {
+      if (row.path == path && row.value.size() > 2) return row.value.substr(1, row.value.size() - 2);
+    }
+    return std::string();
+  };
+  std::string host = named("host.name");
+  if (const std::string own = named("inference.host");
+      !own.empty() && kind != model::ExecutableKind::training)
+    host = own;
+  if (host == "none") return "no host stated";
+  if (!host.empty()) return host;
   return hostTakesTime(catalog) ? "stated by keys" : "no host stated";
 }
 

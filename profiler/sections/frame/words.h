@@ -64,9 +64,9 @@ Cell deviceIndexCell(model::DeviceId id);
 Cell deviceNameCell(const analysis::Catalog& catalog, model::DeviceId id);
 /// True if the configuration states time that the host takes, so that devices may wait for it.
 bool hostTakesTime(const analysis::Catalog& catalog);
-/// The host that bounds an emulated rate: its name, "stated by keys", or "no host stated". Empty where times
-/// were measured or are given costs.
-Cell hostCell(const analysis::Catalog& catalog);
+/// The host that bounds the emulated rate of an executable: its name, "stated by keys", or "no host stated".
+/// Empty where times were measured or are given costs.
+Cell hostCell(const analysis::Catalog& catalog, model::ExecutableKind kind);
 /// The words for times in a unit other than the profile's own.
 Words wordsFor(const ShownTime& time);
 

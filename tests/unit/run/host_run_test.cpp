@@ -40,6 +40,11 @@ class HostRunTest : public RunFixture {
     const auto hosted = withHostDefaults(parsed(toml));
     return hosted.ok() ? "" : hosted.error().message;
   }
+  static std::string refusalOfInferenceHost(const std::string& name) {
+    const auto other = withInferenceHost(hosted("host = \"slow\"\n[inference]\nhost = \"" + name + "\"\n"));
+    EXPECT_FALSE(other.ok());
+    return other.ok() ? "" : other.error().message;
+  }
   static sections::Cell hostInSummary(const Read& profile) {
     const sections::Context context{*profile.source, *profile.catalog,
                                     profile.catalog->executables.front().id};
@@ -113,6 +118,35 @@ TEST_F(HostRunTest, TheSummaryNamesTheHostOfItsRate) {
   changes["host.seconds_per_step"] = "0.1";
   ASSERT_TRUE(run(sample("pipelined", changes)).ok());
   EXPECT_EQ(hostInSummary(read()), sections::Cell("stated by keys"));
+}
+
+/// Training has a slow host; inference has a faster one, or none. Each lies beside the rate of its
+/// executable.
+TEST_F(HostRunTest, InferenceMayHaveAHostOfItsOwn) {
+  const auto figures = [](const char* seconds) {
+    return std::string("seconds_per_call = { value = ") + seconds +
+           ", unit = \"s\", grade = \"M\", source = \"a trace\" }\n"
+           "reads_results = { value = 1, unit = \"1\", grade = \"M\", source = \"a trace\" }\n";
+  };
+  writeHost("slow", figures("0.5"));
+  writeHost("quick", figures("0.25"));
+  const auto secondsOfInference = [&](const std::string& host) {
+    std::map<std::string, std::string> changes{
+        {"execution.numerics", "false"}, {"execution.mode", "inference"}, {"host.name", "slow"}};
+    if (!host.empty()) changes["inference.host"] = host;
+    EXPECT_TRUE(run(sample("pipelined", changes)).ok());
+    const Read profile = read();
+    EXPECT_EQ(hostInSummary(profile), sections::Cell(host.empty()     ? "slow"
+                                                     : host == "none" ? "no host stated"
+                                                                      : host));
+    const model::Run last = profile.catalog->runs.back();
+    const double clock = static_cast<double>(profile.catalog->devices.front().ticksPerSecond);
+    return static_cast<double>((last.end - last.start).count) / clock;
+  };
+  const double alone = secondsOfInference("none");
+  EXPECT_NEAR(secondsOfInference("") - alone, 0.5, 1e-6);
+  EXPECT_NEAR(secondsOfInference("quick") - alone, 0.25, 1e-6);
+  EXPECT_THAT(refusalOfInferenceHost("slwo"), HasSubstr("slow"));
 }
 
 /// Eight cards have eight processes, each of which reads all weights, 0.36 MB. The images of a call are 1 MB.
