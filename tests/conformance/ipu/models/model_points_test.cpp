@@ -185,7 +185,7 @@ const Changes kHalf{{"execution.precision", "float16"}, {"execution.partials_typ
 
 /// PopRT's table (graphcore/PopRT, examples/resnet50). Its models have no batch norms, because the export
 /// folds them into the convolutions; here they are passes of their own. The float32 model ran out of memory
-/// from batch 32 on; here 32 takes 549 KiB of the fullest tile's 624.
+/// from batch 32 on; here 32 takes 598 KiB of the fullest tile's 624.
 TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
   compareThroughput(
       "8.6 ResNet-50 fp16", kResNet50, kHalf,
