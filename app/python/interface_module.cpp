@@ -206,6 +206,14 @@ void defineExecutable(py::module_& m) {
           },
           py::arg("changes"), py::arg("group") = py::none(),
           "Changes settings of the optimizer, or of one of its parameter groups.")
+      .def(
+          "set_optimizer_of",
+          [](ModelExecutable& e, const std::string& weight, const std::map<std::string, double>& changes) {
+            check(e.setOptimizer(weight, changes));
+          },
+          py::arg("weight"), py::arg("changes"),
+          "Gives one weight a learning rate and a weight decay of its own, until its group's settings "
+          "change.")
       .def_property_readonly("weight_hashes", &ModelExecutable::weightHashes,
                              "Hashes of the weights of all replicas, or of all instances.")
       .def_property("loss_scale", &ModelExecutable::lossScale,

@@ -41,8 +41,8 @@ Updater::Updater(const graph::Graph& graph, const GraphProgram& program, Paramet
     gradientParameters_.push_back(parameters_.find(parameter.name));
     slotBytes_ += alignedBytes(parameter.type.bytes().count);
     sumBytes_ += alignedBytes(parameter.type.elements() * 4);
-    const optimizers::OptimizerGroup* group = optimizers::groupOf(options_.groups, parameter.name);
-    groupOf_.push_back(group == nullptr ? -1 : static_cast<int>(group - options_.groups.data()));
+    groupOf_.push_back(groupOf(parameter.name));
+    own_.emplace_back();
     stateTypes_.push_back(ruleOf(index).stateOf(parameter.type));
     PIPESCOPE_CHECK(stateTypes_.back().size() <= kMostStates, "an optimizer keeps too many state tensors");
     const auto isHalf = [](const auto& state) { return state.type.element != graph::ElementType::float32; };
@@ -71,7 +71,7 @@ void Updater::makeState(Replica& replica) const {
   }
 }
 
-base::Status Updater::checkChange(int group, const optimizers::Optimizer& optimizer) const {
+base::Status Updater::checkChange(std::size_t gradient, const optimizers::Optimizer& optimizer) const {
   const auto refuse = [&](const char* what) {
     return base::badInput(
         fmt::format("Optimizer {} cannot change in this way after compiling, because it would need other {}: "
@@ -80,30 +80,56 @@ base::Status Updater::checkChange(int group, const optimizers::Optimizer& optimi
   };
   if (optimizer.name() != optimizer_->name() || optimizer.sumCount() != optimizer_->sumCount())
     return refuse("sums");
-  for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
-    if (groupOf_[gradient] != group) continue;
-    const graph::TensorType& type = parameters_.type(gradientParameters_[gradient]);
-    const std::vector<optimizers::StateTensor> state = optimizer.stateOf(type);
-    const bool same = std::ranges::equal(state, stateTypes_[gradient], [](const auto& a, const auto& b) {
-      return a.name == b.name && a.type == b.type;
-    });
-    if (!same) return refuse("state");
-    if (optimizer.workOf(type, 1).size() != ruleOf(gradient).workOf(type, 1).size())
-      return refuse("work on the device");
+  const graph::TensorType& type = parameters_.type(gradientParameters_[gradient]);
+  const std::vector<optimizers::StateTensor> state = optimizer.stateOf(type);
+  const bool same = std::ranges::equal(state, stateTypes_[gradient], [](const auto& a, const auto& b) {
+    return a.name == b.name && a.type == b.type;
+  });
+  if (!same) return refuse("state");
+  if (optimizer.workOf(type, 1).size() != ruleOf(gradient).workOf(type, 1).size())
+    return refuse("work on the device");
+  return {};
+}
+
+/// Checks the new rule of a group, and takes back the rules that its parameters have of their own.
+base::Status Updater::changeGroup(int group, const optimizers::Optimizer& optimizer) {
+  for (std::size_t gradient = 0; gradient < groupOf_.size(); ++gradient) {
+    if (groupOf_[gradient] == group) {
+      PIPESCOPE_TRY(checkChange(gradient, optimizer));
+    }
+  }
+  for (std::size_t gradient = 0; gradient < groupOf_.size(); ++gradient) {
+    if (groupOf_[gradient] == group) own_[gradient].reset();
   }
   return {};
 }
 
 base::Status Updater::changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer) {
-  PIPESCOPE_TRY(checkChange(-1, *optimizer));
+  PIPESCOPE_TRY(changeGroup(-1, *optimizer));
   optimizer_ = std::move(optimizer);
   return {};
 }
 
 base::Status Updater::changeOptimizer(std::size_t group, std::unique_ptr<optimizers::Optimizer> optimizer) {
-  PIPESCOPE_TRY(checkChange(static_cast<int>(group), *optimizer));
+  PIPESCOPE_TRY(changeGroup(static_cast<int>(group), *optimizer));
   options_.groups[group].optimizer = std::move(optimizer);
   return {};
+}
+
+base::Status Updater::changeOptimizer(const std::string& parameter,
+                                      std::unique_ptr<optimizers::Optimizer> optimizer) {
+  for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
+    if (parameters_.name(gradientParameters_[gradient]) != parameter) continue;
+    PIPESCOPE_TRY(checkChange(gradient, *optimizer));
+    own_[gradient] = std::move(optimizer);
+    return {};
+  }
+  return {};
+}
+
+int Updater::groupOf(const std::string& parameter) const {
+  const optimizers::OptimizerGroup* group = optimizers::groupOf(options_.groups, parameter);
+  return group == nullptr ? -1 : static_cast<int>(group - options_.groups.data());
 }
 
 void Updater::addReplica(Parameters& own) {

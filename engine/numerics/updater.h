@@ -3,6 +3,7 @@
 // clipping, the optimizer, rounding.
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/numerics/collectives.h"
@@ -52,6 +53,12 @@ class Updater {
   base::Status changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer);
   /// The same for the parameters of a group of SessionOptions::groups.
   base::Status changeOptimizer(std::size_t group, std::unique_ptr<optimizers::Optimizer> optimizer);
+  /// Gives one parameter a rule of its own, until the rule of its group changes. Refused as above. A parameter
+  /// without a gradient is never updated, so nothing happens.
+  base::Status changeOptimizer(const std::string& parameter,
+                               std::unique_ptr<optimizers::Optimizer> optimizer);
+  /// The group of SessionOptions::groups that holds a parameter; −1: none does.
+  int groupOf(const std::string& parameter) const;
   const optimizers::OptimizerGroups& groups() const { return options_.groups; }
   LossScale& lossScale() { return lossScale_; }
   /// Norm of the last gradients before clipping, or 0 if clipping is off.
@@ -97,10 +104,13 @@ class Updater {
   /// The group of a gradient's parameter; −1: it has no settings of its own.
   std::vector<int> groupOf_;
   const optimizers::Optimizer& ruleOf(std::size_t gradient) const {
+    if (own_[gradient]) return *own_[gradient];
     const int group = groupOf_[gradient];
     return group < 0 ? *optimizer_ : *options_.groups[static_cast<std::size_t>(group)].optimizer;
   }
-  base::Status checkChange(int group, const optimizers::Optimizer& optimizer) const;
+  std::vector<std::unique_ptr<optimizers::Optimizer>> own_;  ///< rules of single gradients; null: its group's
+  base::Status checkChange(std::size_t gradient, const optimizers::Optimizer& optimizer) const;
+  base::Status changeGroup(int group, const optimizers::Optimizer& optimizer);
   void sumOverInstances();
   optimizers::Update updateOf(const Range& range, std::span<float> weights,
                               std::span<std::span<float>> state) const;

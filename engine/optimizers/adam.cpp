@@ -18,6 +18,7 @@ class Adam : public Optimizer {
         beta2_(s.at("beta2")),
         epsilon_(s.at("epsilon")),
         weightDecay_(s.at("weight_decay")),
+        variableDecay_(s.at("variable_decay") != 0),
         half1_(s.at("half_moment1") != 0),
         half2_(s.at("half_moment2") != 0) {}
 
@@ -30,7 +31,7 @@ class Adam : public Optimizer {
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
         .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
-        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(weightDecay_ != 0 || variableDecay_, ops::MapFunction::scaledAdd, 2, "WeightDecay")
         .map(ops::MapFunction::scaledAdd, 2, "Moment1")
         .map(ops::MapFunction::squareScaledAdd, 2, "Moment2")
         .map(ops::MapFunction::adamStep, 2, "Direction")
@@ -65,7 +66,7 @@ class Adam : public Optimizer {
 
  private:
   double beta1_, beta2_, epsilon_, weightDecay_;
-  bool half1_, half2_;
+  bool variableDecay_, half1_, half2_;
 };
 
 std::unique_ptr<Optimizer> createAdam(const OptimizerSettings& s) {
@@ -75,9 +76,10 @@ std::unique_ptr<Optimizer> createAdam(const OptimizerSettings& s) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adam) {
-  registry.add({"adam",
-                {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0), halfMoment1(), halfMoment2()},
-                createAdam});
+  registry.add(
+      {"adam",
+       {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0), variableDecay(), halfMoment1(), halfMoment2()},
+       createAdam});
 }
 
 }  // namespace pipescope::optimizers

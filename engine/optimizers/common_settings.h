@@ -16,6 +16,13 @@ inline OptimizerSetting weightDecay(double fallback) {
           .help = "Decay of the weights.",
           .hasFlag = true};
 }
+inline OptimizerSetting variableDecay() {
+  return {
+      .name = "variable_decay",
+      .most = 1,
+      .help = "Compute the decay of the weights also while it is 0, so that it can change after compiling.",
+      .isSwitch = true};
+}
 inline OptimizerSetting momentum(double fallback) {
   return {.name = "momentum",
           .fallback = fallback,

@@ -20,6 +20,7 @@ class Lamb : public Optimizer {
         epsilon_(s.at("epsilon")),
         weightDecay_(s.at("weight_decay")),
         maxWeightNorm_(s.at("max_weight_norm")),
+        variableDecay_(s.at("variable_decay") != 0),
         biasCorrection_(s.at("bias_correction") != 0),
         half1_(s.at("half_moment1") != 0),
         half2_(s.at("half_moment2") != 0) {}
@@ -36,7 +37,7 @@ class Lamb : public Optimizer {
         .map(ops::MapFunction::scaledAdd, 2, "Moment1")
         .map(ops::MapFunction::squareScaledAdd, 2, "Moment2")
         .map(ops::MapFunction::adamStep, 2, "Direction")
-        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(weightDecay_ != 0 || variableDecay_, ops::MapFunction::scaledAdd, 2, "WeightDecay")
         .squareSum("WeightNorm")
         .squareSum("DirectionNorm")
         .map(ops::MapFunction::scaledAdd, 2, "Step")
@@ -92,7 +93,7 @@ class Lamb : public Optimizer {
   }
 
   double beta1_, beta2_, epsilon_, weightDecay_, maxWeightNorm_;
-  bool biasCorrection_, half1_, half2_;
+  bool variableDecay_, biasCorrection_, half1_, half2_;
 };
 
 std::unique_ptr<Optimizer> createLamb(const OptimizerSettings& s) {
@@ -107,6 +108,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(lamb) {
                  beta2(),
                  epsilon(1e-8, kLeastEpsilon),
                  weightDecay(0.01),
+                 variableDecay(),
                  {.name = "max_weight_norm",
                   .fallback = 65500,
                   .least = 1e-30,

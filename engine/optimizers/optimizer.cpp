@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/config/suggestion.h"
 
@@ -47,7 +48,8 @@ const OptimizerRegistry& optimizerRegistry() {
 }
 
 base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name,
-                                                         const std::map<std::string, double>& settings) {
+                                                         const std::map<std::string, double>& settings,
+                                                         SettingRanges ranges) {
   const auto& definitions = optimizerRegistry().definitions();
   const auto found = definitions.find(name);
   if (found == definitions.end()) {
@@ -62,7 +64,9 @@ base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name
   for (const OptimizerSetting& setting : all) {
     const auto given = settings.find(setting.name);
     const double value = given == settings.end() ? setting.fallback : given->second;
-    if (!(value >= setting.least && value <= setting.most)) {
+    const bool isFree = ranges == SettingRanges::anyRateAndDecay && std::isfinite(value) &&
+                        (setting.name == "learning_rate" || setting.name == "weight_decay");
+    if (!isFree && !(value >= setting.least && value <= setting.most)) {
       return badInput(fmt::format("optimizer {}: {} is {}; it must be {} to {}", name, setting.name, value,
                                   setting.least, setting.most));
     }

@@ -123,10 +123,15 @@ class UpdateWork {
   std::vector<ops::Work> work_;
 };
 
+/// Ranges that settings must keep. A program of a framework may load any finite number as the learning rate
+/// and the decay of a weight, as the frameworks let it.
+enum class SettingRanges { all, anyRateAndDecay };
+
 /// Makes a rule by its name ("adamw", "sgd"). Settings that are not given take their defaults (learning_rate:
 /// 1e-3). Errors: an unknown name or setting, a value out of range.
 base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name,
-                                                         const std::map<std::string, double>& settings);
+                                                         const std::map<std::string, double>& settings,
+                                                         SettingRanges ranges = SettingRanges::all);
 
 }  // namespace pipescope::optimizers
 

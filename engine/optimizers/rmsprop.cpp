@@ -20,6 +20,7 @@ class RmsProp : public Optimizer {
         epsilon_(s.at("epsilon")),
         weightDecay_(s.at("weight_decay")),
         momentum_(s.at("momentum")),
+        variableDecay_(s.at("variable_decay") != 0),
         centered_(s.at("centered") != 0),
         tensorflow_(s.at("tensorflow_variant") != 0),
         half1_(s.at("half_moment1") != 0),
@@ -37,7 +38,7 @@ class RmsProp : public Optimizer {
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
         .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
-        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(weightDecay_ != 0 || variableDecay_, ops::MapFunction::scaledAdd, 2, "WeightDecay")
         .map(ops::MapFunction::squareScaledAdd, 2, "SquareAverage")
         .mapIf(centered_, ops::MapFunction::scaledAdd, 2, "Average")
         .mapIf(centered_, ops::MapFunction::squareScaledAdd, 2, "Variance")
@@ -74,7 +75,7 @@ class RmsProp : public Optimizer {
 
  private:
   double alpha_, epsilon_, weightDecay_, momentum_;
-  bool centered_, tensorflow_, half1_, half2_;
+  bool variableDecay_, centered_, tensorflow_, half1_, half2_;
 };
 
 std::unique_ptr<Optimizer> createRmsProp(const OptimizerSettings& s) {
@@ -88,6 +89,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(rmsprop) {
                 {{.name = "alpha", .fallback = 0.99, .most = kMostDecay, .help = "Decay of the mean square."},
                  epsilon(1e-8, kLeastEpsilon, "Added to the root of the mean square."),
                  weightDecay(0),
+                 variableDecay(),
                  momentum(0),
                  {.name = "centered",
                   .most = 1,

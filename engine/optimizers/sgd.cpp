@@ -12,7 +12,7 @@ namespace {
 
 struct SgdSettings {
   double momentum = 0, dampening = 0, weightDecay = 0, velocityScaling = 1;
-  bool nesterov = false, halfVelocity = false;
+  bool nesterov = false, halfVelocity = false, variableDecay = false;
 };
 
 class Sgd : public Optimizer {
@@ -29,7 +29,8 @@ class Sgd : public Optimizer {
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
         .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
-        .mapIf(settings_.weightDecay != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(settings_.weightDecay != 0 || settings_.variableDecay, ops::MapFunction::scaledAdd, 2,
+               "WeightDecay")
         .mapIf(settings_.momentum != 0, ops::MapFunction::scaledAdd, 2, "Velocity")
         .mapIf(settings_.nesterov, ops::MapFunction::scaledAdd, 2, "LookAhead")
         .map(ops::MapFunction::scaledAdd, 2, "Step")
@@ -63,7 +64,7 @@ class Sgd : public Optimizer {
 std::unique_ptr<Optimizer> createSgd(const OptimizerSettings& s) {
   return std::make_unique<Sgd>(SgdSettings{s.at("momentum"), s.at("dampening"), s.at("weight_decay"),
                                            s.at("velocity_scaling"), s.at("nesterov") != 0,
-                                           s.at("half_velocity") != 0});
+                                           s.at("half_velocity") != 0, s.at("variable_decay") != 0});
 }
 
 base::Status checkSgd(const OptimizerSettings& s) {
@@ -85,6 +86,7 @@ PIPESCOPE_REGISTER_OPTIMIZER(sgd) {
          .most = 1,
          .help = "Share of the gradient that the velocity leaves out, in the first step too."},
         weightDecay(0),
+        variableDecay(),
         {.name = "velocity_scaling",
          .fallback = 1,
          .least = 1e-6,

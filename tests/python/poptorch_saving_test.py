@@ -106,8 +106,9 @@ class Saving(unittest.TestCase):
         other.copyWeightsToDevice()
         optimizer.load_state_dict(state)  # and afterwards
         self.assertEqual([other(x).item() for _ in range(3)], expected)
-        self.assertEqual(sorted(state["ipu_state"]), sorted(f"Accl{number}___module.{layer}.{kind}" for number in (1, 2)
-                                                            for layer in (0, 1) for kind in ("weight", "bias")))
+        self.assertEqual(sorted(state["ipu_state"]), sorted([*(f"Accl{number}___module.{layer}.{kind}" for number in (1, 2)
+                                                               for layer in (0, 1) for kind in ("weight", "bias")), "Step"]))
+        self.assertEqual(state["ipu_state"]["Step"].item(), 3)
         self.assertAlmostEqual(state["ipu_param"]["learningRate___specific___module.0.bias"].item(), 0.05)
         slow = {**state, "param_groups": [{**group, "lr": 0.0} for group in state["param_groups"]]}
         optimizer.load_state_dict({**slow, "ipu_param": {name: value * 0.0 if name.startswith("learningRate___specific___") else value
@@ -115,14 +116,58 @@ class Saving(unittest.TestCase):
         before = [weight.clone() for weight in module.parameters()]
         other(x)  # at the loaded learning rate of 0
         self.assertTrue(all(torch.equal(*pair) for pair in zip(before, module.parameters())))
-        uneven = {**state["ipu_param"], "learningRate___specific___module.0.bias": torch.tensor(1.0)}
-        optimizer.load_state_dict({**state, "ipu_param": uneven})
-        with self.assertRaisesRegex(poptorch.Error, "one parameter group different settings: give these weights groups"):
-            other(x)
         sgd = poptorch.optim.SGD(module.parameters(), lr=0.1)
         sgd.load_state_dict({**sgd.state_dict(), "ipu_state": state["ipu_state"]})
         with self.assertRaisesRegex(poptorch.Error, "state of the optimizer belongs to another model"):
             poptorch.trainingModel(Loss(module), None, sgd)(x)
+
+    def test_a_loaded_state_may_give_each_weight_settings_of_its_own(self):
+        """The rates and decays of PopART's names, until the next setOptimizer(). One is below 0, which PopART accepts, too."""
+        class Loss(nn.Module):
+            def __init__(self):
+                super().__init__()
+                torch.manual_seed(3)
+                self.layer = nn.Linear(4, 2)
+
+            def forward(self, x):
+                return self.layer(x).pow(2).mean()
+
+        def stepped(module, rates, decays):
+            """One update by hand: w − rate·(gradient + decay·w)."""
+            module = copy.deepcopy(module)
+            module(x).backward()
+            return [(p - rate * (p.grad + decay * p)).detach() for p, rate, decay in zip(module.parameters(), rates, decays)]
+
+        x, module = torch.linspace(-1, 1, 8).reshape(2, 4), Loss()
+        optimizer = poptorch.optim.SGD(module.parameters(), lr=0.1, weight_decay=0.0)
+        model = poptorch.trainingModel(module, None, optimizer)
+        model(x)
+        state = optimizer.state_dict()
+        own = {"scaledLearningRate0___specific___layer.weight": -0.25, "scaledLearningRate0___specific___layer.bias": 0.5,
+               "weightDecayScaleFactor0___specific___layer.bias": 0.75}  # 1 - 0.5 * 0.5
+        optimizer.load_state_dict({**state, "ipu_param": {**state["ipu_param"], **{k: torch.tensor(v) for k, v in own.items()}}})
+        wanted = stepped(module, [-0.25, 0.5], [0.0, 0.5])
+        model(x)
+        for found, expected in zip(module.parameters(), wanted):
+            self.assertTrue(torch.allclose(found, expected, atol=1e-6))
+        found = optimizer.state_dict()
+        self.assertEqual({name: found["ipu_param"][name].item() for name in own}, own)
+        self.assertEqual(found["ipu_state"]["Step"].item(), 2)
+        model.setOptimizer(poptorch.optim.SGD(module.parameters(), lr=0.1, weight_decay=0.0))
+        wanted = stepped(module, [0.1, 0.1], [0.0, 0.0])
+        model(x)
+        for found, expected in zip(module.parameters(), wanted):
+            self.assertTrue(torch.allclose(found, expected, atol=1e-6))
+        # A decay that the program gave no value was left out when the model was compiled.
+        module = Loss()
+        optimizer = poptorch.optim.SGD(module.parameters(), lr=0.1)
+        model = poptorch.trainingModel(module, None, optimizer)
+        model(x)
+        state = optimizer.state_dict()
+        optimizer.load_state_dict({**state, "ipu_param": {**state["ipu_param"], "weightDecayScaleFactor0___specific___layer.bias":
+                                                          torch.tensor(0.75)}})
+        with self.assertRaisesRegex(ValueError, "would need other work on the device: compile the model again"):
+            model(x)
 
     def test_copies_of_an_optimizer_keep_its_settings(self):
         optimizer = poptorch.optim.AdamW(nn.Linear(2, 2).parameters(), loss_scaling=8, max_grad_norm=0.5,

@@ -348,6 +348,20 @@ Status ModelExecutable::changeOptimizer(int group, const std::map<std::string, d
   return {};
 }
 
+Status ModelExecutable::setOptimizer(const std::string& weight,
+                                     const std::map<std::string, double>& changes) {
+  PIPESCOPE_TRY(needsWeights());
+  if (impl_->optimizer.empty()) return badInput("Inference has no optimizer.");
+  numerics::Updater& updater = *impl_->session->updater();
+  const int group = updater.groupOf(weight);
+  std::map<std::string, double> settings =
+      group < 0 ? impl_->settings : impl_->groups[static_cast<std::size_t>(group)];
+  for (const auto& [name, value] : changes) settings[name] = value;
+  PIPESCOPE_ASSIGN(auto optimizer, optimizers::createOptimizer(impl_->optimizer, settings,
+                                                               optimizers::SettingRanges::anyRateAndDecay));
+  return updater.changeOptimizer(weight, std::move(optimizer));
+}
+
 double ModelExecutable::lossScale() const {
   return computes() && impl_->session->updater() ? impl_->session->updater()->lossScale().value() : 1;
 }

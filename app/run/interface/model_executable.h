@@ -95,6 +95,9 @@ class ModelExecutable {
   base::Status setOptimizer(const std::map<std::string, double>& changes);
   /// The same for the parameters of an entry of [[training.groups]], counted from 0.
   base::Status setOptimizer(std::size_t group, const std::map<std::string, double>& changes);
+  /// Gives one weight a learning rate and a weight decay of its own, which may be any finite numbers, until
+  /// the settings of its group change.
+  base::Status setOptimizer(const std::string& weight, const std::map<std::string, double>& changes);
   /// The factor of the loss; with automatic loss scaling it changes from update to update.
   double lossScale() const;
   base::Status setLossScale(double value);

@@ -54,6 +54,29 @@ TEST(AdamW, FollowsItsFormula) {
   EXPECT_NEAR(one.update(-0.25F), 0.8714672987, 1e-7);
 }
 
+// A decay that may come later costs an update the same as one that is there.
+TEST(VariableDecay, IsComputedWhileItIsZero) {
+  const graph::TensorType type{graph::ElementType::float32, {8}};
+  for (const char* name : {"sgd", "adam", "rmsprop", "lamb"}) {
+    const auto passes = [&](double decay, double varies) {
+      auto rule = createOptimizer(name, {{"weight_decay", decay}, {"variable_decay", varies}});
+      return rule.ok() ? (*rule)->workOf(type, 1).size() : 0;
+    };
+    EXPECT_EQ(passes(0, 1), passes(0.5, 0)) << name;
+    EXPECT_EQ(passes(0, 1), passes(0, 0) + 1) << name;
+  }
+}
+
+TEST(Settings, OfALoadedStateMayBeAnyFiniteRateAndDecay) {
+  const std::map<std::string, double> below{{"learning_rate", -0.5}, {"weight_decay", -0.25}};
+  EXPECT_NE(optimizersRefusal("sgd", below).find("weight_decay is -0.25; it must be 0 to"), std::string::npos);
+  const auto rule = createOptimizer("sgd", below, SettingRanges::anyRateAndDecay);
+  ASSERT_TRUE(rule.ok());
+  EXPECT_EQ((*rule)->learningRate(), -0.5);
+  for (const auto& [key, value] : std::map<std::string, double>{{"momentum", -1}, {"learning_rate", NAN}})
+    EXPECT_FALSE(createOptimizer("sgd", {{key, value}}, SettingRanges::anyRateAndDecay).ok()) << key;
+}
+
 TEST(AdamW, TakesTheMeanOfTheSum) {
   One one("adamw", {{"learning_rate", 0.1}, {"weight_decay", 0.01}});
   EXPECT_NEAR(one.update(2.0F, 4), 0.899000002, 1e-7);

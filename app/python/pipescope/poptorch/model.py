@@ -67,6 +67,7 @@ class PoplarExecutor(Figures, Weights, OptimizerState):
         self._outputs, self._names, self._compiled_groups, self._state_to_load = [], {}, [], None
         self._records, self._compilation_seconds = False, 0.0
         self._anchored = Anchors(self._options)
+        self._own_settings = {}  # settings of single weights, by PopART's names, that a loaded state has given
         self._grouped = {}  # {name of a weight: (kind of groups, replicas in one)}
 
     # --- parts of a torch module ---------------------------------------------------------------------------

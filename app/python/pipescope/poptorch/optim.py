@@ -102,7 +102,7 @@ class Optimizer:
 
     def _state_on_devices(self):
         if self._loaded is not None:  # until a model takes it
-            return {name: value for name, value in self._loaded.items() if name not in ("optimizer/updates", "optimizer/loss_scale")}
+            return self._loaded
         executor = self._compiled_executor()
         return None if executor is None else executor._optimizer_state()
 
@@ -124,10 +124,9 @@ class Optimizer:
         if "ipu_state" not in state_dict:
             raise RuntimeError("Only IPU optimizer states can be loaded onto the IPU: this one has no \"ipu_state\".")
         rest = {name: value for name, value in state_dict.items() if name not in ("ipu_state", "ipu_param")}
-        state, counts = state_dict["ipu_state"], state_dict.get("ipu_param") or {}
-        self._loaded_settings = dict(counts)
-        held = {name: value for name, value in counts.items() if name.startswith("optimizer/")}
-        self._loaded = None if state is None else {**state, **held}
+        state = state_dict["ipu_state"]
+        self._loaded_settings = dict(state_dict.get("ipu_param") or {})
+        self._loaded = None if state is None else dict(state)
         super().load_state_dict(rest)
 
     set_state_dict = load_state_dict
@@ -279,27 +278,38 @@ def _moments(optimizer):
             "half_moment2": _is_half(optimizer, "second_order_momentum_accum_type")}
 
 
-def _adam(optimizer, group):
+def _decay(optimizer, group):
+    """The weight decay of a group, and whether a later one is computed although this one is 0."""
+    attributes = getattr(optimizer, "variable_attrs", None)
+    varies = attributes is not None and not attributes.isConstant("weight_decay")
+    return {"weight_decay": group["weight_decay"], **({"variable_decay": True} if varies and group["weight_decay"] == 0 else {})}
+
+
+def _moment_settings(optimizer, group):
     if group.get("amsgrad"):
         raise Error(f"{type(optimizer).__name__} with amsgrad=True does not run on devices, as in PopTorch: leave it out.")
-    return {"beta1": group["betas"][0], "beta2": group["betas"][1], "epsilon": group["eps"],
-            "weight_decay": group["weight_decay"], **_moments(optimizer)}
+    return {"beta1": group["betas"][0], "beta2": group["betas"][1], "epsilon": group["eps"], **_moments(optimizer)}
+
+
+def _adam(optimizer, group):
+    return {**_moment_settings(optimizer, group), **_decay(optimizer, group)}
 
 
 def _sgd(optimizer, group):
     half = {"half_velocity": True} if _is_half(optimizer, "velocity_accum_type") and group["momentum"] else {}
-    return {**half, "momentum": group["momentum"], "dampening": group["dampening"], "weight_decay": group["weight_decay"],
+    return {**half, "momentum": group["momentum"], "dampening": group["dampening"], **_decay(optimizer, group),
             "nesterov": bool(group["nesterov"]), "velocity_scaling": getattr(optimizer, "velocity_scaling", 1.0)}
 
 
 def _adamw(optimizer, group):
-    return {**_adam(optimizer, group), "bias_correction": bool(getattr(optimizer, "bias_correction", True))}
+    return {**_moment_settings(optimizer, group), "weight_decay": group["weight_decay"],
+            "bias_correction": bool(getattr(optimizer, "bias_correction", True))}
 
 
 def _rmsprop(optimizer, group):
     return {"tensorflow_variant": bool(getattr(optimizer, "use_tf_variant", False)),
             "alpha": group["alpha"], "epsilon": group["eps"], "momentum": group["momentum"],
-            "centered": bool(group["centered"]), "weight_decay": group["weight_decay"], **_moments(optimizer)}
+            "centered": bool(group["centered"]), **_decay(optimizer, group), **_moments(optimizer)}
 
 
 def _lamb(optimizer, group):

@@ -5,10 +5,12 @@ import torch
 from . import optim, saved_model
 from .enums import ConnectionType
 from .errors import Error
-from .popart_names import own_settings, settings_of, shown_names
+from .popart_names import LOSS_SCALE, own_settings, settings_of, shown_names
 
 #: Entries of a state beside tensors of the optimizer.
 _COUNTS = ("optimizer/updates", "optimizer/loss_scale")
+#: The name of the number of updates in the state of an optimizer.
+_STEP = "Step"
 #: PopTorch's name of the loss scale ÷ the first one.
 _FACTOR = "lossScaleUpdateFactor"
 
@@ -46,16 +48,14 @@ class OptimizerState:
         content = saved_model.tensors_of(self._state(), weights)
         shown = shown_names(content)
         state = {shown[name]: tensor for name, tensor in content.items() if name not in _COUNTS}
+        state[_STEP] = content[_COUNTS[0]].double()  # a program may load any real number
         if self._options.Training.automatic_loss_scaling:
             state[_FACTOR] = torch.tensor(self._executable.loss_scale / self._first_loss_scale)
         return state
 
     def _settings(self):
-        """The settings of the optimizer on the devices, and what it counts: {name: tensor}."""
-        content = saved_model.tensors_of(self._state(), ())
-        counts = {name: content[name].double() for name in _COUNTS if name in content}  # all settings are real numbers
-        return {**{name: torch.tensor(value) for name, value in self._executable.optimizer_settings.items()},
-                **settings_of(self._rule, self._names_of_parameters(), float(self._executable.loss_scale)), **counts}
+        """The settings of the optimizer on the devices, by PopART's names: {name: tensor}."""
+        return {**settings_of(self._rule, self._names_of_parameters(), float(self._executable.loss_scale)), **self._own_settings}
 
     def _names_of_settings(self):
         """Names of the settings of the optimizer, as PopART gives them."""
@@ -67,33 +67,35 @@ class OptimizerState:
         if state is None:
             return
         self.setOptimizer(self._optimizer)  # load_state_dict() has changed its groups
-        factor = state.pop(_FACTOR, None)
+        factor, step = state.pop(_FACTOR, None), state.pop(_STEP, None)
         current = self._state()
         weights = {name for name, _, _ in self._executable.weights}
         own = {shown: name for name, shown in shown_names(saved_model.tensors_of(current, weights)).items()}
-        self._set_state(saved_model.with_state({own.get(name, name): value for name, value in state.items()}, current))
+        counts = {} if step is None else {_COUNTS[0]: step.round().clamp(min=0)}
+        self._set_state(saved_model.with_state({**{own.get(name, name): value for name, value in state.items()}, **counts}, current))
         if factor is not None and self._options.Training.automatic_loss_scaling:
             self._executable.loss_scale = float(factor) * self._first_loss_scale
         self._take_settings(self._optimizer._loaded_settings)
 
     def _take_settings(self, loaded):
-        """Take over settings by PopART's names where they are others than those of the optimizer's groups."""
+        """Take over settings by PopART's names where they are others than those of the optimizer's groups.
+
+        Each weight may have settings of its own, which hold until setOptimizer().
+        """
         names, scale = self._names_of_parameters(), float(self._executable.loss_scale)
         known = settings_of(self._rule, names, scale)
+        if self._options.Training.automatic_loss_scaling:
+            known.pop(LOSS_SCALE)
         changed = {name: value for name, value in loaded.items() if name in known and float(value) != float(known[name])}
-        if not changed or self._options.Training.automatic_loss_scaling:
+        if not changed:
             return
-        all_settings, groups = {**known, **changed}, [dict(group) for group in self._rule.groups]
-        scale = float(all_settings["lossScaling_FLOAT"])
-        for group, weights in zip(groups, self._rule.parameters(names)):
-            values = [own_settings(self._rule.name, group, weight, all_settings, scale) for weight in weights]
-            if any(each != values[0] for each in values):
-                raise Error("The state of the optimizer gives weights of one parameter group different settings: give these weights groups "
-                            "of their own in the optimizer.")
-            group.update(values[0] if values else {})
-        rule = optim.Rule(self._rule.name, groups, self._rule.members)
-        self._change_settings(rule, scale)
-        self._rule = rule
+        settings = {**known, **changed}
+        scale = float(settings.get(LOSS_SCALE, scale))
+        for group, weights in zip(self._rule.groups, self._rule.parameters(names)):
+            for weight in weights:
+                self._executable.set_optimizer_of(weight, own_settings(self._rule.name, group, weight, settings, scale))
+        self._change_loss_scale(scale)
+        self._own_settings = changed
 
     def _change_rule(self, rule, optimizer):
         names = self._names_of_parameters()
@@ -106,6 +108,10 @@ class OptimizerState:
             values = {name: float(value) for name, value in settings.items()}
             if group < 0 or group in self._compiled_groups:
                 self._executable.set_optimizer(values, None if group < 0 else self._compiled_groups.index(group))
+        self._own_settings = {}
+        self._change_loss_scale(scale)
+
+    def _change_loss_scale(self, scale):
         # A program in float32 without a loss scale gives the results of any.
         if self._scales_loss or self._traced.computes_half:
             self._executable.loss_scale = scale

@@ -2,6 +2,8 @@
 
 import torch
 
+#: PopART's name of the factor of the loss.
+LOSS_SCALE = "lossScaling_FLOAT"
 #: PopART's prefixes of the tensors that an optimizer keeps of each weight. Two optimizers have a velocity.
 _PREFIXES = {"moment1": "Accl1", "moment2": "Accl2", "square_average": "Accl1", "average": "Accl3"}
 
@@ -21,7 +23,7 @@ def shown_names(names):
 
 def settings_of(rule, names, loss_scale):
     """Return {PopART's name: tensor} of learning rates, weight decays and the loss scale. `names` is {id: name} of parameters."""
-    settings = {"lossScaling_FLOAT": loss_scale}
+    settings = {LOSS_SCALE: loss_scale}
     for group, weights in zip(rule.groups, rule.parameters(names)):
         rate, decay = group["learning_rate"], group["weight_decay"]
         kinds = {"learningRate": rate, "weightDecay": decay}
