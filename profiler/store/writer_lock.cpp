@@ -46,6 +46,7 @@ base::Result<WriterLock> WriterLock::acquire(const std::filesystem::path& file) 
   constexpr int kMostTries = 100;  // A try fails if a writer ends between two of our calls.
   for (int i = 0; i < kMostTries; ++i) {
     WriterLock lock;
+    const base::SignalsWait named;
     lock.descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (lock.descriptor_ < 0) return cannotWrite(file);
     if (flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {

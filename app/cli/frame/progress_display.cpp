@@ -22,10 +22,7 @@ constexpr unsigned kPatienceSeconds = 1;
 
 void onAlarm(int) {
   if (acknowledged != 0) return;
-  const int signal = interrupted;
-  base::removeTemporaryFiles();
-  std::signal(signal, SIG_DFL);
-  raise(signal);
+  base::endBySignal(interrupted);
 }
 
 void onInterrupt(int signal) {

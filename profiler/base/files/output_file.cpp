@@ -162,6 +162,7 @@ Result<PendingFile> PendingFile::create(const fs::path& path) {
   for (int number = 0; number < kMostTries; ++number) {
     const fs::path name = besidePath(file.target_, ".", "." + std::to_string(number) + ".partial", kOfSqlite);
     removeIfAbandoned(name);
+    const SignalsWait named;
     const int descriptor = createLocked(name);
     if (descriptor == -2 || (descriptor < 0 && errno == EEXIST)) continue;
     if (descriptor < 0) return cannotCreate(path, errno);

@@ -1,5 +1,6 @@
 #include "profiler/base/files/temporary_name.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -24,10 +25,15 @@ struct TemporarySlot {
 constexpr std::size_t kSlots = 64;
 std::array<TemporarySlot, kSlots> slots;
 
-void endBySignal(int signal) {
-  removeTemporaryFiles();
-  std::signal(signal, SIG_DFL);
-  raise(signal);
+/// Threads that are making a file which has no name here yet.
+std::atomic<int> makingFiles{0};
+std::atomic<bool> ending{false};
+
+/// Waits up to a second, in which the other side does what it has to do. A handler of a signal may call it.
+template <typename Condition>
+void waitWhile(Condition condition) {
+  constexpr int kMostMilliseconds = 1000;
+  for (int i = 0; i < kMostMilliseconds && condition(); ++i) poll(nullptr, 0, 1);
 }
 
 /// FNV-1a (Fowler, Noll, Vo) as 16 hexadecimal digits.
@@ -70,7 +76,33 @@ void TemporaryName::forget() {
   slot_ = kNone;
 }
 
+SignalsWait::SignalsWait() {
+  sigset_t held;
+  sigemptyset(&held);
+  for (const int signal : {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU, SIGALRM}) sigaddset(&held, signal);
+  // This thread takes no signal meanwhile. Another one may, and waits in its handler.
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+  ++makingFiles;
+  if (!ending) return;
+  --makingFiles;
+  waitWhile([] { return true; });  // a signal ends the program
+  ++makingFiles;
+}
+
+SignalsWait::~SignalsWait() {
+  --makingFiles;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void endBySignal(int signal) {
+  ending = true;
+  removeTemporaryFiles();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
 void removeTemporaryFiles() {
+  waitWhile([] { return makingFiles > 0; });
   const pid_t own = getpid();
   for (TemporarySlot& slot : slots) {
     if (slot.owner != own) continue;

@@ -1,5 +1,6 @@
 #pragma once
 // Files that must not stay behind when the program is ended by a signal, and names for files beside others.
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <string_view>
@@ -23,8 +24,24 @@ class TemporaryName {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 };
 
+/// Lets signals that end the program wait while the object exists. A file is made and gets its TemporaryName
+/// meanwhile, so that no signal comes between. It must not exist for long.
+class SignalsWait {
+ public:
+  SignalsWait();
+  ~SignalsWait();
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 /// Removes the files of all names of this process. A handler of a signal may call it.
 void removeTemporaryFiles();
+
+/// Removes temporary files and ends the program by this signal. Only a handler of a signal calls it.
+void endBySignal(int signal);
 
 /// After this call, signals that end the program (SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU) remove temporary
 /// files first. A signal that is ignored stays ignored.

@@ -67,6 +67,35 @@ TEST_F(TemporaryNameTest, SignalsRemoveUnfinishedFiles) {
   }
 }
 
+/// A signal that comes while a file is made waits until its name is known.
+TEST_F(TemporaryNameTest, SignalsWaitUntilAFileHasItsName) {
+  for (const bool fromAnotherThread : {false, true}) {
+    const int status = inChild([&] {
+      removeTemporaryFilesOnSignals();
+      TemporaryName name;
+      std::thread other;
+      {
+        const SignalsWait named;
+        if (fromAnotherThread)
+          other = std::thread([] {
+            sigset_t taken;
+            sigemptyset(&taken);
+            sigaddset(&taken, SIGTERM);
+            pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
+            raise(SIGTERM);
+          });
+        else
+          raise(SIGTERM);
+        std::ofstream(folder_ / "made") << "x";
+        name = TemporaryName(folder_ / "made");
+      }
+      if (other.joinable()) other.join();
+    });
+    ASSERT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_THAT(files(), IsEmpty());
+  }
+}
+
 TEST_F(TemporaryNameTest, AnIgnoredSignalStaysIgnored) {
   EXPECT_EQ(inChild([] {
               std::signal(SIGHUP, SIG_IGN);
