@@ -65,6 +65,12 @@ class Registration(unittest.TestCase):
     def setUp(self):
         self.names = registration.register("fake_lightning")
 
+    def test_the_devices_of_a_trainer_are_counted(self):
+        for name, strategy in (("ipu", "ipu_strategy"), ("hpu", "hpu_parallel")):
+            trainer = fake_lightning.Trainer(name, strategy, devices=4)
+            self.assertEqual(trainer.num_devices, 4)
+            self.assertFalse(trainer.strategy.is_distributed)  # one process reads the samples of all devices
+
     def test_strategies_and_accelerators_are_in_the_registries(self):
         self.assertEqual(self.names, ["ipu_strategy", "hpu_parallel", "hpu_ddp", "hpu_single", "ipu", "hpu"])
         strategy = fake_lightning.strategies.StrategyRegistry.get("ipu_strategy")
@@ -73,7 +79,7 @@ class Registration(unittest.TestCase):
         kind = fake_lightning.accelerators.AcceleratorRegistry.get("hpu")
         self.assertEqual((kind.name(), kind.parse_devices("auto"), kind.auto_device_count()), ("hpu", 8, 8))
         self.assertTrue(kind.is_available())
-        with self.assertRaisesRegex(pl.MisconfigurationException, "no counters"):
+        with self.assertRaisesRegex(fake_lightning.MisconfigurationException, "no counters"):
             kind.get_device_stats("cpu")
         with self.assertRaisesRegex(ValueError, "power of two"):
             fake_lightning.accelerators.AcceleratorRegistry.get("ipu").parse_devices(3)
@@ -97,12 +103,12 @@ class Registration(unittest.TestCase):
 
     def test_what_devices_do_not_support_is_refused(self):
         trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1)
-        with self.assertRaisesRegex(pl.MisconfigurationException, r'self.log\("loss"\) is called in training_step'):
+        with self.assertRaisesRegex(fake_lightning.MisconfigurationException, r'self.log\("loss"\) is called in training_step'):
             trainer.fit(Module(logs=True), loader())
         strategy = fake_lightning.strategies.StrategyRegistry.get("ipu_strategy")
         strategy.optimizers = [1, 2]
         trainer.lightning_module = Module()
-        with self.assertRaisesRegex(pl.MisconfigurationException, "One optimizer is supported"):
+        with self.assertRaisesRegex(fake_lightning.MisconfigurationException, "One optimizer is supported"):
             strategy.setup(trainer)
 
     def test_the_state_of_the_optimizer_is_in_checkpoints(self):
@@ -118,7 +124,7 @@ class Registration(unittest.TestCase):
         optimizer = other.configure_optimizers()
         other.training_step(next(iter(loader())), 0).backward()
         optimizer.step()
-        with self.assertRaisesRegex(pl.MisconfigurationException, "another accelerator has trained with"):
+        with self.assertRaisesRegex(fake_lightning.MisconfigurationException, "another accelerator has trained with"):
             fake_lightning.Trainer("ipu", "ipu_strategy", devices=1).fit(
                 other, loader(), {"optimizer_states": [optimizer.state_dict()]})
 
@@ -131,7 +137,7 @@ class Registration(unittest.TestCase):
 
     def test_clipping_is_refused(self):
         trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, gradient_clip_val=0.5)
-        with self.assertRaisesRegex(pl.MisconfigurationException, "gradient_clip_val=0.5.* poptorch.optim with max_grad_norm"):
+        with self.assertRaisesRegex(fake_lightning.MisconfigurationException, "gradient_clip_val=0.5.* poptorch.optim with max_grad_norm"):
             trainer.fit(Module(), loader())
 
     def test_different_accumulations_of_epochs_are_refused(self):
@@ -139,7 +145,7 @@ class Registration(unittest.TestCase):
         for given, callbacks in (({0: 1, 1: 2}, ()), (1, [type("Scheduler", (), {"scheduling": {4: 2}})()])):
             trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, accumulate_grad_batches=given)
             trainer.callbacks = callbacks
-            with self.assertRaisesRegex(pl.MisconfigurationException, "do not support different numbers .* Give one number"):
+            with self.assertRaisesRegex(fake_lightning.MisconfigurationException, "do not support different numbers .* Give one number"):
                 trainer.fit(Module(), loader())
         trainer = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, accumulate_grad_batches={0: 2})
         module, other = Module(), Module()

@@ -5,6 +5,7 @@ and a trainer that calls a strategy in the order in which Lightning's loops do. 
 """
 
 from . import accelerators, strategies  # noqa: F401
+from .utilities.exceptions import MisconfigurationException  # noqa: F401
 
 
 class _Stage:
@@ -30,6 +31,11 @@ class Trainer:
         self.max_epochs, self.accumulate_grad_batches, self.precision = max_epochs, accumulate_grad_batches, precision
         self.gradient_clip_val = gradient_clip_val
         self.state, self.lightning_module, self.losses = State(), None, []
+
+    @property
+    def num_devices(self):
+        """The devices of strategies that are parallel; others have one, as in Lightning."""
+        return len(self.strategy.parallel_devices) if isinstance(self.strategy, strategies.ParallelStrategy) else 1
 
     def _connect(self, model, stage):
         self.lightning_module = self.strategy.lightning_module = model

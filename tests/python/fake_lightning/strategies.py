@@ -31,3 +31,11 @@ class Strategy:
 
     def teardown(self):
         pass
+
+
+class ParallelStrategy(Strategy):
+    """The base of strategies for several devices."""
+
+    def __init__(self, accelerator=None, parallel_devices=None, cluster_environment=None, checkpoint_io=None, precision_plugin=None):
+        super().__init__(accelerator, checkpoint_io, precision_plugin)
+        self.parallel_devices, self.cluster_environment = parallel_devices, cluster_environment

@@ -104,6 +104,7 @@ def _emulated_strategy(base, own, kind, exception):
         global_rank = property(lambda self: instances.getInstanceIndex())
         local_rank = node_rank = 0
         world_size = num_processes = num_nodes = 1
+        is_distributed = False  # devices are replicas of one process, which reads all samples
 
         def model_to_device(self):
             """Tensors go to the devices with each call."""
@@ -219,8 +220,8 @@ def _emulated_strategy(base, own, kind, exception):
     return Emulated
 
 
-def _emulated_accelerator(base, kind):
-    """Return an accelerator of Lightning (`base`) with the devices of ours."""
+def _emulated_accelerator(base, kind, exception):
+    """Return an accelerator of Lightning (`base`) with the devices of ours, which refuses with `exception`."""
 
     class Emulated(base):
         """Emulated devices: any number of them is there."""
@@ -252,7 +253,7 @@ def _emulated_accelerator(base, kind):
             return True
 
         def get_device_stats(self, device):
-            raise MisconfigurationException("Emulated devices have no counters: pass autoreport=True, and open the profile.")
+            raise exception("Emulated devices have no counters: pass autoreport=True, and open the profile.")
 
     Emulated.__name__ = Emulated.__qualname__ = kind.__name__
     return Emulated
@@ -263,7 +264,8 @@ _KINDS = {"ipu": accelerators.IPUAccelerator, "hpu": accelerators.HPUAccelerator
 
 def strategies_of(package):
     """Return {name: class} of the emulated strategies as strategies of this package of Lightning."""
-    base = importlib.import_module(f"{package}.strategies").Strategy
+    module = importlib.import_module(f"{package}.strategies")
+    base = getattr(module, "ParallelStrategy", module.Strategy)  # Lightning counts the devices of no other one
     return {name: _emulated_strategy(base, own, _KINDS[own.accelerator], _exception_of(package)) for name, own in _NAMES.items()}
 
 
@@ -297,7 +299,7 @@ def register(package=None):
     for name, strategy in strategies_of(package).items():
         strategies.StrategyRegistry.register(name, strategy, description="emulated by Pipescope", override=True)
     for name, kind in _KINDS.items():
-        made = _emulated_accelerator(kinds.Accelerator, kind)
+        made = _emulated_accelerator(kinds.Accelerator, kind, _exception_of(package))
         kinds.AcceleratorRegistry.register(name, made, description="emulated by Pipescope", override=True)
     _choose_by_name(package)
     return [*_NAMES, *_KINDS]

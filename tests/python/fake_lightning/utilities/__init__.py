@@ -1,0 +1,1 @@
+"""Parts of Lightning that all others use."""
