@@ -92,6 +92,12 @@ void defineMemory(py::module_& m) {
   py::class_<pva::GapBytes>(m, "GapBytes")
       .def_readonly("includingGaps", &pva::GapBytes::includingGaps)
       .def_readonly("excludingGaps", &pva::GapBytes::excludingGaps);
+  py::class_<pva::CategoryMemory>(m, "CategoryMemory")
+      .def(py::init<>())
+      .def_readonly("total", &pva::CategoryMemory::total)
+      .def_readonly("interleaved", &pva::CategoryMemory::interleaved)
+      .def_readonly("nonInterleaved", &pva::CategoryMemory::nonInterleaved)
+      .def_readonly("overflowed", &pva::CategoryMemory::overflowed);
   py::class_<pva::TileMemory>(m, "TileMemory")
       .def_readonly("total", &pva::TileMemory::total)
       .def_readonly("interleaved", &pva::TileMemory::interleaved)
@@ -99,7 +105,9 @@ void defineMemory(py::module_& m) {
       .def_readonly("overflowed", &pva::TileMemory::overflowed)
       .def_readonly("alwaysLiveBytes", &pva::TileMemory::alwaysLiveBytes)
       .def_readonly("notAlwaysLiveBytes", &pva::TileMemory::notAlwaysLiveBytes)
-      .def_readonly("category", &pva::TileMemory::category);
+      .def_readonly("category", &pva::TileMemory::category)
+      .def_property_readonly("vertices",
+                             [](const pva::TileMemory& memory) { return must(memory.vertices()); });
   py::class_<pva::Tile>(m, "Tile")
       .def_readonly("id", &pva::Tile::id)
       .def_readonly("ipu", &pva::Tile::ipu)
@@ -115,7 +123,7 @@ void defineMemory(py::module_& m) {
   py::class_<pva::Variable>(m, "Variable")
       .def_readonly("name", &pva::Variable::name)
       .def_readonly("size", &pva::Variable::size);
-  py::class_<pva::LoweredVariable>(m, "LoweredVariable")
+  py::class_<pva::LoweredVariable>(m, "LoweredVariable", py::dynamic_attr())
       .def_readonly("_id", &pva::LoweredVariable::id)
       .def_readonly("name", &pva::LoweredVariable::name)
       .def_readonly("category", &pva::LoweredVariable::category)
@@ -139,7 +147,14 @@ void defineMemory(py::module_& m) {
   py::class_<pva::ComputeSetVertices>(m, "ComputeSetVertices")
       .def_readonly("type", &pva::ComputeSetVertices::type)
       .def_readonly("count", &pva::ComputeSetVertices::count)
-      .def_readonly("tiles", &pva::ComputeSetVertices::tiles);
+      .def_readonly("tiles", &pva::ComputeSetVertices::tiles)
+      .def_property_readonly("codeBytes", [](const pva::ComputeSetVertices& v) { return v.type.size; })
+      .def_property_readonly(
+          "countByTile",
+          [](const pva::ComputeSetVertices& v) {
+            return py::array_t<std::int64_t>(py::cast(v.countByTile()));
+          },
+          "Vertices on each tile of the IPU");
   py::class_<pva::LiveMemory>(m, "LiveMemory")
       .def_readonly("bytes", &pva::LiveMemory::bytes)
       .def_readonly("variables", &pva::LiveMemory::variables);
@@ -254,7 +269,7 @@ void defineExecution(py::module_& m) {
                              })
       .def_property_readonly("stage", &pva::ExecutionStep::stage)
       .def_property_readonly("microBatch", &pva::ExecutionStep::microBatch);
-  py::class_<pva::Run>(m, "Run")
+  py::class_<pva::Run>(m, "Run", py::dynamic_attr())
       .def_readonly("_id", &pva::Run::id)
       .def_readonly("name", &pva::Run::name)
       .def_readonly("cyclesFrom", &pva::Run::cyclesFrom)
@@ -299,18 +314,22 @@ void defineReport(py::module_& m) {
                                return py::array_t<std::int64_t>(py::cast(must(c.estimatedCyclesByTile())));
                              })
       .def_property_readonly("vertices", [](const pva::ComputeSet& c) { return must(c.vertices()); });
-  py::class_<pva::Compilation>(m, "Compilation")
+  py::class_<pva::Compilation>(m, "Compilation", py::dynamic_attr())
+      .def_property_readonly("_executable", &pva::Compilation::executable)
       .def_property_readonly("target", &pva::Compilation::target)
-      .def_property_readonly("programs", &pva::Compilation::programs)
+      .def_property_readonly("programs", [](const pva::Compilation& c) { return must(c.programs()); })
+      .def_property_readonly("rootPrograms", [](const pva::Compilation& c) { return must(c.rootPrograms()); })
+      .def_property_readonly("engineOptions",
+                             [](const pva::Compilation& c) { return must(c.engineOptions()); })
       .def_property_readonly("computeSets", [](const pva::Compilation& c) { return must(c.computeSets()); })
       .def_property_readonly("tiles", [](const pva::Compilation& c) { return must(c.tiles()); })
       .def_property_readonly("ipus", [](const pva::Compilation& c) { return must(c.ipus()); })
       .def_property_readonly("replicas", [](const pva::Compilation& c) { return must(c.replicas()); })
       .def_property_readonly("graph", [](const pva::Compilation& c) { return must(c.graph()); })
       .def(
-          "livenessProgramSteps",
+          "_livenessProgramSteps",
           [](const pva::Compilation& c, std::int64_t ipu) { return must(c.livenessProgramSteps(ipu)); },
-          py::arg("ipu") = 0)
+          py::arg("ipu"))
       .def_property_readonly("alwaysLiveVariables",
                              [](const pva::Compilation& c) { return must(c.alwaysLiveVariables()); })
       .def(
@@ -327,7 +346,7 @@ void defineReport(py::module_& m) {
           "verticesForTile",
           [](const pva::Compilation& c, std::int64_t tile) { return must(c.verticesForTile(tile)); },
           py::arg("tile"));
-  py::class_<pva::Operation>(m, "Operation")
+  py::class_<pva::Operation>(m, "Operation", py::dynamic_attr())
       .def_readonly("debugContext", &pva::Operation::debugContext)
       .def_readonly("name", &pva::Operation::name)
       .def_readonly("kind", &pva::Operation::kind)
@@ -339,7 +358,8 @@ void defineReport(py::module_& m) {
       .def_readonly("compute", &pva::InstrumentationSettings::compute)
       .def_readonly("externalExchange", &pva::InstrumentationSettings::externalExchange);
   using pva::Report;
-  py::class_<Report>(m, "Report", "An open profile. It reads each part when you ask for it.")
+  py::class_<Report>(m, "Report", py::dynamic_attr(),
+                     "An open profile. It reads each part when you ask for it.")
       .def_property_readonly("executables", &Report::executables)
       .def_property_readonly("compilation", [](const Report& r) { return must(r.compilation()); })
       .def_property_readonly("execution", [](const Report& r) { return must(r.execution()); })
@@ -355,6 +375,9 @@ void defineReport(py::module_& m) {
       .def_property_readonly("instrumentationSettings",
                              [](const Report& r) { return must(r.instrumentationSettings()); })
       .def("property", &Report::property, py::arg("key"))
+      .def("_debugContext", &Report::debugContext)
+      .def("_debugContextOfVariable",
+           [](const Report& r, std::int64_t id) { return must(r.debugContextOfVariable(id)); })
       .def_property_readonly("pipescopeVersion", &Report::pipescopeVersion)
       .def(
           "table",

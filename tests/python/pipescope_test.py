@@ -95,6 +95,58 @@ class Module(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "The profile has no tile"):
             compilation.loweredVariablesForTile(10**9)
 
+    def test_members_of_libpva(self):
+        """Figures under libpva's names add up to one another, and to the rows of the profile."""
+        path = os.path.join(self.folder.name, "members.pop")
+        settings = {"execution.numerics": False, "training.epochs": 1, "execution.mode": "training"}
+        report = pipescope.run(os.path.join(SAMPLES, "mnist", "two_stages.toml"), path, settings)
+        compilation, execution = report.compilation, report.execution
+        self.assertEqual([program._id for program in compilation.programs], report.table("program")["id"].tolist())
+        self.assertLess(len(compilation.rootPrograms), len(compilation.programs))
+        self.assertEqual(len(compilation.livenessProgramSteps), len(report.table("liveness_step")["index"]))
+        step = max(compilation.livenessProgramSteps, key=lambda each: each.notAlwaysLiveBytes)
+        self.assertEqual(step.notAlwaysLiveMemoryForIpu(step.ipu).bytes, step.notAlwaysLiveBytes)
+        self.assertEqual(step.notAlwaysLiveMemoryForIpu(1 - step.ipu).bytes, 0)
+        memory = compilation.tiles[5].memory
+        self.assertEqual(sum(each.total for each in memory.category.values()), memory.total.excludingGaps)
+        self.assertEqual(sum(each.interleaved for each in memory.category.values()), memory.interleaved.excludingGaps)
+        for each in memory.category.values():
+            self.assertEqual(each.total, each.interleaved + each.nonInterleaved + each.overflowed)
+        self.assertEqual(memory.category.vertexCode.total, sum(each.codeBytes for each in memory.vertices))
+        self.assertEqual(memory.category.instrumentationResults.total, 0)
+        with self.assertRaisesRegex(AttributeError, "no category of memory wrong"):
+            memory.category.wrong
+        computes = next(program for program in compilation.programs if program.type == "OnTileExecute" and program.computeset.vertices)
+        for vertices in computes.computeset.vertices:
+            self.assertEqual(vertices.countByTile.shape, (compilation.target.tilesPerIpu,))
+            self.assertEqual((vertices.countByTile.sum(), (vertices.countByTile > 0).sum()), (vertices.count, vertices.tiles))
+        brief = compilation.loweredVariables.allBriefVars
+        for tile in (3, compilation.target.tilesPerIpu + 7):
+            always = {each._id: each.bytes for each in compilation.loweredVariables.forTile(tile) if each.alwaysLive}
+            self.assertEqual(always, {each.id: each.bytes for each in brief if each.tileId == tile and each.id in always})
+            found = {each.id for each in brief if each.tileId == tile}
+            self.assertEqual(found, {each._id for each in compilation.loweredVariables.forTile(tile)})
+        lives = {}
+        for each in brief:
+            life = [(step.start, step.end) for step in each.equivalenceClass.steps]
+            self.assertEqual(lives.setdefault(each.equivalenceClass.id, life), life)
+        tensor = next(each for each in compilation.loweredVariables.forTile(3) if each.hasUnloweredVar).unloweredVar
+        self.assertIn(tensor.type, ("float32", "float16", "int32"))
+        self.assertTrue(all(size > 0 for size in tensor.shape))
+        self.assertTrue(tensor.name.endswith(tensor.debugContext.name))
+        self.assertEqual(compilation.engineOptions["execution.mode"], '"training"')
+        self.assertRegex(compilation.timestamp, r"^\d{4}-\d\d-\d\d")
+        self.assertEqual([len(run.steps) for run in execution.runs], [len(execution.steps(run._id)) for run in execution.runs])
+        self.assertEqual(execution.blocks(0), [])  # a lightweight profile is what hardware writes
+        report.listPrintLength = 20
+        self.assertEqual(report.listPrintLength, 20)
+        operation = next(each for each in pipescope.pva.OperationAnalysis(report).operations if each.programs())
+        first = list(compilation.livenessProgramSteps)[operation.firstStepIndex]
+        self.assertIn(first.program._id, [program._id for program in operation.programs()])
+        for owner, name in ((compilation.graph, "numEdges"), (computes, "vars"), (computes, "controlCodeByTile")):
+            with self.assertRaisesRegex(AttributeError, f"{name}: (the models of the devices|a profile does not)"):
+                getattr(owner, name)
+
     def test_settings_change_the_run(self):
         path = os.path.join(self.folder.name, "other.pop")
         other = pipescope.run(os.path.join(SAMPLES, "fixed", "imbalanced.toml"), path, {"training.gradient_accumulation": 16})

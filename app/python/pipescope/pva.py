@@ -70,15 +70,137 @@ class Microseconds:
         self.start, self.end = run.startMicroseconds, run.endMicroseconds
 
 
+class LivenessSteps:
+    """The liveness steps of a compilation: a sequence of those of all IPUs, and a function that returns those of one."""
+
+    def __init__(self, compilation):
+        self._compilation, self._all = compilation, None
+
+    def __call__(self, ipu=0):
+        return self._compilation._livenessProgramSteps(ipu)
+
+    def _list(self):
+        if self._all is None:
+            target = self._compilation.target
+            self._all = [step for ipu in range(target.ipusPerReplica) for step in self(ipu)]  # replicas are alike
+        return self._all
+
+    def __iter__(self):
+        return iter(self._list())
+
+    def __len__(self):
+        return len(self._list())
+
+    def __getitem__(self, place):
+        return self._list()[place]
+
+
+class LiveMemory:
+    """Memory in which nothing lives that is not always live."""
+
+    def __init__(self):
+        self.bytes, self.variables = 0, []
+
+
+def _live_memory_of_ipu(step, ipu):
+    """Return what is live on an IPU during a step, but not always. A program of another IPU holds nothing there."""
+    return step.notAlwaysLiveMemory if ipu == step.ipu else LiveMemory()
+
+
+class Interval:
+    """The liveness steps from `start` until `end`, which is no part of it."""
+
+    def __init__(self, start, end):
+        self.start, self.end = start, end
+
+    def __repr__(self):
+        return f"[{self.start}, {self.end})"
+
+
+class EquivalenceClass:
+    """Variables with the same life. They have the same `id`."""
+
+    def __init__(self, number, steps):
+        self.id, self.steps = number, steps
+
+
+class BriefVariable:
+    """The part of a variable that lies on a tile: its id, bytes, tile and life only."""
+
+    def __init__(self, variable, size, tile, equivalence):
+        self.id, self.bytes, self.tileId, self.equivalenceClass = variable, size, tile, equivalence
+
+
+class UnloweredVar:
+    """The tensor that a lowered variable is a part of."""
+
+    def __init__(self, variable):
+        shape, _, self.type = variable.shape.partition(" ")
+        self.name, self.shape = variable.name, [int(size) for size in shape.split("x") if size.isdigit()]
+        self.debugContext = variable._report._debugContextOfVariable(variable._id)
+
+
 class LoweredVariables:
     """The variables of a compilation by tile."""
 
     def __init__(self, compilation):
-        self._compilation = compilation
+        self._compilation, self._brief = compilation, None
 
     def forTile(self, tile):
         """Return what lies on a tile."""
         return self._compilation.loweredVariablesForTile(tile)
+
+    @property
+    def allBriefVars(self):
+        """All parts of variables on all tiles."""
+        if self._brief is None:
+            self._brief = list(self._read())
+        return self._brief
+
+    def _read(self):
+        report, compilation = self._compilation._report, self._compilation
+        classes = _equivalence_classes(report, len(compilation.livenessProgramSteps))
+        first = {tile.ipu: tile.id for tile in reversed(compilation.tiles)}
+        spaces = report.table("memory_space")
+        device = {space: ipu for space, ipu, units in zip(spaces["id"].tolist(), spaces["device"].tolist(), spaces["units"].tolist())
+                  if units == compilation.target.tilesPerIpu}
+        variables, parts = report.table("variable"), report.table("variable_units")
+        places = dict(zip(variables["id"].tolist(), variables["memory_space"].tolist()))
+        owners = dict(zip(variables["id"].tolist(), variables["executable"].tolist()))
+        for variable, begin, count, size in zip(*(parts[name].tolist() for name in ("variable", "first_unit", "unit_count", "bytes"))):
+            ipu = device.get(places.get(variable))
+            if ipu in first and owners[variable] == compilation._executable:
+                for tile in range(first[ipu] + begin, first[ipu] + begin + count):
+                    yield BriefVariable(variable, size, tile, classes[variable])
+
+
+def _equivalence_classes(report, steps):
+    """Return {id of a variable: its EquivalenceClass}. What is always live is so in all of so many steps."""
+    variables, lives = report.table("variable"), report.table("life_interval")
+    intervals = {number: [(0, steps)] for number, always in zip(variables["id"].tolist(), variables["always_live"].tolist()) if always}
+    for number, start, end in zip(*(lives[name].tolist() for name in ("variable", "first_step", "end_step"))):
+        intervals.setdefault(number, []).append((start, end))
+    known, classes = {}, {}
+    for number, space in zip(variables["id"].tolist(), variables["memory_space"].tolist()):
+        life = (space, *sorted(intervals.get(number, ())))
+        classes[number] = known.setdefault(life, EquivalenceClass(len(known), [Interval(*each) for each in life[1:]]))
+    return classes
+
+
+class Categories(dict):
+    """The memory of a tile by category. Each category is an attribute, too; one that the tile lacks has no bytes."""
+
+    _NAMES = frozenset(
+        "constant controlCode controlId controlTable copyDescriptor globalExchangeCode globalExchangePacketHeader hostExchangeCode "
+        "hostExchangePacketHeader instrumentationResults internalExchangeCode message multiple outputEdge rearrangement "
+        "sharedCodeStorage sharedDataStorage stack variable vectorListDescriptor vertexCode vertexFieldData vertexInstanceState".split())
+
+    def __getattr__(self, name):
+        if name in self:
+            return self[name]
+        if name in self._NAMES:
+            return _pipescope.CategoryMemory()
+        raise AttributeError(f"There is no category of memory {name}.")
 
 
 class ProgramVisitor(_pipescope.ProgramVisitor):
@@ -106,16 +228,88 @@ class ProgramVisitor(_pipescope.ProgramVisitor):
 
 
 class OperationAnalysis:
-    """The operations of a report."""
+    """The operations of a report, with the programs that compute them."""
 
     def __init__(self, report):
-        self.operations = report.operations()
+        self.operations, programs, steps = report.operations(), {}, {}
+        for program in report.compilation.programs:
+            programs.setdefault(program.debugContext.id, []).append(program)
+        for number, step in enumerate(report.compilation.livenessProgramSteps):
+            steps.setdefault(step.program._id, []).append(number)
+        around = {context: self._around(report, context) for context in programs}
+        for operation in self.operations:
+            own = [program for context, each in programs.items() if operation.debugContext.id in around[context] for program in each]
+            places = [number for program in own for number in steps.get(program._id, ())]
+            operation._programs, operation.replacedDebugContext = own, []
+            operation.firstStepIndex, operation.lastStepIndex = (min(places), max(places)) if places else (-1, -1)
+
+    @staticmethod
+    def _around(report, context):
+        """Return the ids of a context and of those around it."""
+        found, waiting = set(), [context]
+        while waiting:
+            current = waiting.pop()
+            if current >= 0 and current not in found:
+                found.add(current)
+                waiting += report._debugContext(current).parents
+        return found
 
 
 class ComputeInstrumentation(enum.Enum):
     """The closeness with which times were recorded."""
 
     Off, Vertex, Tile, Ipu, Device, Unknown = range(6)
+
+
+class ExternalExchangeInstrumentation(enum.Enum):
+    """The closeness with which exchange between devices was recorded."""
+
+    Off, Tile, Unknown = range(3)
+
+
+#: The longest list that libpva prints as a whole.
+_list_print_length = 10
+
+
+def _set_list_print_length(report, length):
+    global _list_print_length
+    _list_print_length = int(length)
+
+
+def _unknown(name, why):
+    """Return a property that emulated devices cannot have."""
+    def refuse(owner):
+        raise AttributeError(f"{type(owner).__name__}.{name}: {why}.")
+
+    return property(refuse)
+
+
+def _kept(raw, name):
+    """Return a property that gives the owner to what the property `raw` returns, under a name."""
+    def read(owner):
+        made = raw.fget(owner)
+        for each in made if isinstance(made, list) else [made]:
+            setattr(each, name, owner)
+        return made
+
+    return property(read)
+
+
+def _of_executable(raw, name):
+    """Return a function that gives the report to what the function `raw` returns, under a name."""
+    def read(report, executable):
+        made = raw(report, executable)
+        setattr(made, name, report)
+        return made
+
+    return read
+
+
+def _lowered(compilation, tile, raw=_pipescope.Compilation.loweredVariablesForTile):
+    variables = raw(compilation, tile)
+    for each in variables:
+        each._report = compilation._report
+    return variables
 
 
 def _extend(kind, **members):
@@ -129,4 +323,23 @@ _extend(_pipescope.Execution, steps=Steps)
 _extend(_pipescope.ExecutionStep, ipus=lambda step: [step.ipu])
 _extend(_pipescope.StepIpu, allCycles=Cycles, activeCycles=Cycles, activeTileBalance=lambda step: step.tileBalance)
 _extend(_pipescope.Run, microseconds=Microseconds)
-_extend(_pipescope.Compilation, loweredVariables=LoweredVariables)
+_extend(_pipescope.Compilation, loweredVariables=LoweredVariables, livenessProgramSteps=LivenessSteps,
+        timestamp=lambda compilation: compilation._report.property("created_utc"))
+_extend(_pipescope.TileMemory, category=lambda memory, raw=_pipescope.TileMemory.category: Categories(raw.fget(memory)))
+_extend(_pipescope.LoweredVariable, hasUnloweredVar=lambda variable: variable.shape != "", unloweredVar=UnloweredVar)
+_extend(_pipescope.Run, steps=lambda run: run._execution.steps(run._id))
+_extend(_pipescope.DebugContext, json=lambda context: "{}", location=lambda context: None)
+_pipescope.Compilation.loweredVariablesForTile = _lowered
+_pipescope.LivenessProgramStep.notAlwaysLiveMemoryForIpu = _live_memory_of_ipu
+_pipescope.Report.listPrintLength = property(lambda report: _list_print_length, _set_list_print_length)
+_pipescope.Report.compilation = _kept(_pipescope.Report.compilation, "_report")
+_pipescope.Report.compilationOf = _of_executable(_pipescope.Report.compilationOf, "_report")
+_pipescope.Execution.runs = _kept(_pipescope.Execution.runs, "_execution")
+_pipescope.Execution.blocks = lambda execution, tile: []  # emulated runs record all steps, and no lightweight profile
+_pipescope.Operation.programs = lambda operation: operation._programs
+_pipescope.Graph.numEdges = _unknown("numEdges", "the models of the devices do not know the edges of a graph; numVertices counts its vertices")
+_pipescope.Program.vars = _unknown("vars", "a profile does not say which program uses which variable; "
+                                   "livenessProgramSteps says what is live during each")
+for _name in ("controlCodeByTile", "codeBytesByTile"):
+    setattr(_pipescope.Program, _name, _unknown(_name, "the models of the devices know the code of a tile as a whole only: "
+                                                "see memory.category of a tile"))

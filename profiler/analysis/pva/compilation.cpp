@@ -27,7 +27,11 @@ void addUse(TileMemory& memory, const model::UnitMemory& row) {
   }
   if (gap) return;
   base::addWrapped(row.alwaysLive ? memory.alwaysLiveBytes : memory.notAlwaysLiveBytes, bytes);
-  base::addWrapped(memory.category[row.category], bytes);
+  CategoryMemory& category = memory.category[row.category];
+  for (std::int64_t* part : {&category.total, row.region == "interleaved"  ? &category.interleaved
+                                              : row.region == "overflowed" ? &category.overflowed
+                                                                           : &category.nonInterleaved})
+    base::addWrapped(*part, bytes);
 }
 
 }  // namespace
@@ -116,6 +120,9 @@ Result<std::vector<Tile>> Compilation::tiles() const {
       Tile& tile = tiles.emplace_back();
       tile.id = first + unit;
       tile.ipu = profile_->ipuOf(space.device);
+      tile.memory.profile_ = profile_;
+      tile.memory.executable_ = executable_;
+      tile.memory.tile_ = tile.id;
     }
   }
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, profile_->source->rows<model::UnitMemory>());
@@ -172,14 +179,29 @@ Result<Graph> Compilation::graph() const {
   return graph;
 }
 
-std::vector<Program> Compilation::programs() const {
-  std::vector<Program> roots;
-  const auto rows = detail::rowsWhere<model::Program>(*profile_->source, [&](const model::Program& row) {
-    return row.executable == executable_ && !row.parent.valid();
-  });
-  if (!rows.ok()) return roots;
-  for (const model::Program& row : *rows) roots.push_back(Program(profile_, row.id.value));
-  return roots;
+Result<std::vector<Program>> Compilation::programsWhere(
+    const std::function<bool(const model::Program&)>& wanted) const {
+  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::Program>(*profile_->source, wanted));
+  std::vector<Program> programs;
+  for (const model::Program& row : rows) programs.push_back(Program(profile_, row.id.value));
+  return programs;
+}
+
+Result<std::vector<Program>> Compilation::rootPrograms() const {
+  return programsWhere(
+      [&](const model::Program& row) { return row.executable == executable_ && !row.parent.valid(); });
+}
+
+Result<std::vector<Program>> Compilation::programs() const {
+  return programsWhere([&](const model::Program& row) { return row.executable == executable_; });
+}
+
+Result<std::map<std::string, std::string>> Compilation::engineOptions() const {
+  std::map<std::string, std::string> options;
+  PIPESCOPE_ASSIGN(const model::Rows<model::ConfigurationEntry> rows,
+                   profile_->source->rows<model::ConfigurationEntry>());
+  for (const model::ConfigurationEntry& row : *rows) options[row.path] = row.value;
+  return options;
 }
 
 Result<std::vector<ComputeSet>> Compilation::computeSets() const {
@@ -264,16 +286,38 @@ Result<std::vector<TileVertexMemory>> Compilation::verticesForTile(std::int64_t 
   return vertices;
 }
 
+Result<std::vector<TileVertexMemory>> TileMemory::vertices() const {
+  Compilation compilation;
+  compilation.profile_ = profile_;
+  compilation.executable_ = executable_;
+  return compilation.verticesForTile(tile_);
+}
+
+std::vector<std::int64_t> ComputeSetVertices::countByTile() const {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(tilesOfIpu), 0);
+  for (const Part& part : parts) {
+    const std::int64_t from = std::clamp<std::int64_t>(part.first, 0, tilesOfIpu);
+    const std::int64_t to = from + std::clamp<std::int64_t>(part.tiles, 0, tilesOfIpu - from);
+    for (std::int64_t tile = from; tile < to; ++tile)
+      base::addWrapped(counts[static_cast<std::size_t>(tile)], part.each);
+  }
+  return counts;
+}
+
 Result<std::vector<ComputeSetVertices>> ComputeSet::vertices() const {
   PIPESCOPE_ASSIGN(const auto rows,
                    detail::rowsWhere<model::VertexUse>(*profile_->source, [&](const auto& row) {
                      return row.program.value == program_.id();
                    }));
+  const model::Device* device = profile_->catalog->devices.find(profile_->program(program_.id()).device);
+  constexpr std::int64_t kMostTiles = 10'000'000;
+  const std::int64_t units = device == nullptr ? 0 : std::clamp<std::int64_t>(device->units, 0, kMostTiles);
   std::vector<ComputeSetVertices> vertices;
   for (const model::VertexUse& row : rows) {
     auto known = std::ranges::find(vertices, row.type, [](const auto& each) { return each.type.name; });
     if (known == vertices.end())
-      known = vertices.insert(known, ComputeSetVertices{{row.type, row.code.count}, 0, 0});
+      known = vertices.insert(known, ComputeSetVertices{{row.type, row.code.count}, 0, 0, units, {}});
+    known->parts.push_back({row.firstUnit, row.unitCount, row.count});
     base::addWrapped(known->count, base::wrappedProduct(row.count, row.unitCount));
     base::addWrapped(known->tiles, row.unitCount);
   }

@@ -74,6 +74,17 @@ std::string Report::property(const std::string& key) const {
   return profile_->catalog->property(key);
 }
 
+DebugContext Report::debugContext(std::int64_t id) const {
+  return detail::contextOf(*profile_, model::DebugContextId(id));
+}
+
+Result<DebugContext> Report::debugContextOfVariable(std::int64_t id) const {
+  PIPESCOPE_ASSIGN(const auto rows,
+                   detail::rowsWhere<model::Variable>(*profile_->source,
+                                                      [&](const auto& row) { return row.id.value == id; }));
+  return debugContext(rows.empty() ? -1 : rows.front().debugContext.value);
+}
+
 const model::ProfileSource& Report::source() const {
   return *profile_->source;
 }

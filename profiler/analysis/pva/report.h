@@ -6,7 +6,7 @@
 //
 // Differences from libpva: A profile holds several executables, and a Compilation or an Execution belongs to
 // one of them. A lookup that can fail on a damaged file returns a Result. The model of the devices has no
-// edges, exchange bytes by tile, variables by program or lightweight-profile blocks, so these are missing.
+// edges, no code bytes of single programs and no variables by program, so these are missing.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,10 +24,39 @@ using base::Result;
 struct GapBytes {
   std::int64_t includingGaps = 0, excludingGaps = 0;
 };
-struct TileMemory {
+/// The bytes of one category, by region of the memory.
+struct CategoryMemory {
+  std::int64_t total = 0, interleaved = 0, nonInterleaved = 0, overflowed = 0;
+};
+/// A type of vertex, named by its codelet; `size` counts the bytes of its code.
+struct VertexType {
+  std::string name;
+  std::int64_t size = 0;
+};
+/// The vertices of one type on a tile. The code lies there once for all of them.
+struct TileVertexMemory {
+  VertexType type;
+  std::int64_t count = 0, codeBytes = 0;
+  std::int64_t vertexInstanceStateBytes = 0, vertexFieldDataBytes = 0;
+};
+
+namespace detail {
+struct Profile;
+}
+
+class TileMemory {
+ public:
   GapBytes total, interleaved, nonInterleaved, overflowed;
   std::int64_t alwaysLiveBytes = 0, notAlwaysLiveBytes = 0;
-  std::map<std::string, std::int64_t> category;  ///< libpva's category names → bytes
+  std::map<std::string, CategoryMemory> category;  ///< libpva's category names → bytes
+  /// Compilation::verticesForTile() of this tile.
+  Result<std::vector<TileVertexMemory>> vertices() const;
+
+ private:
+  friend class Compilation;
+  std::shared_ptr<const detail::Profile> profile_;
+  model::ExecutableId executable_;
+  std::int64_t tile_ = 0;
 };
 struct Tile {
   std::int64_t id = 0;  ///< unique over all devices
@@ -48,21 +77,18 @@ struct Graph {
   std::int64_t numComputeSets = 0, numVars = 0;
   std::int64_t numVertices = 0;  ///< 0 in a profile that was recorded without steps
 };
-/// A type of vertex, named by its codelet; `size` counts the bytes of its code.
-struct VertexType {
-  std::string name;
-  std::int64_t size = 0;
-};
-/// The vertices of one type on a tile. The code lies there once for all of them.
-struct TileVertexMemory {
-  VertexType type;
-  std::int64_t count = 0, codeBytes = 0;
-  std::int64_t vertexInstanceStateBytes = 0, vertexFieldDataBytes = 0;
-};
 /// The vertices of one type in a compute set.
 struct ComputeSetVertices {
+  /// As many vertices on each tile from `first` on.
+  struct Part {
+    std::int64_t first = 0, tiles = 0, each = 0;
+  };
   VertexType type;
   std::int64_t count = 0, tiles = 0;  ///< vertices on all tiles; tiles that hold some
+  std::int64_t tilesOfIpu = 0;
+  std::vector<Part> parts;
+  /// The vertices on each tile of the IPU.
+  std::vector<std::int64_t> countByTile() const;
 };
 struct Variable {
   std::string name;
@@ -96,10 +122,6 @@ struct DebugContext {
   std::string name, layer;
   std::vector<std::int64_t> parents;
 };
-
-namespace detail {
-struct Profile;
-}
 
 class ComputeSet;
 class ProgramVisitor;
@@ -186,7 +208,10 @@ class ComputeSet {
 };
 
 class Compilation {
+  friend class TileMemory;
+
  public:
+  std::int64_t executable() const { return executable_.value; }  ///< id of its row
   Target target() const;
   /// Returns the tiles of all devices of the executable, with the memory of each.
   Result<std::vector<Tile>> tiles() const;
@@ -194,7 +219,10 @@ class Compilation {
   Result<std::vector<Ipu>> ipus() const;
   Result<std::vector<Replica>> replicas() const;
   Result<Graph> graph() const;
-  std::vector<Program> programs() const;  ///< root programs, which have no parent
+  Result<std::vector<Program>> rootPrograms() const;  ///< the programs that have no parent
+  Result<std::vector<Program>> programs() const;      ///< all programs, in the order of the profile
+  /// Every option that the run used, by its key; libpva has the options of Poplar's engine here.
+  Result<std::map<std::string, std::string>> engineOptions() const;
   /// Returns the compute sets of all devices, in the order of the programs. The compute sets of a function
   /// are listed for each of its calls.
   Result<std::vector<ComputeSet>> computeSets() const;
@@ -208,6 +236,7 @@ class Compilation {
   Result<std::vector<TileVertexMemory>> verticesForTile(std::int64_t tile) const;
 
  private:
+  Result<std::vector<Program>> programsWhere(const std::function<bool(const model::Program&)>& wanted) const;
   friend class Report;
   std::shared_ptr<const detail::Profile> profile_;
   model::ExecutableId executable_;
@@ -303,6 +332,10 @@ class Report {
   /// Derives the settings from the rows that were recorded.
   Result<InstrumentationSettings> instrumentationSettings() const;
   std::string property(const std::string& key) const;
+  /// Returns the name, layer and parent of a debug context. An id of −1 means that there is none.
+  DebugContext debugContext(std::int64_t id) const;
+  /// The debug context of a variable, by the variable's id. It reads the variables.
+  Result<DebugContext> debugContextOfVariable(std::int64_t id) const;
   std::string pipescopeVersion() const { return property("tool_version"); }
   const model::ProfileSource& source() const;
 

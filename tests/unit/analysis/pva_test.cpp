@@ -63,7 +63,7 @@ TEST(Pva, TilesAddUpWhatUnitsHold) {
   EXPECT_EQ(memory.nonInterleaved.excludingGaps, 4);
   EXPECT_EQ(memory.alwaysLiveBytes, 11);
   EXPECT_EQ(memory.notAlwaysLiveBytes, 4);
-  EXPECT_EQ(memory.category.at("variable"), 11);
+  EXPECT_EQ(memory.category.at("variable").total, 11);
   EXPECT_EQ(tiles[0].memory.total.includingGaps, 0);
   const auto ipus = Report::make(fixture.profile).value().compilation().value().ipus().value();
   ASSERT_EQ(ipus.size(), 3U);
@@ -182,9 +182,13 @@ TEST(Pva, VisitorsSeeTypesAndChildren) {
     void visitSync(const Program&) override { text += "sync;"; }
     std::string text;
   } seen;
-  for (const Program& root : Report::make(fixture.profile).value().compilation().value().programs())
-    root.accept(seen);
+  const Compilation compilation = Report::make(fixture.profile).value().compilation().value();
+  const std::vector<Program> roots = compilation.rootPrograms().value(), all = compilation.programs().value();
+  for (const Program& root : roots) root.accept(seen);
   EXPECT_EQ(seen.text, "(exchange layer/MatMul;sync;)");
+  std::vector<std::int64_t> ids;
+  for (const Program& program : all) ids.push_back(program.id());
+  EXPECT_EQ(ids, (std::vector<std::int64_t>{3, 4, 5}));
 }
 
 }  // namespace
