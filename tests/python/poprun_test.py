@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import numpy
 import pipescope
@@ -357,6 +358,7 @@ class Launching(unittest.TestCase):
     def test_popdist_says_where_an_instance_is(self):
         # Lines of several instances may mix, so each writes a file.
         script = ("import sys, pipescope.popdist as p\n"
+                  "p.init()\n"
                   "only = p.execute_on_instances({1})(lambda: 'one')\n"
                   "values = (p.getInstanceIndex(), p.getLocalInstanceIndex(), p.getNumInstances(), "
                   "p.getNumTotalReplicas(), p.getNumLocalReplicas(), p.getNumIpusPerReplica(), p.isPopdistEnvSet(), only())\n"
@@ -371,7 +373,9 @@ class Launching(unittest.TestCase):
         self.assertFalse(popdist.isPopdistEnvSet())
         with self.assertRaisesRegex(ValueError, "there is no instance 3"):
             popdist.execute_on_instances(3)(print)()
-
+        with unittest.mock.patch.dict(os.environ, POPDIST_NUM_TOTAL_REPLICAS="two"):
+            with self.assertRaisesRegex(ValueError, 'POPDIST_NUM_TOTAL_REPLICAS is "two", but must be a whole number'):
+                popdist.init()
 
     def sleepers(self):
         """A launcher of two instances that wait, with their process numbers."""

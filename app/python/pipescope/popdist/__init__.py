@@ -9,7 +9,16 @@ from ..instances import (getInstanceIndex, getLocalInstanceIndex, getNumInstance
                          getNumTotalReplicas, isPopdistEnvSet)
 
 __all__ = ["execute_on_instances", "getInstanceIndex", "getLocalInstanceIndex", "getNumInstances", "getNumIpusPerReplica",
-           "getNumLocalReplicas", "getNumTotalReplicas", "isPopdistEnvSet"]
+           "getNumLocalReplicas", "getNumTotalReplicas", "init", "isPopdistEnvSet"]
+
+
+def init():
+    """Check what the launcher says, before anything else is done. Instances connect when a model is compiled.
+
+    A variable of the environment that is no whole number is a ValueError.
+    """
+    for ask in (getNumInstances, getInstanceIndex, getLocalInstanceIndex, getNumTotalReplicas, getNumIpusPerReplica):
+        ask()
 
 
 def execute_on_instances(instances, *others):
