@@ -46,7 +46,8 @@ class GroupedWeights(unittest.TestCase):
         module = Product(weight.reshape(5, 3, 2).permute(1, 0, 2).contiguous())
         optimizer = optimizer or (lambda parameters: poptorch.optim.SGD(parameters, lr=0.1, momentum=0.5))
         made = (made or options(6)).inputReplicaGrouping(3, inputs)
-        model = poptorch.trainingModel(module, made, optimizer(module.parameters()))
+        rule = optimizer(module.parameters())
+        model = poptorch.trainingModel(module, made, rule)
         model.weight.replicaGrouping(weights, 2, poptorch.VariableRetrievalMode.OnePerGroup)
         losses = [model(x)[1].mean() for _ in range(steps)]
         alone = torch.nn.Parameter(weight)
@@ -59,6 +60,8 @@ class GroupedWeights(unittest.TestCase):
             expected.append(loss.detach())
         torch.testing.assert_close(torch.stack(losses), torch.stack(expected))
         torch.testing.assert_close(module.weight.detach().permute(1, 0, 2).reshape(5, 6), alone.detach())
+        for name, tensor in rule.state_dict()["ipu_state"].items():  # each of the 3 groups has its own
+            self.assertEqual(len(tensor), 3, name)
 
     def test_a_product_that_is_divided_over_replicas(self):
         self.trained(GROUPS.Consecutive, GROUPS.Orthogonal)

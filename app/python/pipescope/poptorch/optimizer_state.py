@@ -9,8 +9,8 @@ from .popart_names import LOSS_SCALE, own_settings, settings_of, shown_names
 
 #: Entries of a state beside tensors of the optimizer.
 _COUNTS = ("optimizer/updates", "optimizer/loss_scale")
-#: The name of the number of updates in the state of an optimizer.
-_STEP = "Step"
+#: PopART's prefix of the number of updates, which it counts for each weight.
+_STEP = "Step___"
 #: PopTorch's name of the loss scale ÷ the first one.
 _FACTOR = "lossScaleUpdateFactor"
 
@@ -48,7 +48,10 @@ class OptimizerState:
         content = saved_model.tensors_of(self._state(), weights)
         shown = shown_names(content)
         state = {shown[name]: tensor for name, tensor in content.items() if name not in _COUNTS}
-        state[_STEP] = content[_COUNTS[0]].double()  # a program may load any real number
+        updates = content[_COUNTS[0]].double()  # a program may load any real number
+        for weight in (weight for group in self._rule.parameters(self._names_of_parameters()) for weight in group):
+            groups = next((len(tensor) for name, tensor in state.items() if name.endswith("___" + weight)), 1)
+            state[_STEP + weight] = updates.expand(groups).clone() if weight in self._grouped else updates.clone()
         if self._options.Training.automatic_loss_scaling:
             state[_FACTOR] = torch.tensor(self._executable.loss_scale / self._first_loss_scale)
         return state
@@ -67,11 +70,12 @@ class OptimizerState:
         if state is None:
             return
         self.setOptimizer(self._optimizer)  # load_state_dict() has changed its groups
-        factor, step = state.pop(_FACTOR, None), state.pop(_STEP, None)
+        factor, steps = state.pop(_FACTOR, None), [state.pop(name).max() for name in list(state) if name.startswith(_STEP)]
         current = self._state()
         weights = {name for name, _, _ in self._executable.weights}
         own = {shown: name for name, shown in shown_names(saved_model.tensors_of(current, weights)).items()}
-        counts = {} if step is None else {_COUNTS[0]: step.round().clamp(min=0)}
+        # The devices count the updates of all weights together.
+        counts = {_COUNTS[0]: max(steps).round().clamp(min=0)} if steps else {}
         self._set_state(saved_model.with_state({**{own.get(name, name): value for name, value in state.items()}, **counts}, current))
         if factor is not None and self._options.Training.automatic_loss_scaling:
             self._executable.loss_scale = float(factor) * self._first_loss_scale
