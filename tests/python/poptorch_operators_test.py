@@ -138,6 +138,26 @@ class Operators(unittest.TestCase):
         self.compare(lambda x: F.ctc_loss(x, torch.tensor([1, 2, 4, 1, 3]), (8, 8, 8), (2, 1, 2), 0, "sum"), logs)
 
 
+class AxesOutOfRange(unittest.TestCase):
+    def test_they_are_refused_as_by_pytorch(self):
+        """A function in the place of PyTorch's must not take another axis in the place of one that a tensor lacks."""
+        x, index = torch.randn(2, 3, 4), torch.zeros(2, 3, 4, dtype=torch.int64)
+        for name, function in {
+            "roll": lambda x, dim: x.roll(1, dim), "median": lambda x, dim: x.median(dim)[0], "cumprod": lambda x, dim: x.cumprod(dim),
+            "sort": lambda x, dim: x.sort(dim)[0], "amax": lambda x, dim: x.amax(dim), "nansum": lambda x, dim: x.nansum(dim),
+            "count_nonzero": lambda x, dim: x.count_nonzero(dim), "take_along_dim": lambda x, dim: x.take_along_dim(index, dim),
+            "index_add": lambda x, dim: x.index_add(dim, index[0, 0, :2], x), "index_fill": lambda x, dim: x.index_fill(dim, index[0, 0], 1.0),
+            "repeat_interleave": lambda x, dim: x.repeat_interleave(2, dim), "unflatten": lambda x, dim: x.unflatten(dim, (1, 3)),
+            "index_copy": lambda x, dim: x.index_copy(dim, index[0, 0, :2], x), "argsort": lambda x, dim: x.argsort(dim),
+        }.items():
+            for dim in (3, -4):
+                with self.subTest(name, dim=dim):
+                    with self.assertRaisesRegex(IndexError, r"expected to be in range of \[-3, 2\], but got"):
+                        function(x, dim)
+                    with self.assertRaisesRegex(poptorch.Error, rf"expected to be in range of \[-3, 2\], but got {dim}"):
+                        poptorch.inferenceModel(Applied(lambda x, f=function, d=dim: f(x, d)))(x)
+
+
 class FunctionsOfPopTorch(unittest.TestCase):
     def test_loops_and_conditions(self):
         def model(x, flag):

@@ -5,14 +5,14 @@ import math
 import torch
 
 from ..buffers import sizes_of
-from .rules import rule
+from .rules import axis_of, rule
 from ..errors import Error, caller_line
 
 
 @rule(torch.unflatten, torch.Tensor.unflatten)
 def _unflatten(x, dim, sizes):
     sizes = [size[1] if isinstance(size, (tuple, list)) else size for size in sizes]
-    dim = dim % x.dim()
+    dim = axis_of(dim, x)
     return x.reshape(*x.shape[:dim], *sizes, *x.shape[dim + 1 :])
 
 
@@ -111,7 +111,7 @@ def _vstack(tensors):
 
 @rule(torch.index_add, torch.Tensor.index_add)
 def _index_add(x, dim, index, source, *, alpha=1):
-    dim = dim % x.dim()
+    dim = axis_of(dim, x)
     shape = [-1 if axis == dim else 1 for axis in range(x.dim())]
     return x.scatter_add(dim, index.reshape(shape).expand(sizes_of(source)), source * alpha)
 
@@ -126,10 +126,11 @@ def _tile(x, *dims):
 def _take_along_dim(x, indices, dim=None):
     if dim is None:
         return x.flatten().gather(0, indices.flatten())
-    shape = list(torch.broadcast_shapes([1 if i == dim % x.dim() else n for i, n in enumerate(x.shape)],
-                                        [1 if i == dim % x.dim() else n for i, n in enumerate(indices.shape)]))
+    dim = axis_of(dim, x)
+    shape = list(torch.broadcast_shapes([1 if i == dim else n for i, n in enumerate(x.shape)],
+                                        [1 if i == dim else n for i, n in enumerate(indices.shape)]))
 
     def widened(tensor):
-        return tensor.expand([tensor.shape[i] if i == dim % x.dim() else n for i, n in enumerate(shape)])
+        return tensor.expand([tensor.shape[i] if i == dim else n for i, n in enumerate(shape)])
 
     return widened(x).gather(dim, widened(indices))

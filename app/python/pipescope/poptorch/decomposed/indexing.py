@@ -3,7 +3,7 @@
 import torch
 
 from ..buffers import sizes_of
-from .rules import rule
+from .rules import axis_of, rule
 from ..emitted import emit
 from ..errors import Error, caller_line
 
@@ -14,6 +14,7 @@ def _roll(x, shifts, dims=None):
         return _roll(x.flatten(), shifts, 0).reshape(sizes_of(x))
     shifts = [shifts] if isinstance(shifts, int) else list(shifts)
     for shift, dim in zip(shifts, [dims] if isinstance(dims, int) else dims):
+        dim = axis_of(dim, x)
         size = sizes_of(x)[dim]
         back = int(shift) % size if size else 0
         if back:
@@ -23,7 +24,8 @@ def _roll(x, shifts, dims=None):
 
 def _row_index(x, dim, index, source):
     """An index along one axis, widened to the shape of the source, as scatter takes it."""
-    shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
+    own = axis_of(dim, x)
+    shape = [-1 if axis == own else 1 for axis in range(x.dim())]
     return index.reshape(shape).expand(sizes_of(source)).to(torch.int64)
 
 
@@ -50,7 +52,7 @@ def _extremum(x, dim, index, source, reduction):
     def compute(data, places, values):
         return data.scatter_reduce(dim, places, values, _NAMES[reduction])
 
-    return emit("ScatterElements", compute, x, index, source, axis_i=dim % x.dim(), reduction_s=reduction)
+    return emit("ScatterElements", compute, x, index, source, axis_i=axis_of(dim, x), reduction_s=reduction)
 
 
 def _extremum_with_gradient(x, dim, index, source, reduction):
@@ -139,6 +141,7 @@ def _index_copy(x, dim, index, source):
 @rule(torch.index_fill, torch.Tensor.index_fill)
 def _index_fill(x, dim, index, value):
     shape = sizes_of(x)
+    dim = axis_of(dim, x)
     shape[dim] = sizes_of(index)[0] if index.dim() else 1
     filling = value.expand(shape) if isinstance(value, torch.Tensor) else torch.full(shape, value, dtype=x.dtype)
     return _index_copy(x, dim, index.reshape(-1), filling.to(x.dtype))
@@ -187,7 +190,7 @@ def _repeat_interleave(x, repeats=None, dim=None, *, output_size=None):
                     "depend on values: pass one number.")
     if dim is None:
         x, dim = x.flatten(), 0
-    dim, shape = dim % x.dim(), sizes_of(x)
+    dim, shape = axis_of(dim, x), sizes_of(x)
     wide = x.unsqueeze(dim + 1).expand(*shape[: dim + 1], repeats, *shape[dim + 1 :])
     return wide.reshape(*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :])
 

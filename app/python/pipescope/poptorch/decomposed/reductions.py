@@ -5,7 +5,7 @@ import math
 import torch
 
 from ..buffers import sizes_of
-from .rules import RULES, rule
+from .rules import RULES, axis_of, rule
 from ..errors import Error, caller_line
 
 
@@ -13,7 +13,7 @@ def _axes(x, dim):
     """The axes as a list; all of them where none are given."""
     if dim is None or isinstance(dim, (tuple, list)) and not dim:
         return list(range(x.dim()))
-    return [axis % max(x.dim(), 1) for axis in ([dim] if isinstance(dim, int) else dim)]
+    return [axis_of(axis, x) for axis in ([dim] if isinstance(dim, int) else dim)]
 
 
 def _is_real(x):
@@ -83,7 +83,7 @@ def _median(x, dim=None, keepdim=False):
         return _middle(x.flatten(), 0, False)[0] if x.dim() else x.clone()
     if x.dim() == 0:
         return torch.return_types.median((x.clone(), torch.zeros((), dtype=torch.int64)))
-    return torch.return_types.median(_middle(x, dim % x.dim(), keepdim))
+    return torch.return_types.median(_middle(x, axis_of(dim, x), keepdim))
 
 
 @rule(torch.norm, torch.Tensor.norm)
@@ -161,6 +161,7 @@ def _cumprod(x, dim, *, dtype=None):
     x = x.to(torch.int64) if dtype is None and not _is_real(x) else x
     if x.dim() == 0:
         return x.clone()
+    dim = axis_of(dim, x)
     count, shift = sizes_of(x)[dim], 1
     while shift < count:
         x = torch.cat([x.narrow(dim, 0, shift), x.narrow(dim, shift, count - shift) * x.narrow(dim, 0, count - shift)], dim)
@@ -185,7 +186,7 @@ def _sort(x, dim=-1, descending=False, stable=False):
     # TopK keeps the order of equal elements.
     if x.dim() == 0:
         return torch.return_types.sort((x.clone(), torch.zeros((), dtype=torch.int64)))
-    return torch.return_types.sort(tuple(x.topk(sizes_of(x)[dim], dim, largest=descending, sorted=True)))
+    return torch.return_types.sort(tuple(x.topk(sizes_of(x)[axis_of(dim, x)], dim, largest=descending, sorted=True)))
 
 
 @rule(torch.argsort, torch.Tensor.argsort)
