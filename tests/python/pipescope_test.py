@@ -175,6 +175,9 @@ class Module(unittest.TestCase):
             self.report.table("nothing")
         with self.assertRaisesRegex((ValueError, OSError), "none.pop"):
             pipescope.openReport(os.path.join(self.folder.name, "none.pop"))
+        with self.assertRaisesRegex(OSError, "no file debug.cbor. A profile of Pipescope holds debug information itself"):
+            pipescope.openReport(self.path, "debug.cbor")
+        self.assertEqual(pipescope.openReport(self.path, self.path).executables, ["training"])
         with self.assertRaisesRegex(ValueError, "no run 77"):
             self.report.execution.steps(77)
         with self.assertRaisesRegex(ValueError, "no executable \"validation\""):

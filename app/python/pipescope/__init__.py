@@ -10,7 +10,7 @@ from pipescope._pipescope import *  # noqa: F401,F403
 from pipescope._pipescope import __version__  # noqa: F401
 
 from pipescope import pva as _pva  # noqa: F401  (adds properties to the classes above)
-from pipescope.pva import ProgramVisitor  # noqa: F401
+from pipescope.pva import ProgramVisitor, openReport  # noqa: F401
 
 __all__ = [name for name in dir(_pipescope) if not name.startswith("_")]
 

@@ -5,11 +5,23 @@ are also functions, versions, and the calls of a visitor by type of program.
 """
 
 import enum
+import os
 
 from pipescope import _pipescope
 from pipescope._pipescope import *  # noqa: F401,F403
 from pipescope.marks import Event, Process, Thread, Trace, openTrace  # noqa: F401
 from pipescope.pva_memory import Categories, LivenessSteps, LoweredVariables, UnloweredVar, live_memory_of_ipu
+
+
+def openReport(profile, debugInfo=None):
+    """Open a profile and return a Report.
+
+    A second file, with libpva's debug information, is not read: the names of operations and variables are in the profile. It
+    must be there, or it is a FileNotFoundError.
+    """
+    if debugInfo is not None and not os.path.exists(debugInfo):
+        raise FileNotFoundError(f"There is no file {debugInfo}. A profile of Pipescope holds debug information itself: leave the file out.")
+    return _pipescope.openReport(os.fspath(profile))
 
 
 class Version:
