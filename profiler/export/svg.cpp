@@ -2,17 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <map>
-#include <span>
-
 #include "profiler/analysis/timeline/trace.h"
+#include "profiler/export/light_colours.h"
 #include "profiler/geometry/svg_shapes.h"
 #include "profiler/geometry/timeline/timeline_scene.h"
 
 namespace pipescope::exporting {
-
-/// The texts of the embedded themes (generated).
-std::span<const std::pair<std::string_view, std::string_view>> embeddedThemes();
 
 namespace {
 
@@ -20,31 +15,6 @@ constexpr int kLabel = 190, kTop = 48, kBottom = 36, kLegendStep = 130;
 /// Limits of placements and steps that are drawn one by one. The picture of a longer call shows what
 /// neighbouring ones look like from afar.
 constexpr std::int64_t kMostRows = 60'000, kMostSteps = 120'000;
-
-/// The colours of the light theme, by the key of their role.
-const std::map<std::string, std::string, std::less<>>& lightColours() {
-  static const auto colours = [] {
-    std::map<std::string, std::string, std::less<>> found;
-    for (const auto& [name, text] : embeddedThemes()) {
-      for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::string_view line = text.substr(at, end - at);
-        const std::size_t equals = line.find(" = ");
-        if (equals != std::string_view::npos && line.front() != '#')
-          found.emplace(line.substr(0, equals), line.substr(equals + 3));
-        at = end + 1;
-      }
-    }
-    return found;
-  }();
-  return colours;
-}
-
-std::string colourOf(geometry::ColourRole role) {
-  const auto found = lightColours().find(geometry::roleKey(role));
-  PIPESCOPE_CHECK(found != lightColours().end(), "the theme lacks " + geometry::roleKey(role));
-  return found->second;
-}
 
 std::string text(int x, int y, const std::string& words, const char* attributes = "") {
   return words.empty() ? std::string()
@@ -93,7 +63,7 @@ std::string legend(const geometry::TimelineModel& timeline, int y, int width) {
     const int place = static_cast<int>(i), x = 4 + place % across * kLegendStep,
               line = y + place / across * 16;
     out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n", x, line,
-                       colourOf(entries[i].first));
+                       lightColour(entries[i].first));
     out += text(x + 14, line + 9, entries[i].second);
   }
   return out;
@@ -128,7 +98,7 @@ base::Status exportSvg(const model::ProfileSource& source, const analysis::Catal
   PIPESCOPE_TRY(write(text(4, 34, catalog.property("times") + " · " + catalog.property("device_model"))));
   PIPESCOPE_TRY(write(titles(scene.layout())));
   PIPESCOPE_TRY(write(fmt::format("<g transform=\"translate({} {})\">\n", kLabel, kTop)));
-  PIPESCOPE_TRY(write(geometry::svgShapes(shapes, colourOf)));
+  PIPESCOPE_TRY(write(geometry::svgShapes(shapes, lightColour)));
   PIPESCOPE_TRY(write("</g>\n"));
   PIPESCOPE_TRY(write(legend(*timeline, kTop + height + 16, width)));
   return write("</svg>\n");

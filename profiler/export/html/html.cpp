@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/pipeline/diff.h"
 #include "profiler/export/html/html_writer.h"
+#include "profiler/export/html/report_pictures.h"
 #include "profiler/export/svg.h"
 #include "profiler/sections/diff/diff_section.h"
 
@@ -119,9 +120,45 @@ void addTimeline(const sections::Context& context, base::Progress& progress, Htm
   page.raw("</div>\n");
 }
 
+void addPipeline(const sections::Context& context, base::Progress& progress, HtmlWriter& page) {
+  page.part("pipeline", "Pipeline");
+  std::string sentence;
+  const std::string svg = pipelinePicture(context, progress, sentence);
+  if (svg.empty()) return page.paragraph(sentence, "quiet");
+  if (svg.size() > kMostPicture)
+    return page.paragraph(
+        "The pipeline has too many passes for a page of this size. Open the profile in "
+        "pipescope-gui.",
+        "quiet");
+  page.paragraph(
+      "One iteration of the last call: a row for each device, a box for each pass of a micro-batch.",
+      "quiet");
+  page.raw("<div class=\"pipeline\">");
+  page.raw(svg);
+  page.raw("</div>\n");
+}
+
+/// The bars of a section, which say at a glance what its tables say in figures.
+void addBars(const Section& section, HtmlWriter& page) {
+  if (section.name == "stages") {
+    if (const std::string bars = stageBars(section); !bars.empty()) {
+      page.heading("Time of each stage");
+      page.paragraph("per micro-batch, with host copies and exchange", "quiet");
+      page.raw(bars);
+    }
+  } else if (section.name == "memory") {
+    if (const std::string bars = memoryBars(section); !bars.empty()) {
+      page.heading("Memory of each device");
+      page.paragraph("sum over its memory, at the program step in which most is live", "quiet");
+      page.raw(bars);
+    }
+  }
+}
+
 void addSection(const Section& section, std::size_t rows, HtmlWriter& page) {
   for (const std::string& remark : section.remarks) page.paragraph(remark);
   page.cards(section);
+  addBars(section, page);
   for (const sections::SectionTable& table : section.tables) {
     // The tables stop before the page becomes too large.
     const bool full = page.size() > kMostReportBytes * 4 / 5;
@@ -150,6 +187,7 @@ base::Result<std::string> htmlReport(const sections::Context& context, const std
   page.cards(summary);
   for (const sections::SectionTable& table : summary.tables)
     page.table(table, summary.ticksPerShownUnit, kMostTableRows);
+  addPipeline(context, progress, page);
   addTimeline(context, progress, page);
   for (const ReportPart& part : kReportParts) {
     const sections::SectionDefinition* definition = sections::sectionRegistry().find(part.section);

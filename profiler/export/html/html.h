@@ -12,8 +12,8 @@ namespace pipescope::exporting {
 /// need more.
 inline constexpr std::size_t kMostReportBytes = 5'000'000;
 
-/// A page with the verdict, the timeline, stages, memory, insights where a section has them, operations and
-/// options of an executable. `title` is the name of the profile.
+/// A page with the verdict, the pipeline of an iteration, the timeline, stages, memory, insights where a
+/// section has them, operations and options of an executable. `title` is the name of the profile.
 base::Result<std::string> htmlReport(const sections::Context& context, const std::string& title,
                                      base::Progress& progress);
 

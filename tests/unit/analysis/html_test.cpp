@@ -7,6 +7,7 @@
 
 #include "profiler/base/files/file_kind.h"
 #include "profiler/export/html/html_writer.h"
+#include "profiler/export/html/report_pictures.h"
 #include "profiler/record/memory_profile.h"
 
 namespace pipescope::exporting {
@@ -131,6 +132,47 @@ TEST(HtmlReport, HasVerdictTimelineAndSections) {
   for (const char* part : {"class=\"verdict", "<svg", "id=\"stages\"", "id=\"operations\"", "id=\"options\"",
                            "name=\"viewport\"", "@media print"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
+/// The text from the last `begin` before `part` up to the next `end`.
+std::string around(const std::string& page, const std::string& part, const std::string& begin,
+                   const std::string& end) {
+  const std::size_t at = page.find(part);
+  if (at == std::string::npos) return {};
+  const std::size_t from = page.rfind(begin, at);
+  return page.substr(from, page.find(end, at) - from);
+}
+
+TEST(HtmlReport, DrawsThePipelineOfAnIterationAndBarsOfStages) {
+  const std::string page = HostileProfile(1, 300).page();
+  const std::string pipeline = around(page, "<div class=\"pipeline\">", "<div", "</div>");
+  ASSERT_NE(pipeline.find("<svg"), std::string::npos);
+  EXPECT_NE(pipeline.find(">Stage 0<"), std::string::npos);
+  EXPECT_NE(pipeline.find(">F0<"), std::string::npos) << "the pass of the only micro-batch";
+  EXPECT_NE(pipeline.find(">forward<"), std::string::npos) << "the meaning of the colours";
+  const std::string bar = around(page, "title=\"forward: 300", "<div class=\"bar\">", "</div>");
+  EXPECT_NE(bar.find("width:100.00%"), std::string::npos) << bar;
+  EXPECT_NE(bar.find("Stage 0"), std::string::npos) << bar;
+  EXPECT_NE(page.find("print-color-adjust"), std::string::npos) << "bars must be printed with their colours";
+}
+
+TEST(HtmlReport, BarsOfMemoryAreInProportion) {
+  sections::Section memory{"memory", "Memory", {}, {}, {}};
+  memory.tables.push_back({"devices",
+                           "Devices",
+                           "",
+                           {{"name", "Name", sections::Format::plain, ""},
+                            {"always_live_bytes", "", sections::Format::bytes, ""},
+                            {"not_always_live_peak_bytes", "", sections::Format::bytes, ""},
+                            {"bytes_per_tile", "", sections::Format::bytes, ""}},
+                           {{std::string("A<"), std::int64_t{300}, std::int64_t{100}, std::int64_t{800}},
+                            {std::string("B"), std::int64_t{100}, std::int64_t{100}, std::int64_t{800}}}});
+  const std::string bars = memoryBars(memory);
+  EXPECT_NE(bars.find("A&lt;"), std::string::npos);
+  EXPECT_NE(bars.find("width:37.50%"), std::string::npos) << "300 of the capacity of 800: " << bars;
+  EXPECT_EQ(countOf(bars, "width:12.50%"), 3U);
+  EXPECT_TRUE(memoryBars({"memory", "Memory", {}, {}, {}}).empty());
+  EXPECT_TRUE(stageBars({"stages", "Stages", {}, {}, {}}).empty());
 }
 
 TEST(HtmlReport, LongTablesAreCutAndSaySo) {
