@@ -3,6 +3,7 @@
 #include <set>
 
 #include "views/pages/parts/charts/legends.h"
+#include "views/pages/parts/layout/facts.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "window_test.h"
@@ -108,7 +109,8 @@ TEST_F(PipelinePageTest, LabelsLookAlike) {
     int passes = 0;
     for (const geometry::Label& label : shapes().labels) {
       if (marks.contains(label.text)) continue;
-      EXPECT_TRUE(label.text[0] == 'F' || label.text[0] == 'B') << label.text;
+      // The pass and its micro-batch, or where that has no room the micro-batch.
+      EXPECT_NE(std::string("FB0123456789").find(label.text[0]), std::string::npos) << label.text;
       EXPECT_EQ(label.text.find("…"), std::string::npos) << label.text;
       ++passes;
     }
@@ -128,6 +130,44 @@ TEST_F(PipelinePageTest, ThirtyMicroBatchesHaveColoursOfTheirOwn) {
   EXPECT_EQ(passes.size(), 60U);
   EXPECT_EQ(colours.size(), 60U);
   picture("pipeline_thirty");
+}
+
+TEST_F(PipelinePageTest, MoreThanTwelveMicroBatchesAreColouredByPassUntilTheUserChooses) {
+  const auto colours = [&] { return child<QComboBox>(QStringLiteral("Colours")); };
+  for (const auto& [microBatches, byPass] : {std::pair(12, 0), std::pair(13, 1), std::pair(8, 0)}) {
+    shell::WindowSettings().remove(QStringLiteral("pipeline/colours"));
+    fixture = std::make_unique<ProfileFixture>(FixtureOptions{.microBatches = microBatches});
+    open(fixture->profile(), QStringLiteral("pipeline"));
+    EXPECT_EQ(colours()->currentIndex(), byPass) << microBatches;
+    EXPECT_EQ(child<PipelineCanvas>()->options().byMicroBatch, byPass == 0) << microBatches;
+  }
+  choose(colours(), 0);
+  fixture = std::make_unique<ProfileFixture>(FixtureOptions{.microBatches = 30});
+  open(fixture->profile(), QStringLiteral("pipeline"));
+  EXPECT_EQ(colours()->currentIndex(), 0) << "as the user chose";
+}
+
+TEST_F(PipelinePageTest, ASingleStageHasNoFiguresOfAPipeline) {
+  openPipeline({.stages = 1});
+  auto* facts = child<pages::FactGrid>();
+  EXPECT_FALSE(facts->value(QStringLiteral("Step time")).isEmpty());
+  for (const char* name : {"Ramp-up", "Steady", "Ramp-down", "All stages work"})
+    EXPECT_TRUE(facts->value(QString::fromUtf8(name)).isEmpty()) << name;
+  const geometry::TextMeasure measure;
+  EXPECT_EQ(canvas->scene().drawPhases(canvas->view(), measure).fillCount(), 0U);
+  EXPECT_FALSE(canvas->scene().firstFull(canvas->view()).has_value());
+  for (const timeline::LegendEntry& entry :
+       pages::pipelineLegend(*canvas->scene().grid(), canvas->options(), canvas->scene().marks()))
+    EXPECT_FALSE(entry.text.contains(QStringLiteral("ramp"))) << entry.text.toStdString();
+  picture("pipeline_single_stage");
+}
+
+TEST_F(PipelinePageTest, TheLegendSaysWhichToneIsForward) {
+  openPipeline();
+  const auto entries =
+      pages::pipelineLegend(*canvas->scene().grid(), canvas->options(), canvas->scene().marks());
+  ASSERT_FALSE(entries.empty());
+  EXPECT_TRUE(entries[0].text.startsWith(QStringLiteral("light: forward, dark: backward")));
 }
 
 TEST_F(PipelinePageTest, BackwardPassesHaveADarkerToneOfTheSameHue) {
@@ -168,6 +208,8 @@ TEST_F(PipelinePageTest, TheLegendHasEveryColourOnce) {
 TEST_F(PipelinePageTest, TheLegendNamesOnlyPhasesThatThereAre) {
   const auto names = [](base::Ticks up, base::Ticks down) {
     analysis::PipelineGrid grid;
+    grid.rows.resize(2);
+    for (analysis::PipelineRow& row : grid.rows) row.stages = {0};
     grid.end = base::Ticks(10);
     grid.rampUpEnd = up;
     grid.rampDownStart = down;

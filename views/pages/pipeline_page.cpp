@@ -90,7 +90,7 @@ class PipelinePage : public shell::Page {
       // The passes are shown while what fills the gaps between them is being read.
       if (isFirst) {
         job.begin([this, grid, scale] {
-          marks_ = std::make_shared<const geometry::PipelineMarks>();
+          marks_ = {std::make_shared<const geometry::PipelineMarks>(), nullptr};
           apply(grid, scale);
         });
       }
@@ -200,7 +200,7 @@ class PipelinePage : public shell::Page {
     bar_->setStep(stepOf(step_, grid_->iterations - 1), step_ > 0, step_ + 1 < grid_->iterations);
     bar_->setMicroBatches(static_cast<int>(grid_->shownMicroBatches));
     bar_->setCriticalKnown(grid_->criticalKnown);
-    canvas_->setGrid(grid_, marks_, scale_);
+    canvas_->setGrid(grid_, marks_.gaps, scale_, marks_.exchanges);
     applyOptions();
     remark(grid_->shownMicroBatches < grid_->microBatches
                ? tr("This flush has %1 micro-batches; the first %2 are shown.")
@@ -218,8 +218,9 @@ class PipelinePage : public shell::Page {
   }
 
   void fillLegend() {
-    legend_->setEntries(grid_ ? pipelineLegend(*grid_, canvas_->options(), marks_.get())
-                              : std::vector<timeline::LegendEntry>());
+    legend_->setEntries(
+        grid_ ? pipelineLegend(*grid_, canvas_->options(), marks_.gaps.get(), canvas_->scene().strips())
+              : std::vector<timeline::LegendEntry>());
   }
 
   QString time(base::Ticks ticks) const { return text(formatDuration(ticks, scale_)); }
@@ -244,7 +245,8 @@ class PipelinePage : public shell::Page {
          tr("of all iterations of the call; reports and the stages page give this one")},
         {tr("Flush"), time(length),
          tr("from the start of the first forward to the end of the last backward "
-            "pass (inference: the last forward pass)")},
+            "pass (inference: the last forward pass)")}};
+    const std::vector<ShownFact> phases = {
         {tr("Ramp-up"), share(up),
          tr("before the first pipeline cycle in which all stages do all their passes; in a schedule "
             "without cycles, until the last stage begins; share of the flush")},
@@ -266,8 +268,12 @@ class PipelinePage : public shell::Page {
            tr("stages whose passes the trace holds; step time, flush and critical path need all")});
       return facts_->setFacts(std::move(facts));
     }
+    if (grid.isPipeline()) facts.insert(facts.end(), phases.begin(), phases.end());
     facts.insert(facts.end(), counts.begin(), counts.end());
-    if (grid.hasSlots && grid.firstFullSlot >= 0) {
+    if (!grid.isPipeline()) {
+      // A single stage works all the time, and its columns are its micro-batches.
+      facts.pop_back();
+    } else if (grid.hasSlots && grid.firstFullSlot >= 0) {
       facts.push_back({tr("All stages work"), tr("from pipeline cycle %1").arg(grid.firstFullSlot),
                        tr("the first cycle in which every stage does all its passes, counted from 0")});
     } else {
@@ -437,7 +443,7 @@ class PipelinePage : public shell::Page {
   }
 
   std::shared_ptr<const PipelineGrid> grid_;
-  MarksPointer marks_;
+  PassMarks marks_;
   bool fresh_ = true;  ///< nothing of the present profile and executable has been shown
   geometry::TimeScale scale_;
   model::RunId call_;

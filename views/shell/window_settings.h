@@ -28,6 +28,7 @@ class WindowSettings {
     return file_.value(key, otherwise);
   }
   void setValue(const QString& key, const QVariant& value) { file_.setValue(key, value); }
+  void remove(const QString& key) { file_.remove(key); }
 
   static constexpr int kRecent = 12;
 

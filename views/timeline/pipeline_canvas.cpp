@@ -23,9 +23,11 @@ PipelineCanvas::PipelineCanvas(const shell::Palette& palette, QWidget* parent)
 
 void PipelineCanvas::setGrid(std::shared_ptr<const analysis::PipelineGrid> grid,
                              std::shared_ptr<const geometry::PipelineMarks> marks,
-                             const geometry::TimeScale& scale) {
+                             const geometry::TimeScale& scale,
+                             std::shared_ptr<const geometry::PipelineMarks> strips) {
   grid_ = std::move(grid);
   marks_ = std::move(marks);
+  strips_ = std::move(strips);
   hoveredMark_ = nullptr;
   scale_ = scale;
   selected_ = hovered_ = -1;
@@ -51,7 +53,7 @@ void PipelineCanvas::layOut() {
   metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, std::max(kHighest, room / kFewestRows));
   if (metrics_.row == kLowest) metrics_.gap = 3;
   if (lit_ >= rows) lit_ = -1;
-  scene_ = geometry::PipelineScene(grid_, options_, metrics_, marks_);
+  scene_ = geometry::PipelineScene(grid_, options_, metrics_, marks_, strips_);
   setRowsHeight(scene_.height(), metrics_.row + metrics_.gap);
 }
 

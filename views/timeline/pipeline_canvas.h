@@ -19,9 +19,11 @@ class PipelineCanvas : public TimeCanvas {
  public:
   explicit PipelineCanvas(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  /// `marks` are drawn in the gaps between the cells; null: there are none.
+  /// `marks` are drawn in the gaps between the cells, and `strips` along the lower edge of these; null: there
+  /// are none.
   void setGrid(std::shared_ptr<const analysis::PipelineGrid> grid,
-               std::shared_ptr<const geometry::PipelineMarks> marks, const geometry::TimeScale& scale);
+               std::shared_ptr<const geometry::PipelineMarks> marks, const geometry::TimeScale& scale,
+               std::shared_ptr<const geometry::PipelineMarks> strips = {});
   void setOptions(const geometry::PipelineOptions& options);
   const geometry::PipelineOptions& options() const { return options_; }
   const geometry::PipelineScene& scene() const { return scene_; }
@@ -70,7 +72,7 @@ class PipelineCanvas : public TimeCanvas {
   void reveal(int cell);
 
   std::shared_ptr<const analysis::PipelineGrid> grid_;
-  std::shared_ptr<const geometry::PipelineMarks> marks_;
+  std::shared_ptr<const geometry::PipelineMarks> marks_, strips_;
   geometry::PipelineOptions options_;
   geometry::PipelineMetrics metrics_;
   geometry::PipelineScene scene_;

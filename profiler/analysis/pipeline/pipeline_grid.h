@@ -61,6 +61,14 @@ struct PipelineGrid {
   /// False if the trace of a recorded run lacks passes of some stages. There are no phases and no critical
   /// path then, and the lengths of the flush and the step say nothing.
   bool whole = true;
+  /// True if several stages work one after another. A single stage has no ramps, and it works always.
+  bool isPipeline() const {
+    std::size_t stages = 0;
+    for (const PipelineRow& row : rows) stages += row.stages.size();
+    return stages > 1;
+  }
+  /// True if ramp-up, steady part and ramp-down are known.
+  bool hasPhases() const { return whole && isPipeline(); }
   bool criticalKnown = false;
   PathSums path;  ///< sums of the critical path within the iteration; they add up to the step time
 };

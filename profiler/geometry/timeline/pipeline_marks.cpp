@@ -1,6 +1,7 @@
 #include "profiler/geometry/timeline/pipeline_marks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "profiler/geometry/element.h"
@@ -115,7 +116,59 @@ std::vector<PipelineMark> marksOf(const analysis::PipelineGrid& grid, const anal
   return std::move(filler).marks();
 }
 
+/// Adds the exchanges of a placement to the marks.
+void addExchanges(const analysis::Trace& trace, const analysis::DeviceTrace& device,
+                  const analysis::TracePlacement& placement, std::vector<PipelineMark>& marks) {
+  const analysis::TraceSegment* segment = trace.segmentOf(placement);
+  if (segment == nullptr || !segment->whole) return;
+  const auto onAxis = [&](Ticks offset) {
+    return placement.start + Ticks(std::llround(static_cast<double>(offset.count) * device.axisTicksPerTick));
+  };
+  for (const model::Step& step : segment->steps) {
+    if (step.kind != model::StepKind::globalExchange || step.ticks.count <= 0) continue;
+    marks.push_back({onAxis(step.offset), std::min(placement.end, onAxis(step.offset + step.ticks)),
+                     ColourRole::globalExchange, "exchange within a pass", false});
+  }
+}
+
+/// Sorts marks of one kind, and joins those that overlap or touch.
+void joinMarks(std::vector<PipelineMark>& marks) {
+  std::ranges::sort(marks, {}, &PipelineMark::start);
+  std::vector<PipelineMark> joined;
+  for (PipelineMark& mark : marks) {
+    if (!joined.empty() && mark.start <= joined.back().end) {
+      joined.back().end = std::max(joined.back().end, mark.end);
+    } else {
+      joined.push_back(std::move(mark));
+    }
+  }
+  marks = std::move(joined);
+}
+
 }  // namespace
+
+std::vector<std::vector<PipelineMark>> passExchanges(const analysis::PipelineGrid& grid,
+                                                     const analysis::Trace& trace, std::size_t most) {
+  std::vector<std::vector<PipelineMark>> marks(grid.rows.size());
+  std::size_t all = 0;
+  for (std::size_t row = 0; row < grid.rows.size() && !trace.far; ++row) {
+    const std::int32_t index = trace.deviceIndex(grid.rows[row].device);
+    if (index < 0) continue;
+    const analysis::DeviceTrace& device = at(trace.devices, index);
+    for (const analysis::TraceTrack& track : device.tracks) {
+      for (const analysis::TracePlacement& placement : track.placements) {
+        const bool here = placement.run == grid.run && model::isComputePass(placement.pass) &&
+                          placement.microBatch >= 0 && placement.microBatch < grid.shownMicroBatches &&
+                          (grid.iterations == 1 || placement.iteration == grid.iteration);
+        if (here) addExchanges(trace, device, placement, marks[row]);
+        if (all + marks[row].size() > most) return std::vector<std::vector<PipelineMark>>(grid.rows.size());
+      }
+    }
+    joinMarks(marks[row]);
+    all += marks[row].size();
+  }
+  return marks;
+}
 
 std::vector<std::vector<PipelineMark>> pipelineMarks(const analysis::PipelineGrid& grid,
                                                      const analysis::Trace& trace) {

@@ -25,4 +25,11 @@ struct PipelineMark {
 std::vector<std::vector<PipelineMark>> pipelineMarks(const analysis::PipelineGrid& grid,
                                                      const analysis::Trace& trace);
 
+/// The times within the passes of each row in which the device exchanges with others, such as for the sums of
+/// a layer that several chips share. They ascend and do not overlap. If there are more than `most` of all
+/// rows, there are none.
+std::vector<std::vector<PipelineMark>> passExchanges(const analysis::PipelineGrid& grid,
+                                                     const analysis::Trace& trace,
+                                                     std::size_t most = 100'000);
+
 }  // namespace pipescope::geometry

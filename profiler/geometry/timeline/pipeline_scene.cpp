@@ -1,25 +1,35 @@
 #include "profiler/geometry/timeline/pipeline_scene.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "profiler/geometry/element.h"
 #include "profiler/geometry/timeline/timeline_scene.h"
 
 namespace pipescope::geometry {
 namespace {
-constexpr int kPipelineSceneSetOff = 4, kCellLabel = 12, kCellPadding = 2;
+constexpr int kPipelineSceneSetOff = 4, kCellPadding = 2;
 }
 
 PipelineScene::PipelineScene(std::shared_ptr<const analysis::PipelineGrid> grid, PipelineOptions options,
-                             const PipelineMetrics& metrics, std::shared_ptr<const PipelineMarks> marks)
-    : grid_(std::move(grid)), options_(options), metrics_(metrics), marks_(std::move(marks)) {
+                             const PipelineMetrics& metrics, std::shared_ptr<const PipelineMarks> marks,
+                             std::shared_ptr<const PipelineMarks> strips)
+    : grid_(std::move(grid)),
+      options_(options),
+      metrics_(metrics),
+      marks_(std::move(marks)),
+      strips_(std::move(strips)) {
   if (!grid_) return;
   // A table has no gaps that stand for time.
   if (options_.grid || (marks_ && marks_->size() != grid_->rows.size())) marks_.reset();
-  for (std::size_t row = 0; marks_ && row < marks_->size(); ++row) {
-    std::vector<std::int64_t> lengths;
-    for (const PipelineMark& mark : (*marks_)[row]) lengths.push_back((mark.end - mark.start).count);
-    markRows_.emplace_back(std::move(lengths));
+  if (options_.grid || options_.path >= 0 || (strips_ && strips_->size() != grid_->rows.size()))
+    strips_.reset();
+  for (const auto& [list, rows] : {std::pair(&marks_, &markRows_), std::pair(&strips_, &stripRows_)}) {
+    for (std::size_t row = 0; *list && row < (*list)->size(); ++row) {
+      std::vector<std::int64_t> lengths;
+      for (const PipelineMark& mark : (**list)[row]) lengths.push_back((mark.end - mark.start).count);
+      rows->emplace_back(std::move(lengths));
+    }
   }
   for (const analysis::PipelineRow& row : grid_->rows) {
     std::vector<std::int64_t> lengths;
@@ -85,32 +95,82 @@ void PipelineScene::drawMarks(Shapes& shapes, std::size_t row, const TimeView& v
       });
 }
 
+void PipelineScene::drawStrips(Shapes& shapes, std::size_t row, const TimeView& view, int top) const {
+  constexpr int kStripEdge = 4, kLeastRow = 16;
+  if (metrics_.row < kLeastRow) return;
+  const std::vector<PipelineMark>& strips = (*strips_)[row];
+  const int y = yOf(static_cast<std::int32_t>(row), top) + metrics_.row - kStripEdge;
+  foldVisible(
+      stripRows_[row], view, {0, view.width()}, [&](std::size_t i) { return strips[i].start; },
+      [&](std::size_t i) { return strips[i].end; },
+      [&](const Folded& folded) {
+        // Two strong lines, which are painted above the cells.
+        for (const int line : {y, y + 2})
+          shapes.lines.push_back({folded.x, line, folded.right, line, strips[folded.shown].role, true});
+      });
+}
+
+std::map<model::Pass, bool> PipelineScene::shortLabels(const std::vector<Folded>& visible, std::size_t row,
+                                                       const TimeView& view,
+                                                       const TextMeasure& measure) const {
+  struct Room {
+    int narrowest = INT_MAX, whole = 0, number = 0;
+    bool merged = false;
+  };
+  std::map<model::Pass, Room> rooms;
+  for (const Folded& folded : visible) {
+    const analysis::PipelineCell& cell = at(grid_->cells, at(grid_->rows[row].cells, folded.shown));
+    Room& room = rooms[cell.pass];
+    room.merged = room.merged || !folded.alone();
+    // The ends of the view may cut a cell.
+    if (folded.x > 0 && folded.right < view.width())
+      room.narrowest = std::min(room.narrowest, folded.right - folded.x - 1 - 2 * kCellPadding);
+    room.whole = std::max(room.whole, measure.width(passLabel(cell.pass, cell.microBatch)));
+    room.number = std::max(room.number, measure.width(std::to_string(cell.microBatch)));
+  }
+  std::map<model::Pass, bool> labels;
+  for (const auto& [pass, room] : rooms) {
+    if (room.merged || room.narrowest < room.number) continue;
+    labels[pass] = room.narrowest < room.whole;
+  }
+  return labels;
+}
+
 void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& view, int top,
                             const TextMeasure& measure) const {
   const std::vector<std::int32_t>& cells = grid_->rows[row].cells;
   const int y = yOf(static_cast<std::int32_t>(row), top);
+  std::vector<Folded> visible;
   foldVisible(
       rows_[row], view, {0, view.width()}, [&](std::size_t i) { return startOf(cells[i]); },
       [&](std::size_t i) { return endOf(cells[i]); },
-      [&](const Folded& folded) {
-        const std::int32_t index = cells[folded.shown];
-        const analysis::PipelineCell& cell = at(grid_->cells, index);
-        const int width = folded.right - folded.x;
-        const Box box{folded.x, y, width >= kPipelineSceneSetOff ? width - 1 : width, metrics_.row};
-        const ColourRole role = roleOf(cell);
-        if (width < kPipelineSceneSetOff) return shapes.extend(role, box);
-        shapes.fill(role, box);
-        // Recomputation is the first part of a backward pass.
-        if (!options_.grid && options_.path < 0 && !options_.byMicroBatch && cell.recompute.count > 0) {
-          const int part = std::min(box.width, view.column(cell.start + cell.recompute) - folded.x);
-          shapes.fill(ColourRole::recompute, {box.x, box.y, part, box.height});
-        }
-        if (options_.critical && cell.critical) shapes.outlines.push_back({box, ColourRole::critical});
-        if (!folded.alone() || box.width < kCellLabel) return;
-        // All labels look alike: a cell has its whole name or none.
-        std::string text = fitText(labelOf(index), box.width - 2 * kCellPadding, measure);
-        if (text == labelOf(index)) shapes.labels.push_back({box, std::move(text), role, false});
-      });
+      [&](const Folded& folded) { visible.push_back(folded); });
+  const std::map<model::Pass, bool> labels = shortLabels(visible, row, view, measure);
+  for (const Folded& folded : visible) {
+    const std::int32_t index = cells[folded.shown];
+    const analysis::PipelineCell& cell = at(grid_->cells, index);
+    const int width = folded.right - folded.x;
+    const Box box{folded.x, y, width >= kPipelineSceneSetOff ? width - 1 : width, metrics_.row};
+    const ColourRole role = roleOf(cell);
+    if (width < kPipelineSceneSetOff) {
+      shapes.extend(role, box);
+      continue;
+    }
+    // Recomputation is the first part of a backward pass. The parts must not overlap, because all boxes of a
+    // colour are painted together.
+    const bool parted =
+        !options_.grid && options_.path < 0 && !options_.byMicroBatch && cell.recompute.count > 0;
+    const int part =
+        parted ? std::clamp(view.column(cell.start + cell.recompute) - folded.x, 0, box.width) : 0;
+    shapes.fill(ColourRole::recompute, {box.x, box.y, part, box.height});
+    shapes.fill(role, {box.x + part, box.y, box.width - part, box.height});
+    if (options_.critical && cell.critical) shapes.outlines.push_back({box, ColourRole::critical});
+    const auto label = labels.find(cell.pass);
+    if (label == labels.end()) continue;
+    std::string text = label->second ? std::to_string(cell.microBatch) : labelOf(index);
+    if (measure.width(text) <= box.width - 2 * kCellPadding)
+      shapes.labels.push_back({box, std::move(text), role, false});
+  }
 }
 
 Shapes PipelineScene::draw(const TimeView& view, int top, int height, const TextMeasure& measure) const {
@@ -120,13 +180,14 @@ Shapes PipelineScene::draw(const TimeView& view, int top, int height, const Text
     if (y + metrics_.row <= 0 || y >= height) continue;
     if (marks_) drawMarks(shapes, row, view, top, measure);
     drawRow(shapes, row, view, top, measure);
+    if (strips_) drawStrips(shapes, row, view, top);
   }
   return shapes;
 }
 
 Shapes PipelineScene::drawPhases(const TimeView& view, const TextMeasure& measure) const {
   Shapes shapes;
-  if (!grid_ || grid_->cells.empty() || !grid_->whole) return shapes;
+  if (!grid_ || grid_->cells.empty() || !grid_->hasPhases()) return shapes;
   const auto columnAt = [&](Ticks time, bool first) {
     if (!options_.grid) return time;
     // A phase of a table begins with the first column that starts in it.
@@ -190,7 +251,7 @@ std::vector<Arrow> PipelineScene::pathArrows(const TimeView& view, int top) cons
 }
 
 std::optional<int> PipelineScene::firstFull(const TimeView& view) const {
-  if (!grid_ || grid_->firstFullColumn < 0) return std::nullopt;
+  if (!grid_ || !grid_->hasPhases() || grid_->firstFullColumn < 0) return std::nullopt;
   Ticks time(grid_->firstFullColumn * kColumnTicks);
   if (!options_.grid) {
     time = grid_->end;

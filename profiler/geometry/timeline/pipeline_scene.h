@@ -1,6 +1,7 @@
 #pragma once
 // One device iteration of a pipeline as shapes: the devices against time, or a schedule table with cells of
 // equal width.
+#include <map>
 #include <optional>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
@@ -33,12 +34,15 @@ using PipelineMarks = std::vector<std::vector<PipelineMark>>;
 class PipelineScene {
  public:
   PipelineScene() = default;
-  /// `marks`, by row, are drawn in the gaps between the cells; null: there are none.
+  /// `marks`, by row, are drawn in the gaps between the cells, and `strips` along the lower edge of the
+  /// cells; null: there are none.
   PipelineScene(std::shared_ptr<const analysis::PipelineGrid> grid, PipelineOptions options,
-                const PipelineMetrics& metrics = {}, std::shared_ptr<const PipelineMarks> marks = {});
+                const PipelineMetrics& metrics = {}, std::shared_ptr<const PipelineMarks> marks = {},
+                std::shared_ptr<const PipelineMarks> strips = {});
 
   const analysis::PipelineGrid* grid() const { return grid_.get(); }
-  const PipelineMarks* marks() const { return marks_.get(); }  ///< null: none are drawn
+  const PipelineMarks* marks() const { return marks_.get(); }    ///< null: none are drawn
+  const PipelineMarks* strips() const { return strips_.get(); }  ///< null: none are drawn
   const PipelineOptions& options() const { return options_; }
   const PipelineMetrics& metrics() const { return metrics_; }
   /// The ends of a view of everything, in time or columns.
@@ -74,8 +78,13 @@ class PipelineScene {
   Ticks startOf(std::int32_t cell) const;
   Ticks endOf(std::int32_t cell) const;
   ColourRole roleOf(const analysis::PipelineCell& cell) const;
+  void drawStrips(Shapes& shapes, std::size_t row, const TimeView& view, int top) const;
   void drawMarks(Shapes& shapes, std::size_t row, const TimeView& view, int top,
                  const TextMeasure& measure) const;
+  /// The passes of a row that have labels: true for those that show only the number of their micro-batch.
+  /// Either all passes of a kind have a label or none, so that a row is easy to read.
+  std::map<model::Pass, bool> shortLabels(const std::vector<Folded>& visible, std::size_t row,
+                                          const TimeView& view, const TextMeasure& measure) const;
   void drawRow(Shapes& shapes, std::size_t row, const TimeView& view, int top,
                const TextMeasure& measure) const;
   int yOf(std::int32_t row, int top) const { return row * (metrics_.row + metrics_.gap) - top; }
@@ -83,8 +92,8 @@ class PipelineScene {
   std::shared_ptr<const analysis::PipelineGrid> grid_;
   PipelineOptions options_;
   PipelineMetrics metrics_;
-  std::shared_ptr<const PipelineMarks> marks_;
-  std::vector<WidestIndex> rows_, markRows_;
+  std::shared_ptr<const PipelineMarks> marks_, strips_;
+  std::vector<WidestIndex> rows_, markRows_, stripRows_;
   std::vector<std::int32_t> path_;  ///< cells of the highlighted micro-batch, by start
 };
 

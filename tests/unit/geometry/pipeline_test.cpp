@@ -171,6 +171,58 @@ TEST(PipelineScene, TimeShowsEachPassAsLongAsItIs) {
   EXPECT_EQ(made.boxOf(view, 0, made.cellAt(view, 0, 3, 3)).width, 9);
 }
 
+TEST(PipelineScene, RecomputationIsTheFirstPartOfABackwardPass) {
+  PipelineGrid grid;
+  grid.start = grid.span.start = Ticks(0);
+  grid.end = grid.span.end = Ticks(100);
+  analysis::PipelineCell cell;
+  cell.pass = Pass::backward;
+  cell.microBatch = 0;
+  cell.start = Ticks(20);
+  cell.end = Ticks(80);
+  cell.recompute = Ticks(15);
+  grid.cells = {cell};
+  grid.rows.resize(1);
+  grid.rows[0].stages = {0};
+  grid.rows[0].cells = {0};
+  PipelineOptions options;
+  options.byMicroBatch = false;
+  const PipelineScene made(std::make_shared<const PipelineGrid>(grid), options);
+  const Shapes shapes = made.draw(TimeView(Ticks(0), Ticks(100), 1000), 0, 100, {});
+  const auto& again = shapes.fills[static_cast<std::size_t>(ColourRole::recompute)];
+  const auto& backward = shapes.fills[static_cast<std::size_t>(ColourRole::backward)];
+  ASSERT_EQ(again.size(), 1U);
+  ASSERT_EQ(backward.size(), 1U);
+  EXPECT_EQ(again[0].x, 200);
+  EXPECT_EQ(again[0].right(), 350);
+  EXPECT_EQ(backward[0].x, 350) << "boxes that overlap would hide one another";
+  EXPECT_EQ(backward[0].right(), 799);
+}
+
+TEST(PipelineScene, AllPassesOfAKindHaveALabelOrNone) {
+  const PipelineScene made = scene({});
+  const PipelineGrid& grid = *made.grid();
+  std::set<char> styles;  // what labels began with, over all widths
+  for (const int width : {200, 400, 500, 600, 800, 1200, 3000}) {
+    const TimeView view(made.start(), made.end(), width);
+    const Shapes shapes = made.draw(view, 0, made.height(), {});
+    for (const analysis::PipelineRow& row : grid.rows) {
+      std::map<Pass, std::map<bool, int>> labelled;
+      for (const std::int32_t cell : row.cells) {
+        const Box box = made.boxOf(view, 0, cell);
+        const auto label =
+            std::ranges::find_if(shapes.labels, [&](const Label& one) { return one.box == box; });
+        const bool has = label != shapes.labels.end();
+        ++labelled[grid.cells[static_cast<std::size_t>(cell)].pass][has];
+        if (has) styles.insert(label->text[0] <= '9' ? '9' : label->text[0]);
+      }
+      for (const auto& [pass, counts] : labelled)
+        EXPECT_EQ(counts.size(), 1U) << width << " " << toString(pass);
+    }
+  }
+  EXPECT_EQ(styles, (std::set<char>{'9', 'B', 'F'})) << "numbers alone where the name has no room";
+}
+
 TEST(PipelineScene, OneMicroBatchIsLitGreenThenRed) {
   const PipelineScene made = scene({false, true, false, 2});
   const TimeView view(made.start(), made.end(), 2800);
@@ -226,6 +278,64 @@ TEST(PipelineMarks, CausesOfWaitsComeBeforeWorkOfAnUnknownKind) {
   EXPECT_EQ(marks[0][0],
             (PipelineMark{Ticks(10), Ticks(25), ColourRole::waitSlowerStage, "slower stage", true}));
   EXPECT_EQ(marks[0][1], (PipelineMark{Ticks(25), Ticks(40), ColourRole::otherPass, "other", false}));
+}
+
+TEST(PipelineMarks, ExchangesWithinPassesAreStrips) {
+  // A pass from 100 to 200 whose segment exchanges from 20 to 30, from 30 to 35 and from 60 to 70 of it, and
+  // a pass of another iteration.
+  PipelineGrid grid;
+  grid.iterations = 2;
+  grid.shownMicroBatches = 1;
+  grid.start = grid.span.start = Ticks(0);
+  grid.end = grid.span.end = Ticks(400);
+  grid.rows.resize(1);
+  grid.rows[0].device = model::DeviceId(0);
+  analysis::TraceSegment segment;
+  for (const auto& [offset, ticks, kind] :
+       {std::tuple(0, 20, model::StepKind::compute), std::tuple(20, 10, model::StepKind::globalExchange),
+        std::tuple(30, 5, model::StepKind::globalExchange),
+        std::tuple(60, 10, model::StepKind::globalExchange)}) {
+    model::Step step;
+    step.offset = Ticks(offset);
+    step.ticks = Ticks(ticks);
+    step.kind = kind;
+    segment.steps.push_back(step);
+  }
+  analysis::TraceTrack track;
+  track.placements.resize(2);
+  for (analysis::TracePlacement& placement : track.placements) {
+    placement.segment = 0;
+    placement.microBatch = 0;
+    placement.iteration = 0;
+  }
+  track.placements[0].start = Ticks(100);
+  track.placements[0].end = Ticks(200);
+  track.placements[1].start = Ticks(300);
+  track.placements[1].end = Ticks(400);
+  track.placements[1].iteration = 1;
+  analysis::Trace trace;
+  trace.segments = {segment};
+  trace.devices.resize(1);
+  trace.devices[0].id = model::DeviceId(0);
+  trace.devices[0].tracks = {track};
+  const auto found = passExchanges(grid, trace);
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(found[0].size(), 2U) << "exchanges that touch are one";
+  EXPECT_EQ(found[0][0].start, Ticks(120));
+  EXPECT_EQ(found[0][0].end, Ticks(135));
+  EXPECT_EQ(found[0][1].start, Ticks(160));
+  EXPECT_EQ(found[0][1].end, Ticks(170));
+  EXPECT_TRUE(passExchanges(grid, trace, 1)[0].empty()) << "too many to be drawn";
+  const auto shown = std::make_shared<const PipelineGrid>(grid);
+  const auto strips = std::make_shared<const PipelineMarks>(found);
+  const TimeView view(Ticks(0), Ticks(400), 400);
+  const Shapes shapes = PipelineScene(shown, {}, {}, {}, strips).draw(view, 0, 100, {});
+  ASSERT_EQ(shapes.lines.size(), 4U) << "two lines for each";
+  EXPECT_EQ(shapes.lines[0].x1, 120);
+  EXPECT_EQ(shapes.lines[0].x2, 135);
+  PipelineOptions table;
+  table.grid = true;
+  EXPECT_TRUE(PipelineScene(shown, table, {}, {}, strips).draw(view, 0, 100, {}).lines.empty());
 }
 
 TEST(PipelineMarks, WaitsThatAreTooNarrowToBeSeenAloneAreHatchedTogether) {

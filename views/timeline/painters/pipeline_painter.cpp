@@ -86,8 +86,10 @@ void PipelinePainter::paintHead(QPainter& painter) const {
   const char* const name = !content_.options.grid   ? axisUnit(content_.scale)
                            : content_.grid.hasSlots ? "pipeline cycle"
                                                     : "column";
-  painter.drawText(QRect(8, 0, kGutter - 16, metrics.phases), Qt::AlignVCenter | Qt::AlignRight,
-                   translated("phase"));
+  if (content_.grid.hasPhases()) {
+    painter.drawText(QRect(8, 0, kGutter - 16, metrics.phases), Qt::AlignVCenter | Qt::AlignRight,
+                     translated("phase"));
+  }
   painter.drawText(QRect(8, metrics.phases, kGutter - 16, metrics.head), Qt::AlignVCenter | Qt::AlignRight,
                    translated(name));
   painter.save();

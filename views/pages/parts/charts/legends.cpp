@@ -29,7 +29,9 @@ void addMicroBatches(std::vector<LegendEntry>& entries, std::int64_t count, bool
   const auto most = static_cast<int>(std::min<std::int64_t>(count, geometry::kMicroBatchHues));
   for (int i = 0; i < most; ++i) {
     const QString number = numbersOf(i, count);
-    LegendEntry entry{i == 0 ? tr("micro-batch %1").arg(number) : number, geometry::microBatchRole(i, false)};
+    const QString first = backward ? tr("light: forward, dark: backward; micro-batch %1").arg(number)
+                                   : tr("micro-batch %1").arg(number);
+    LegendEntry entry{i == 0 ? first : number, geometry::microBatchRole(i, false)};
     if (backward) entry.also = geometry::microBatchRole(i, true);
     entries.push_back(entry);
   }
@@ -124,7 +126,8 @@ std::vector<LegendEntry> timelineLegend(const geometry::TimelineModel& model,
 
 std::vector<LegendEntry> pipelineLegend(const analysis::PipelineGrid& grid,
                                         const geometry::PipelineOptions& options,
-                                        const geometry::PipelineMarks* marks) {
+                                        const geometry::PipelineMarks* marks,
+                                        const geometry::PipelineMarks* strips) {
   std::vector<LegendEntry> entries;
   std::set<model::Pass> passes;
   for (const analysis::PipelineCell& cell : grid.cells) {
@@ -153,8 +156,9 @@ std::vector<LegendEntry> pipelineLegend(const analysis::PipelineGrid& grid,
     for (const auto& [name, role] : work) entries.push_back({named(name), role});
     addWaits(entries, waits);
   }
+  if (strips != nullptr) entries.push_back({tr("line: exchange within a pass"), ColourRole::globalExchange});
   if (options.critical) entries.push_back({tr("critical path"), ColourRole::critical});
-  if (!grid.whole) return entries;
+  if (!grid.hasPhases()) return entries;
   if (grid.rampUpEnd > grid.start || grid.rampDownStart < grid.end)
     entries.push_back({tr("ramp-up, ramp-down"), ColourRole::lostFill});
   if (grid.rampDownStart > grid.rampUpEnd) entries.push_back({tr("steady"), ColourRole::lostUseful});

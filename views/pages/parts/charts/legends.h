@@ -12,9 +12,10 @@ namespace pipescope::pages {
 std::vector<timeline::LegendEntry> timelineLegend(const geometry::TimelineModel& model,
                                                   const geometry::TimelineOptions& options);
 
-/// `marks` may be null.
+/// `marks` and `strips` may be null.
 std::vector<timeline::LegendEntry> pipelineLegend(const analysis::PipelineGrid& grid,
                                                   const geometry::PipelineOptions& options,
-                                                  const geometry::PipelineMarks* marks);
+                                                  const geometry::PipelineMarks* marks,
+                                                  const geometry::PipelineMarks* strips = nullptr);
 
 }  // namespace pipescope::pages

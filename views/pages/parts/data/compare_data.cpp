@@ -46,8 +46,9 @@ base::Status addGrid(const sections::Context& context, base::Progress& progress,
   PIPESCOPE_ASSIGN(analysis::PipelineGrid grid,
                    analysis::pipelineGrid(context.source, context.catalog, request, progress));
   if (grid.cells.empty()) return {};
-  PIPESCOPE_ASSIGN(side.marks,
+  PIPESCOPE_ASSIGN(PassMarks marks,
                    readMarks(context.source, context.catalog, context.executable, grid, progress));
+  side.marks = std::move(marks.gaps);
   side.grid = std::make_shared<const analysis::PipelineGrid>(std::move(grid));
   return {};
 }

@@ -65,6 +65,9 @@ geometry::PipelineOptions PipelineToolbar::options() const {
 }
 
 void PipelineToolbar::setMicroBatches(int count) {
+  // More colours are hard to tell apart. Who has chosen the colours keeps them.
+  constexpr int kMostToldApart = 12;
+  if (!context_.settings.value(kPassColoursKey).isValid()) colours_->setCurrentIndex(count > kMostToldApart);
   const QSignalBlocker blocker(path_);
   path_->setRange(-1, count - 1);
 }
