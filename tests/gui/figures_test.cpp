@@ -163,6 +163,8 @@ TEST_F(FigureTest, AStepTellsItsFastestMeanAndSlowestTile) {
 
 TEST_F(FigureTest, LivenessTellsTheTotalAndGoesOnWithAKey) {
   openPage(QStringLiteral("liveness"));
+  choose(child<QComboBox>(QStringLiteral("Device")), 0);
+  ASSERT_TRUE(settle());
   auto* chart = child<pages::Chart>();
   const auto readout = [&] { return child<pages::ElidedLabel>()->text(); };
   QTest::keyClick(window.get(), Qt::Key_Comma);

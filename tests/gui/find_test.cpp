@@ -10,6 +10,7 @@
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/dialogs/find_bar.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
@@ -330,21 +331,21 @@ TEST_F(FindTest, FiltersTheTablesOfEveryPage) {
                                 QStringLiteral("what-if"),  QStringLiteral("sweep")};
     if (others.contains(page)) continue;
     showPage(page);
-    std::map<DataTable*, int> rows;
+    std::map<const QAbstractItemModel*, int> rows;
     for (DataTable* table : window->currentPage()->findChildren<DataTable*>()) {
-      if (table->isVisible()) rows[table] = table->shown()->rowCount();
+      if (table->isVisible()) rows[table->shown()] = table->shown()->rowCount();
+    }
+    for (pages::TreeTable* tree : window->currentPage()->findChildren<pages::TreeTable*>()) {
+      if (tree->isVisible()) rows[tree->shown()] = tree->shown()->rowCount();
     }
     ASSERT_FALSE(rows.empty()) << page.toStdString();
     beginFind();
     find(QStringLiteral("zzz"));
     EXPECT_EQ(answer(), QStringLiteral("nothing found")) << page.toStdString();
-    for (const auto& [table, count] : rows)
-      EXPECT_EQ(table->shown()->rowCount(), 0) << page.toStdString() << ": " << table->title().toStdString();
+    for (const auto& [table, count] : rows) EXPECT_EQ(table->rowCount(), 0) << page.toStdString();
     QTest::keyClick(window->findBar()->box(), Qt::Key_Escape);
     ASSERT_TRUE(settle());
-    for (const auto& [table, count] : rows)
-      EXPECT_EQ(table->shown()->rowCount(), count)
-          << page.toStdString() << ": " << table->title().toStdString();
+    for (const auto& [table, count] : rows) EXPECT_EQ(table->rowCount(), count) << page.toStdString();
   }
 }
 

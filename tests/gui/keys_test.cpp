@@ -255,7 +255,7 @@ class KeysTest : public WindowTest {
       say(canvas->view().span());
       say(canvas->selected() ? static_cast<int>(canvas->selected()->index) : -1);
     }
-    if (const auto* chart = child<pages::Chart>()) say(chart->mark());
+    if (const auto* chart = child<pages::Chart>()) say(chart->mark()), say(chart->markedUntil());
     return seen.join(QLatin1Char('|'));
   }
 

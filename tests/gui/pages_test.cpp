@@ -2,14 +2,23 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QLabel>
+#include <QLineEdit>
+#include <QSortFilterProxyModel>
+#include <QTabWidget>
 #include <QTableView>
+#include <algorithm>
+#include <map>
+#include <set>
 
 #include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/data/memory_data.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/timeline/bar_chart.h"
+#include "views/timeline/item_chart.h"
 #include "views/timeline/legend.h"
 #include "window_test.h"
 
@@ -19,6 +28,8 @@ namespace {
 using pages::Chart;
 using pages::DataTable;
 using pages::FigureCard;
+using pages::TreeRows;
+using pages::TreeTable;
 using timeline::BarChart;
 
 class PageTest : public WindowTest {
@@ -270,6 +281,32 @@ TEST_F(PageTest, StagesTablesNameTheirFigures) {
   EXPECT_NEAR(card(QStringLiteral("Imbalance"))->value().toDouble(), 265'200 / mean, 0.006);
 }
 
+TEST_F(PageTest, ASummaryOfAGenerationSaysHowFastItAnswers) {
+  const ProfileFixture recorded;
+  model::RowSet rows = *recorded.profile()->everything();
+  for (const auto& [name, unit, value] :
+       {std::tuple("time_to_first_token", "s", 0.25), std::tuple("time_per_token", "s", 0.0125),
+        std::tuple("output_tokens_per_second", "tokens/s", 1234.0)}) {
+    model::Outcome row;
+    row.executable = model::ExecutableId(0);
+    row.name = name;
+    row.unit = unit;
+    row.basis = "8 prompts";
+    row.value = value;
+    rows.of<model::Outcome>().push_back(row);
+  }
+  auto profile = std::make_shared<record::MemoryProfile>();
+  ASSERT_TRUE(profile->commit(rows).ok());
+  ASSERT_TRUE(profile->finish(model::ProfileState::complete, "").ok());
+  open(profile, QStringLiteral("summary"));
+  const FigureCard* rate = card(QStringLiteral("Output tokens/s"));
+  ASSERT_NE(rate, nullptr);
+  EXPECT_EQ(rate->value(), QStringLiteral("1,234"));
+  EXPECT_TRUE(rate->detailShown(400).contains(QStringLiteral("first token after 250")))
+      << rate->detailShown(400).toStdString();
+  EXPECT_EQ(card(QStringLiteral("Emulated samples/s")), nullptr);
+}
+
 TEST_F(PageTest, StagesSayWhenStreamCopiesHoldThemUp) {
   openPage(QStringLiteral("stages"), {.slowHost = true});
   QStringList sentences;
@@ -337,7 +374,7 @@ TEST_F(PageTest, MemoryByDeviceAndBreakdown) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->size(), 1472);
   const std::int64_t before = chart->total(7);
-  choose(child<QComboBox>(QStringLiteral("Breakdown")), 3);
+  choose(child<QComboBox>(QStringLiteral("Breakdown")), static_cast<int>(pages::MemoryBreakdown::liveness));
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->layers().size(), 2U) << "always live, not always live";
   EXPECT_EQ(chart->total(7), before) << "another breakdown of the same bytes";
@@ -348,15 +385,74 @@ TEST_F(PageTest, MemoryByDeviceAndBreakdown) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->layers().size(), 3U) << "always live, not always live, gaps";
   EXPECT_GT(chart->total(7), before);
-  choose(child<QComboBox>(QStringLiteral("Breakdown")), 0);
+  choose(child<QComboBox>(QStringLiteral("Breakdown")), static_cast<int>(pages::MemoryBreakdown::none));
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->layers().size(), 1U);
+}
+
+TEST_F(PageTest, MemoryBeginsWithWhatItIsFor) {
+  openPage(QStringLiteral("memory"));
+  auto* chart = child<Chart>();
+  DataTable* parts = table(QStringLiteral("What uses the memory"));
+  const auto bytesOf = [&](const char* part) {
+    for (const auto& row : parts->model()->table().rows) {
+      if (std::get<std::string>(row[0]) == part) return std::get<std::int64_t>(row[1]);
+    }
+    return std::int64_t{-1};
+  };
+  // The fixture's categories of code and control, from the rows of the profile.
+  std::int64_t code = 0;
+  for (const model::UnitMemory& row : **fixture->profile()->rows<model::UnitMemory>()) {
+    const bool isCode = row.category == "vertexCode" || row.category == "internalExchangeCode" ||
+                        row.category == "globalExchangeCode";
+    if (row.executable == model::ExecutableId(0) && isCode) code += row.bytes.count * row.unitCount;
+  }
+  EXPECT_EQ(bytesOf("code"), code);
+  for (const char* part : {"weight", "optimizer state", "activation", "control", "live in other steps"})
+    EXPECT_GT(bytesOf(part), 0) << part;
+  const std::int64_t all = chart->total(5);
+  QCheckBox* peak = nullptr;
+  for (QCheckBox* box : window->currentPage()->findChildren<QCheckBox*>()) {
+    if (box->text() == QStringLiteral("Peak only")) peak = box;
+  }
+  ASSERT_TRUE(peak != nullptr && peak->isEnabled());
+  peak->click();
+  ASSERT_TRUE(settle());
+  EXPECT_LT(chart->total(5), all);
+  EXPECT_EQ(bytesOf("live in other steps"), -1);
+  choose(child<QComboBox>(QStringLiteral("Breakdown")), static_cast<int>(pages::MemoryBreakdown::category));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(peak->isEnabled());
+  EXPECT_EQ(chart->total(5), all) << "another breakdown of the same bytes";
+}
+
+TEST_F(PageTest, MemoryByRegionCategoryAndLivenessIsATree) {
+  openPage(QStringLiteral("memory"));
+  const auto& tree = child<TreeTable>()->ownRows();
+  std::map<std::string, std::int64_t> regions;
+  for (const model::UnitMemory& row : **fixture->profile()->rows<model::UnitMemory>()) {
+    if (row.executable == model::ExecutableId(0))
+      regions[pages::memoryWords(row.region).toStdString()] += row.bytes.count * row.unitCount;
+  }
+  std::map<std::string, std::int64_t> shown;
+  std::vector<std::int64_t> below(tree.parents.size(), 0);
+  for (std::size_t i = 0; i < tree.parents.size(); ++i) {
+    const std::int64_t bytes = std::get<std::int64_t>(tree.table.rows[i][1]);
+    if (tree.parents[i] < 0) shown[std::get<std::string>(tree.table.rows[i][0])] = bytes;
+    if (tree.parents[i] >= 0) below[static_cast<std::size_t>(tree.parents[i])] += bytes;
+  }
+  EXPECT_EQ(shown, regions);
+  for (std::size_t i = 0; i < tree.parents.size(); ++i) {
+    if (below[i] == 0) continue;
+    EXPECT_EQ(below[i], std::get<std::int64_t>(tree.table.rows[i][1])) << "a group is its parts";
+  }
+  picture("memory_tree");
 }
 
 TEST_F(PageTest, AnotherProfileBeginsWithItsOwnDevice) {
   openPage(QStringLiteral("liveness"));
   const auto device = [&] { return child<QComboBox>(QStringLiteral("Device"))->currentText(); };
-  ASSERT_EQ(device(), QStringLiteral("IPU0"));
+  ASSERT_EQ(device(), QStringLiteral("IPU3")) << "the fullest one";
   choose(child<QComboBox>(QStringLiteral("Device")), 2);
   ASSERT_TRUE(settle());
   ASSERT_EQ(device(), QStringLiteral("IPU2"));
@@ -401,6 +497,17 @@ TEST_F(PageTest, MemoryAndLivenessOfAFixedSystemSayWhyTheyAreEmpty) {
                            "configuration. Emulate an IPU or a Gaudi system to see what is live when."));
 }
 
+/// The device of which some tile spans the most bytes, from the rows of the profile.
+std::int64_t fullestDevice(const model::ProfileSource& source) {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> spans;
+  for (const model::UnitMemory& row : **source.rows<model::UnitMemory>()) {
+    if (row.executable != model::ExecutableId(0)) continue;
+    for (std::int64_t tile = row.firstUnit; tile < row.firstUnit + row.unitCount; ++tile)
+      spans[{row.space.value, tile}] += row.bytes.count;
+  }
+  return std::ranges::max_element(spans, {}, [](const auto& one) { return one.second; })->first.first;
+}
+
 TEST_F(PageTest, LivenessOpensOnThePeak) {
   openPage(QStringLiteral("liveness"));
   auto* chart = child<Chart>();
@@ -408,7 +515,8 @@ TEST_F(PageTest, LivenessOpensOnThePeak) {
   std::int64_t peak = 0;
   int at = -1;
   for (const model::LivenessStep& row : **fixture->profile()->rows<model::LivenessStep>()) {
-    if (row.executable == model::ExecutableId(0) && row.space == model::MemorySpaceId(0) &&
+    if (row.executable == model::ExecutableId(0) &&
+        row.space == model::MemorySpaceId(fullestDevice(*fixture->profile())) &&
         row.notAlwaysLive.count > peak)
       peak = row.notAlwaysLive.count, at = row.index;
   }
@@ -422,9 +530,30 @@ TEST_F(PageTest, LivenessBeginsWithTheDeviceThatLacksMemory) {
   EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentText(), QStringLiteral("IPU1"));
 }
 
-TEST_F(PageTest, LivenessOfAModelThatFitsBeginsWithTheFirstDevice) {
+TEST_F(PageTest, LivenessOfAModelThatFitsBeginsWithTheFullestDevice) {
   openPage(QStringLiteral("liveness"));
-  EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentText(), QStringLiteral("IPU0"));
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentText(),
+            QStringLiteral("IPU%1").arg(fullestDevice(*fixture->profile())));
+}
+
+/// The tree whose table has this key.
+TreeTable* treeNamed(const QWidget& page, const char* key) {
+  for (auto* tree : page.findChildren<TreeTable*>()) {
+    if (tree->ownRows().table.key == key) return tree;
+  }
+  return nullptr;
+}
+
+/// The sum of the bytes of a tree's roots, and of its leaves.
+std::pair<std::int64_t, std::int64_t> sumsOf(const TreeTable& tree) {
+  const TreeRows& rows = tree.ownRows();
+  std::int64_t roots = 0, leaves = 0;
+  for (std::size_t i = 0; i < rows.parents.size(); ++i) {
+    const std::int64_t bytes = std::get<std::int64_t>(rows.table.rows[i][1]);
+    if (rows.parents[i] < 0) roots += bytes;
+    if (rows.sources[i] >= 0) leaves += bytes;
+  }
+  return {roots, leaves};
 }
 
 TEST_F(PageTest, LivenessListsWhatIsLive) {
@@ -435,32 +564,116 @@ TEST_F(PageTest, LivenessListsWhatIsLive) {
   }
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->layers().size(), 1U);
-  DataTable* variables = table(QStringLiteral("Live variables"));
-  // The variables in the table must add up to the bytes that the chart shows.
+  // The variables in the tree, and so its totals, must add up to the bytes that the chart shows.
   for (const int step : {5, 40, 66, 100, 131}) {
     QTest::mouseClick(chart->canvas(), Qt::LeftButton, {}, on(chart, step));
     ASSERT_EQ(chart->mark(), step);
     ASSERT_TRUE(settle());
-    std::int64_t sum = 0;
-    for (const auto& row : variables->model()->table().rows) sum += std::get<std::int64_t>(row[1]);
-    EXPECT_EQ(sum, chart->total(step)) << step;
+    const auto [roots, leaves] = sumsOf(*treeNamed(*window->currentPage(), "live_now"));
+    EXPECT_EQ(roots, chart->total(step)) << step;
+    EXPECT_EQ(leaves, chart->total(step)) << step;
   }
   QTest::keyClick(window.get(), Qt::Key_Comma);
   EXPECT_EQ(chart->mark(), 130);
   QTest::keyClick(window.get(), Qt::Key_P);
   EXPECT_TRUE(readout().endsWith(QStringLiteral("the peak")));
   ASSERT_TRUE(settle());
-  const int all = variables->shown()->rowCount();
-  variables->filter()->setText(QStringLiteral("temporary"));
-  EXPECT_LT(variables->shown()->rowCount(), all);
-  EXPECT_GT(variables->shown()->rowCount(), 0);
+  TreeTable* variables = treeNamed(*window->currentPage(), "live_now");
+  EXPECT_EQ(variables->shown()->rowCount(), 1) << "all lie below the stage's layer";
+  variables->filter()->setText(QStringLiteral("no such variable"));
+  EXPECT_EQ(variables->shown()->rowCount(), 0);
+}
+
+TEST_F(PageTest, WhatIsAlwaysLiveHasATreeOfItsOwn) {
+  openPage(QStringLiteral("liveness"));
+  auto* tabs = child<QTabWidget>();
+  std::int64_t always = 0;
+  const auto device = fullestDevice(*fixture->profile());
+  for (const model::Variable& row : **fixture->profile()->rows<model::Variable>()) {
+    if (row.executable == model::ExecutableId(0) && row.space == model::MemorySpaceId(device) &&
+        row.alwaysLive)
+      always += row.bytes.count;
+  }
+  const auto [roots, leaves] = sumsOf(*treeNamed(*window->currentPage(), "always_live"));
+  EXPECT_EQ(roots, always);
+  EXPECT_EQ(leaves, always);
+  EXPECT_EQ(tabs->tabText(1), QStringLiteral("Always live · ") +
+                                  QString::fromStdString(formatCell(always, sections::Format::bytes)));
+}
+
+TEST_F(PageTest, SeveralStepsListWhatIsLiveInAnyOfThem) {
+  openPage(QStringLiteral("liveness"));
+  auto* chart = child<Chart>();
+  QTest::mouseClick(chart->canvas(), Qt::LeftButton, {}, on(chart, 90));
+  QTest::mouseClick(chart->canvas(), Qt::LeftButton, Qt::ShiftModifier, on(chart, 60));
+  EXPECT_EQ(chart->mark(), 90);
+  EXPECT_EQ(chart->markedUntil(), 60);
+  ASSERT_TRUE(settle());
+  const auto listed = [&] {
+    std::int64_t count = 0;
+    for (const int source : treeNamed(*window->currentPage(), "live_now")->ownRows().sources)
+      count += source >= 0 ? 1 : 0;
+    return count;
+  };
+  const auto device = fullestDevice(*fixture->profile());
+  const auto expected = [&](int first, int last) {
+    std::set<std::int64_t> here, live;
+    for (const model::Variable& row : **fixture->profile()->rows<model::Variable>()) {
+      if (row.executable == model::ExecutableId(0) && row.space == model::MemorySpaceId(device))
+        here.insert(row.id.value);
+    }
+    for (const model::LifeInterval& row : **fixture->profile()->rows<model::LifeInterval>()) {
+      for (int step = first; step <= last; ++step) {
+        if (here.count(row.variable.value) > 0 && row.firstStep <= step && step < row.endStep)
+          live.insert(row.variable.value);
+      }
+    }
+    return static_cast<std::int64_t>(live.size());
+  };
+  EXPECT_EQ(listed(), expected(60, 90));
+  EXPECT_GT(listed(), expected(90, 90));
+  EXPECT_TRUE(readout().startsWith(QStringLiteral("Steps 60 to 90, 31 in all"))) << readout().toStdString();
+  picture("liveness_steps");
+  QTest::keyClick(window.get(), Qt::Key_Right, Qt::ShiftModifier);
+  EXPECT_EQ(chart->markedUntil(), 61);
+  QTest::keyClick(window.get(), Qt::Key_Left, Qt::ShiftModifier);
+  EXPECT_EQ(chart->markedUntil(), 60);
+  QTest::mouseClick(chart->canvas(), Qt::LeftButton, {}, on(chart, 7));
+  EXPECT_EQ(chart->markedUntil(), 7) << "a click selects a single step again";
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(listed(), expected(7, 7));
+}
+
+TEST_F(PageTest, LifetimesAreBarsOverTheProgramSteps) {
+  openPage(QStringLiteral("liveness"));
+  auto* tabs = child<QTabWidget>();
+  tabs->setCurrentIndex(2);
+  ASSERT_TRUE(settle());
+  auto* lives = child<timeline::ItemChart>(QStringLiteral("Lifetimes of variables"));
+  ASSERT_FALSE(lives->itemRect(0).isEmpty());
+  const auto device = fullestDevice(*fixture->profile());
+  std::int64_t most = 0;
+  for (const model::Variable& row : **fixture->profile()->rows<model::Variable>()) {
+    if (row.executable == model::ExecutableId(0) && row.space == model::MemorySpaceId(device) &&
+        !row.alwaysLive)
+      most = std::max(most, row.bytes.count);
+  }
+  QTest::mouseClick(lives, Qt::LeftButton, {}, lives->itemRect(0).center());
+  const shell::Selected& selected = window->selection().current();
+  EXPECT_EQ(selected.kind, shell::Selected::Kind::variable);
+  EXPECT_EQ(lives->marked(), 0);
+  EXPECT_TRUE(lives->accessibleDescription().contains(
+      QString::fromStdString(formatCell(most, sections::Format::bytes))))
+      << "the largest comes first: " << lives->accessibleDescription().toStdString();
+  EXPECT_TRUE(lives->accessibleDescription().startsWith(selected.name));
+  picture("liveness_lifetimes");
 }
 
 TEST_F(PageTest, LivenessByDevice) {
   openPage(QStringLiteral("liveness"));
   auto* chart = child<Chart>();
   const std::int64_t first = chart->layers().front().values[0];
-  choose(child<QComboBox>(QStringLiteral("Device")), 3);
+  choose(child<QComboBox>(QStringLiteral("Device")), 0);
   ASSERT_TRUE(settle());
   EXPECT_NE(chart->layers().front().values[0], first);
   EXPECT_GE(chart->mark(), 0) << "its own peak";

@@ -25,6 +25,7 @@
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
@@ -285,6 +286,8 @@ std::pair<std::int64_t, std::int64_t> bytesOnTile(const model::ProfileSource& so
 TEST_F(PlacesTest, LivenessOfAChosenTile) {
   openPage(QStringLiteral("liveness"));
   auto* chart = child<pages::Chart>();
+  choose(child<QComboBox>(QStringLiteral("Device")), 0);
+  ASSERT_TRUE(settle());
   auto* tile = child<QSpinBox>(QStringLiteral("Tile"));
   EXPECT_FALSE(tile->isVisible());
   choose(child<QComboBox>(QStringLiteral("Bytes of")), 2);
@@ -303,10 +306,11 @@ TEST_F(PlacesTest, LivenessOfAChosenTile) {
   tile->setValue(5);
   ASSERT_TRUE(settle());
   std::int64_t listed = 0;
-  for (pages::DataTable* one : window->currentPage()->findChildren<pages::DataTable*>()) {
-    if (one->model()->table().key != "variables") continue;
-    EXPECT_EQ(one->model()->table().basis, "on tile 5");
-    for (const auto& row : one->model()->table().rows) listed += std::get<std::int64_t>(row[1]);
+  for (pages::TreeTable* tree : window->currentPage()->findChildren<pages::TreeTable*>()) {
+    const pages::TreeRows& rows = tree->ownRows();
+    EXPECT_NE(rows.table.basis.find(" in all on tile 5"), std::string::npos) << rows.table.basis;
+    for (std::size_t i = 0; i < rows.sources.size(); ++i)
+      listed += rows.sources[i] >= 0 ? std::get<std::int64_t>(rows.table.rows[i][1]) : 0;
   }
   EXPECT_EQ(listed, chart->total(chart->mark())) << "what the table lists is what the chart shows";
   picture("liveness_tile");
@@ -390,7 +394,7 @@ TEST_F(PlacesTest, AHalfWrittenFileIsShownAsSuch) {
   EXPECT_NE(child<TimelineCanvas>()->scene().model(), nullptr);
   bool said = false;
   for (const QLabel* label : window->findChildren<QLabel*>())
-    said = said || label->text().contains(QStringLiteral("still being written"));
+    said = said || label->text().contains(QStringLiteral("running, call"));
   EXPECT_TRUE(said);
   for (const QString& page : window->pageIds()) showPage(page);
 }

@@ -1,8 +1,12 @@
 // Shows which memory is live when: bytes by program step, and the variables of the selected step.
+#include <QApplication>
+#include <QLabel>
+#include <QScrollArea>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/charts/chart.h"
@@ -16,7 +20,9 @@
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/row_menu.h"
 #include "views/pages/parts/tables/row_subject.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/page.h"
+#include "views/timeline/item_chart.h"
 #include "views/timeline/legend.h"
 
 namespace pipescope::pages {
@@ -46,22 +52,26 @@ class LivenessPage : public shell::Page {
     upper_->body()->addWidget(readout_);
     upper_->body()->addWidget(chart_, 1);
     upper_->body()->addWidget(legend_);
-    table_ = new DataTable(context.palette, tabs_);
+    now_ = addTree(tr("Not always live"));
+    always_ = addTree(tr("Always live"));
+    tabs_->addTab(makeLives(), tr("Lifetimes"));
     vertices_ = new DataTable(context.palette, tabs_);
     cycles_ = new DataTable(context.palette, tabs_);
-    table_->setFilterVisible(true);
     vertices_->setFilterVisible(true);
-    tabs_->addTab(table_, tr("Variables"));
     tabs_->addTab(vertices_, tr("Vertices"));
     tabs_->addTab(cycles_, tr("Cycles"));
     setContent(area);
-    connect(chart_, &Chart::clicked, this, &LivenessPage::choose);
+    connect(chart_, &Chart::clicked, this, [this](int step) {
+      QApplication::keyboardModifiers() & Qt::ShiftModifier ? chooseUntil(step) : choose(step);
+    });
     connect(&context.selection, &shell::Selection::changed, this, [this] {
       takeUnit();
       followOthers();
     });
     connect(chart_, &Chart::hovered, this, [this](int step) {
-      readout_->setText(describe(step >= 0 ? step : chart_->mark()) + ofSource(step));
+      const bool several = step < 0 && chart_->markedUntil() != chart_->mark();
+      readout_->setText(several ? describeMarked()
+                                : describe(step >= 0 ? step : chart_->mark()) + ofSource(step));
     });
     connect(chart_, &Chart::menuWanted, this, [this](int step, const QPoint& at) {
       choose(step);
@@ -86,7 +96,8 @@ class LivenessPage : public shell::Page {
                                    other->data_->names[static_cast<std::size_t>(wanted)]);
       if (found != data_->names.end()) step = static_cast<int>(found - data_->names.begin());
     }
-    for (DataTable* table : {table_, vertices_, cycles_}) table->setComparable(step >= 0);
+    for (DataTable* table : {vertices_, cycles_}) table->setComparable(step >= 0);
+    for (TreeTable* tree : {now_, always_}) tree->setComparable(step >= 0);
     if (step >= 0 && step != chart_->mark()) selectStep(step);
   }
 
@@ -129,6 +140,134 @@ class LivenessPage : public shell::Page {
     nextStep_ = add(tr("Next program step"), Qt::Key_Period, [this] { choose(chart_->mark() + 1); });
     add(tr("Program step in which most memory is live"), Qt::Key_P, [this] { choosePeak(); });
     onTrace_ = add(tr("Show the program step on the trace"), Qt::Key_T, [this] { jump(); });
+    const auto extend = [this](const QString& what, const QString& key, int by) {
+      own(context_.actions.add(tr("Liveness"), what, {QKeySequence(key)}, [this, by] {
+        if (chart_->mark() >= 0) chooseUntil(chart_->markedUntil() + by);
+      }));
+    };
+    extend(tr("Select the step before, too"), QStringLiteral("Shift+Left"), -1);
+    extend(tr("Select the step after, too"), QStringLiteral("Shift+Right"), 1);
+    context_.actions.describe(tr("Liveness"), tr("Select several steps"), tr("Shift+click"));
+  }
+
+  /// A tree of the variables of the selected steps.
+  TreeTable* addTree(const QString& name) {
+    auto* tree = new TreeTable(context_.palette, tabs_);
+    tabs_->addTab(tree, name);
+    tree->setSubjects(
+        [tree](int row) {
+          shell::Selected subject;
+          subject.name = tree->pathOf(row);
+          if (!subject.name.isEmpty()) subject.kind = shell::Selected::Kind::variable;
+          return subject;
+        },
+        [tree](const shell::Selected& selected) {
+          return selected.name.isEmpty() ? -1 : tree->rowOfPath(selected.name);
+        });
+    return tree;
+  }
+
+  /// The chart of lives, which is as tall as its rows and scrolls.
+  QWidget* makeLives() {
+    auto* frame = new QWidget(tabs_);
+    auto* column = new QVBoxLayout(frame);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(6);
+    livesNote_ = new QLabel(frame);
+    shell::Palette::makeQuiet(*livesNote_);
+    livesLegend_ = new timeline::Legend(context_.palette, frame);
+    auto* scroll = new QScrollArea(frame);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    lives_ = new timeline::ItemChart(context_.palette, scroll);
+    lives_->setAccessibleName(tr("Lifetimes of variables"));
+    scroll->setWidget(lives_);
+    scroll->viewport()->setAutoFillBackground(false);  // the panel shows through
+    lives_->setAutoFillBackground(false);
+    column->addWidget(livesNote_);
+    column->addWidget(scroll, 1);
+    column->addWidget(livesLegend_);
+    connect(lives_, &timeline::ItemChart::clicked, this, [this](int row) {
+      lives_->setMarked(row);
+      context_.selection.set(subjectOfLife(row));
+    });
+    offerSubjects(*lives_, [this](int row) { return subjectOfLife(row); });
+    connect(tabs_, &QTabWidget::currentChanged, this, [this, frame] {
+      if (tabs_->currentWidget() == frame) readLives();
+    });
+    return frame;
+  }
+
+  shell::Selected subjectOfLife(int row) const {
+    shell::Selected subject;
+    if (row < 0 || row >= static_cast<int>(lifeRows_.rows.size())) return subject;
+    subject.kind = shell::Selected::Kind::variable;
+    subject.device = data_->shown.device;
+    subject.name = text(lifeRows_.rows[static_cast<std::size_t>(row)].name);
+    return subject;
+  }
+
+  /// Reads the lives of the shown space when they are first looked at.
+  void readLives() {
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    if (!data_ || snapshot == nullptr || data_->spaces.empty() || !lives_->isVisible()) return;
+    if (livesOf_ == data_) return showLives();
+    livesOf_ = data_;
+    if (livesProgress_) livesProgress_->cancel();
+    livesProgress_ = std::make_shared<shell::SharedProgress>();
+    readInBackground(
+        [held = *snapshot, executable = context_.session.executable(), space = data_->shown,
+         progress = livesProgress_] {
+          return lifeRows({*held.source, *held.catalog, executable}, space, *progress);
+        },
+        [this, progress = livesProgress_](base::Result<LifeRows>&& made) {
+          if (progress != livesProgress_) return;
+          lifeRows_ = made.ok() ? *std::move(made) : LifeRows();
+          livesNote_->setText(made.ok() ? describeLives() : text(made.error().message));
+          showLives();
+        });
+  }
+
+  QString describeLives() const {
+    const auto shown = static_cast<std::int64_t>(lifeRows_.rows.size());
+    return shown < lifeRows_.all
+               ? tr("The %1 largest of %2 variables that are not always live, by program step")
+                     .arg(groupedCount(shown), groupedCount(lifeRows_.all))
+               : tr("All %1 variables that are not always live, by program step").arg(groupedCount(shown));
+  }
+
+  void showLives() {
+    const std::int64_t steps = static_cast<std::int64_t>(data_->liveness.steps.size());
+    const auto [first, last] = std::minmax(chart_->mark(), chart_->markedUntil());
+    const auto rows = std::make_shared<const LifeRows>(lifeRows_);
+    const int marked = lives_->marked();
+    lives_->setFigure(
+        [rows, steps, first = first, last = last](QSize size) {
+          return geometry::LifeChart(rows->rows, steps, first, last, size.width());
+        },
+        [rows](int row) { return describeLife(*rows, row); },
+        timeline::ItemChart::numbered(rows->rows.size()));
+    lives_->setFixedHeight(geometry::LifeChart::heightOf(rows->rows.size()));
+    lives_->setMarked(marked < static_cast<int>(rows->rows.size()) ? marked : -1);
+    std::vector<timeline::LegendEntry> entries;
+    std::set<std::string> known;
+    for (std::size_t i = 0; i < rows->rows.size(); ++i) {
+      if (known.insert(rows->categories[i]).second)
+        entries.push_back({memoryWords(rows->categories[i]), rows->rows[i].role, false});
+    }
+    livesLegend_->setEntries(std::move(entries));
+  }
+
+  static QString describeLife(const LifeRows& lives, int row) {
+    const geometry::LifeRow& life = lives.rows[static_cast<std::size_t>(row)];
+    QStringList spans;
+    for (const auto& [from, to] : life.spans)
+      spans << (from + 1 == to ? groupedCount(from)
+                               : tr("%1–%2").arg(groupedCount(from), groupedCount(to - 1)));
+    return tr("%1 · %2 · %3 · live in steps %4")
+        .arg(text(life.name), text(life.note), memoryWords(lives.categories[static_cast<std::size_t>(row)]),
+             spans.join(QStringLiteral(", ")));
   }
 
   LivenessToolbar* makeToolbar() {
@@ -145,10 +284,7 @@ class LivenessPage : public shell::Page {
       unit_ = tile;
       reload();
     });
-    connect(bar_, &LivenessToolbar::alwaysLiveChanged, this, [this] {
-      showStack();
-      readVariables();
-    });
+    connect(bar_, &LivenessToolbar::alwaysLiveChanged, this, &LivenessPage::showStack);
     connect(bar_, &LivenessToolbar::moveWanted, this, [this](int steps) { choose(chart_->mark() + steps); });
     connect(bar_, &LivenessToolbar::peakWanted, this, &LivenessPage::choosePeak);
     connect(bar_, &LivenessToolbar::nameWanted, this, &LivenessPage::goToNamed);
@@ -369,13 +505,32 @@ class LivenessPage : public shell::Page {
                                                            : data_->liveness.peakStep);
   }
 
-  void selectStep(int step) {
+  void selectStep(int step, int until = -1) {
     if (!data_ || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return;
-    chart_->setMark(step);
+    chart_->setMark(step, until);
     setPossible(previousStep_, step > 0);
     setPossible(nextStep_, step + 1 < static_cast<int>(data_->liveness.steps.size()));
-    readout_->setText(describe(step));
+    readout_->setText(chart_->markedUntil() == step ? describe(step) : describeMarked());
     readVariables();
+    readLives();
+  }
+
+  /// Selects all steps from the selected one to this one.
+  void chooseUntil(int step) {
+    if (!data_ || chart_->mark() < 0) return choose(step);
+    if (step >= 0 && step < static_cast<int>(data_->liveness.steps.size())) selectStep(chart_->mark(), step);
+  }
+
+  /// The selected steps and the one of them in which most is live.
+  QString describeMarked() const {
+    const auto [first, last] = std::minmax(chart_->mark(), chart_->markedUntil());
+    int most = first;
+    for (int step = first; step <= last; ++step) {
+      if (above(static_cast<std::size_t>(step)) > above(static_cast<std::size_t>(most))) most = step;
+    }
+    return tr("Steps %1 to %2, %3 in all · at most %4 not always live at once, in step %5")
+        .arg(groupedCount(first), groupedCount(last), groupedCount(last - first + 1),
+             livenessPageBytesText(above(static_cast<std::size_t>(most))), groupedCount(most));
   }
 
   /// The bytes of the profile that is compared, at the same place of the chart.
@@ -406,29 +561,55 @@ class LivenessPage : public shell::Page {
     const int step = chart_->mark();
     if (!data_ || snapshot == nullptr || step < 0 || step >= static_cast<int>(data_->liveness.steps.size()))
       return;
-    const std::int32_t index = data_->liveness.steps[static_cast<std::size_t>(step)].step;
+    const auto [first, last] = std::minmax(step, chart_->markedUntil());
+    const auto indexOf = [this](int one) {
+      return data_->liveness.steps[static_cast<std::size_t>(one)].step;
+    };
+    const analysis::StepRange steps(indexOf(first), indexOf(last));
     readProgram(data_->liveness.steps[static_cast<std::size_t>(step)].program);
     const std::int64_t unit = ofOne() && data_->ofUnit.known ? data_->unit : -1;
     readInBackground(
-        [held = *snapshot, executable = context_.session.executable(), space = data_->shown, index, unit,
-         withAlways = bar_->withAlwaysLive()] {
-          return liveVariableTable({*held.source, *held.catalog, executable}, space, unit, index, withAlways);
+        [held = *snapshot, executable = context_.session.executable(), space = data_->shown, steps, unit] {
+          return liveTables({*held.source, *held.catalog, executable}, space, unit, steps);
         },
-        [this, generation = ++generation_](base::Result<sections::SectionTable>&& table) {
-          if (generation != generation_) return;
-          if (!table.ok()) return table_->setTable({"variables", table.error().message, "", {}, {}});
-          vertices_->setTable(liveVertices(*table));
-          table_->setTable(*std::move(table));
+        [this, generation = ++generation_](base::Result<LiveTables>&& made) {
+          if (generation == generation_) showVariables(std::move(made));
         });
   }
 
+  void showVariables(base::Result<LiveTables>&& made) {
+    if (!made.ok()) {
+      for (TreeTable* tree : {now_, always_})
+        tree->setRows({{"error", made.error().message, "", {}, {}}, {}, {}});
+      return;
+    }
+    vertices_->setTable(std::move(made->vertices));
+    for (const auto& [tree, rows] : {std::pair(now_, &made->now), std::pair(always_, &made->always)}) {
+      constexpr int kOpenRows = 40;
+      tree->setRows(std::move(*rows));
+      tree->openTo(kOpenDepth, kOpenRows);
+    }
+    tabs_->setTabText(tabs_->indexOf(now_),
+                      tr("Not always live · %1").arg(livenessPageBytesText(made->bytesNow)));
+    tabs_->setTabText(tabs_->indexOf(always_),
+                      tr("Always live · %1").arg(livenessPageBytesText(made->bytesAlways)));
+  }
+
+  static constexpr int kOpenDepth = 1'000;  ///< as deep as there is room for the rows
   std::shared_ptr<const LivenessData> data_;
   LivenessToolbar* bar_ = nullptr;
   std::optional<std::int64_t> unit_;  ///< the chosen tile; none: the fullest one
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
-  DataTable *table_ = nullptr, *vertices_ = nullptr, *cycles_ = nullptr;
+  TreeTable *now_ = nullptr, *always_ = nullptr;
+  DataTable *vertices_ = nullptr, *cycles_ = nullptr;
+  timeline::ItemChart* lives_ = nullptr;
+  timeline::Legend* livesLegend_ = nullptr;
+  QLabel* livesNote_ = nullptr;
+  LifeRows lifeRows_;
+  std::shared_ptr<const LivenessData> livesOf_;  ///< content whose lives were read
+  std::shared_ptr<shell::SharedProgress> livesProgress_;
   QTabWidget* tabs_ = nullptr;
   Panel* upper_ = nullptr;
   QAction *previousStep_ = nullptr, *nextStep_ = nullptr, *onTrace_ = nullptr;

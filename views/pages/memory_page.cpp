@@ -16,6 +16,7 @@
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/pages/parts/tables/unit_list.h"
 #include "views/pages/parts/tables/unit_tables.h"
 #include "views/shell/page.h"
@@ -57,6 +58,9 @@ class MemoryPage : public shell::Page {
       return table;
     };
     table_ = addTab(tr("Breakdown"));
+    tree_ = new TreeTable(context.palette, tabs_);
+    tree_->setComparable(false);  // it depends on the selected tiles
+    tabs_->addTab(tree_, tr("Tree"));
     details_ = addTab(tr("Details"));
     variables_ = addTab(tr("Variables"));
     vertices_ = addTab(tr("Vertices"));
@@ -124,7 +128,8 @@ class MemoryPage : public shell::Page {
 
   Load load() override {
     return [this, choice = bar_->choice()](const Job& job) -> base::Result<Apply> {
-      auto made = collectMemory({job.source, job.catalog, job.executable, -1, job.reports}, choice);
+      auto made =
+          collectMemory({job.source, job.catalog, job.executable, -1, job.reports}, choice, job.progress);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<const MemoryData>(*std::move(made));
       std::vector<StackLayer> layers;
@@ -261,6 +266,9 @@ class MemoryPage : public shell::Page {
         table->setTable({"error", made.error().message, "", {}, {}});
       return;
     }
+    constexpr int kDeepest = 3;
+    tree_->setRows(std::move(made->tree));
+    tree_->openTo(kDeepest);
     details_->setTable(std::move(made->details));
     variables_->setTable(std::move(made->variables));
     vertices_->setTable(std::move(made->vertices));
@@ -292,6 +300,11 @@ class MemoryPage : public shell::Page {
     data_ = std::move(content);
     if (data_->spaces.empty()) return showInstead(whyNoMemory(*context_.session.snapshot()->catalog));
     bar_->setSpaces(data_->spaces);
+    remark(data_->divided ? QString()
+                          : tr("This profile does not say which %1 holds which variable, so variables are "
+                               "not told apart. Run again with --record steps or --record tiles.")
+                                .arg(text(memoryUnit(data_->unitName))),
+           shell::NoticeKind::info);
     std::vector<timeline::LegendEntry> entries;
     for (const MemoryLayer& layer : data_->layers) entries.push_back({layer.name, layer.role, false});
     std::vector<ChartBand> bands;
@@ -401,6 +414,7 @@ class MemoryPage : public shell::Page {
   timeline::Legend* legend_ = nullptr;
   DataTable *table_ = nullptr, *details_ = nullptr, *variables_ = nullptr, *vertices_ = nullptr,
             *exchanges_ = nullptr;
+  TreeTable* tree_ = nullptr;
   AddressMap* addresses_ = nullptr;
   timeline::TileMap* map_ = nullptr;
   Panel* upper_ = nullptr;

@@ -244,7 +244,27 @@ class SummaryPage : public shell::Page {
     advice_->parentWidget()->setVisible(!content.advice.rows.empty());
   }
 
+  /// Shows how fast a generation answers, which says more than its samples. False: the run generates nothing.
+  bool applyTokens(const SummaryData& content, bool overflows) {
+    const sections::Fact* tokens = factNamed(content.section, "output_tokens_per_second");
+    if (tokens == nullptr || std::holds_alternative<std::monostate>(tokens->value)) return false;
+    QStringList details;
+    if (overflows) details << tr("the model does not fit");
+    for (const auto& [key, words] : {std::pair("time_to_first_token_seconds", tr("first token after %1")),
+                                     std::pair("time_per_token_seconds", tr("then one each %1"))}) {
+      const sections::Fact* fact = factNamed(content.section, key);
+      if (fact != nullptr && !std::holds_alternative<std::monostate>(fact->value))
+        details << words.arg(text(factText(content.section, *fact)));
+    }
+    cards_[1]->setFigure(overflows ? tr("Hypothetical output tokens/s") : tr("Output tokens/s"),
+                         text(formatCell(tokens->value, tokens->format)).section(QLatin1Char(' '), 0, 0),
+                         details.join(QStringLiteral("; ")), tr("Show the trace"));
+    cards_[1]->setAmount(numberIn(tokens->value), true);
+    return true;
+  }
+
   void applyRate(const SummaryData& content, bool overflows) {
+    if (applyTokens(content, overflows)) return;
     const double rate = content.execution.samplesPerSecond;
     const bool costs = content.scale.unit == geometry::TimeUnit::costUnits,
                measured = context_.session.snapshot()->catalog->measured();

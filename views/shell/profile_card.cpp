@@ -37,7 +37,9 @@ void addRate(const sections::Context& context, ProfileCard& card) {
   if (!section.ok()) return;
   for (const sections::Fact& fact : section->facts) {
     const bool known = !std::holds_alternative<std::monostate>(fact.value);
-    const bool isRate = fact.key == "samples_per_second" || fact.key == "tokens_per_second";
+    // The last one that is known says most.
+    const bool isRate = fact.key == "samples_per_second" || fact.key == "tokens_per_second" ||
+                        fact.key == "output_tokens_per_second";
     if (isRate && known)
       card.rate = QString::fromStdString(sections::cardText(fact.value, fact.format, section->time()));
     if (fact.key == "fits" && known) {

@@ -207,12 +207,15 @@ Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog
 
 Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog,
                                                 model::ExecutableId executable, model::MemorySpaceId space,
-                                                std::int32_t step, bool withAlwaysLive) {
+                                                StepRange steps, bool withAlwaysLive) {
   PIPESCOPE_ASSIGN(const model::Rows<model::Variable> variables, source.rows<model::Variable>());
   PIPESCOPE_ASSIGN(const model::Rows<model::LifeInterval> lives, source.rows<model::LifeInterval>());
   std::map<model::VariableId, model::LifeInterval> liveNow;
   for (const model::LifeInterval& life : *lives) {
-    if (life.firstStep <= step && step < life.endStep) liveNow[life.variable] = life;
+    if (!steps.meets(life.firstStep, life.endStep)) continue;
+    model::LifeInterval& known = liveNow.try_emplace(life.variable, life).first->second;
+    known.firstStep = std::min(known.firstStep, life.firstStep);
+    known.endStep = std::max(known.endStep, life.endStep);
   }
   std::vector<LiveVariable> found;
   for (const model::Variable& variable : *variables) {

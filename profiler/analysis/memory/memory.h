@@ -76,15 +76,24 @@ struct Liveness {
 Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog,
                           model::ExecutableId executable, model::MemorySpaceId space);
 
+/// Program steps of a memory space, from the first to the last one, both included. A single step is a range.
+struct StepRange {
+  StepRange(std::int32_t step) : first(step), last(step) {}
+  StepRange(std::int32_t from, std::int32_t to) : first(from), last(to) {}
+  std::int32_t first, last;
+  bool meets(std::int32_t begin, std::int32_t end) const { return begin <= last && first < end; }
+};
+
 struct LiveVariable {
   std::string name, category, shape;
   Bytes bytes, maxUnitBytes;
   bool alwaysLive = false;
-  std::int32_t firstStep = 0, endStep = 0;
+  std::int32_t firstStep = 0, endStep = 0;  ///< from the first life within the steps to the end of the last
 };
-/// Variables that are live during `step`, largest first. Always-live variables are included on request.
+/// Variables that are live during any of the steps, largest first. Always-live variables are included on
+/// request.
 Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog,
                                                 model::ExecutableId executable, model::MemorySpaceId space,
-                                                std::int32_t step, bool withAlwaysLive);
+                                                StepRange steps, bool withAlwaysLive);
 
 }  // namespace pipescope::analysis

@@ -88,7 +88,7 @@ Result<UnitLiveness> unitLiveness(const model::ProfileSource& source, const Cata
 
 Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& source, const Catalog& catalog,
                                                   model::ExecutableId executable, model::MemorySpaceId space,
-                                                  std::int64_t unit, std::int32_t step) {
+                                                  std::int64_t unit, StepRange steps) {
   PIPESCOPE_ASSIGN(const OnUnit on, onUnit(source, executable, space, unit));
   std::vector<std::int64_t> live;
   for (const auto& [id, variable] : on.variables) {
@@ -96,8 +96,7 @@ Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& so
   }
   PIPESCOPE_TRY(forEachRow<model::LifeInterval>(source, [&](const model::LifeInterval& row) {
     const auto found = on.variables.find(row.variable.value);
-    if (found != on.variables.end() && !found->second.alwaysLive && row.firstStep <= step &&
-        step < row.endStep)
+    if (found != on.variables.end() && !found->second.alwaysLive && steps.meets(row.firstStep, row.endStep))
       live.push_back(row.variable.value);
   }));
   std::ranges::sort(live);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/memory/memory.h"
 
 namespace pipescope::analysis {
 
@@ -26,10 +27,10 @@ struct UnitVariable {
   bool alwaysLive = false;
   Bytes bytes;  ///< bytes on that unit
 };
-/// The variables that a unit holds during a step, largest first.
+/// The variables that a unit holds during any of the steps, largest first.
 Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& source, const Catalog& catalog,
                                                   model::ExecutableId executable, model::MemorySpaceId space,
-                                                  std::int64_t unit, std::int32_t step);
+                                                  std::int64_t unit, StepRange steps);
 
 /// The variables that a unit holds during any step, largest first.
 Result<std::vector<UnitVariable>> variablesOfUnit(const model::ProfileSource& source, const Catalog& catalog,

@@ -51,7 +51,8 @@ void expectMemoryAgrees(const Figures& of) {
   EXPECT_EQ(categories, total);
   EXPECT_EQ(memory["always_live_bytes"].get<std::int64_t>(), always);
   EXPECT_EQ(memory["not_always_live_peak_bytes"].get<std::int64_t>(), peaks);
-  const auto page = pages::collectMemory(of.context(), {});
+  base::SilentProgress progress;
+  const auto page = pages::collectMemory(of.context(), {}, progress);
   ASSERT_TRUE(page.ok()) << page.error().message;
   std::int64_t drawn = 0;
   for (const pages::MemoryLayer& layer : page->layers) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "profiler/analysis/memory/lifetimes.h"
+#include "profiler/analysis/memory/purpose_use.h"
 #include "profiler/record/memory_profile.h"
 
 namespace pipescope::analysis {
@@ -92,6 +94,126 @@ TEST_F(SmallMemory, WhoIsLiveWhen) {
   EXPECT_EQ(at(2, true), (std::vector<std::int64_t>{40, 20}));
   EXPECT_EQ(at(3, false), std::vector<std::int64_t>{});
   EXPECT_EQ((*liveVariables(profile_, *catalog_, executable_, space_, 1, false))[0].name, "layer/out");
+}
+
+TEST_F(SmallMemory, SeveralStepsHoldWhatIsLiveInAnyOfThem) {
+  const auto over = [&](StepRange steps) {
+    const auto found = liveVariables(profile_, *catalog_, executable_, space_, steps, false);
+    EXPECT_TRUE(found.ok());
+    std::vector<std::tuple<std::int64_t, int, int>> rows;
+    for (const LiveVariable& variable : *found)
+      rows.emplace_back(variable.bytes.count, variable.firstStep, variable.endStep);
+    return rows;
+  };
+  using Row = std::tuple<std::int64_t, int, int>;
+  EXPECT_EQ(over({0, 1}), (std::vector<Row>{{30, 0, 2}}));
+  EXPECT_EQ(over({1, 2}), (std::vector<Row>{{40, 2, 3}, {30, 0, 2}}));
+  EXPECT_EQ(over({3, 9}), std::vector<Row>{});
+}
+
+TEST_F(SmallMemory, LivesAreSpansOfSteps) {
+  base::SilentProgress progress;
+  const auto found = lifetimes(profile_, *catalog_, executable_, space_, 10, progress);
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->all, 2) << "the weight is always live";
+  EXPECT_EQ(found->variables[0].bytes, Bytes(40));
+  using Spans = std::vector<std::pair<std::int32_t, std::int32_t>>;
+  EXPECT_EQ(found->variables[0].spans, (Spans{{2, 3}}));
+  EXPECT_EQ(found->variables[1].spans, (Spans{{0, 2}}));
+  EXPECT_EQ(found->variables[1].name, "layer/out");
+  const auto largest = lifetimes(profile_, *catalog_, executable_, space_, 1, progress);
+  EXPECT_EQ(largest->all, 2);
+  EXPECT_EQ(largest->variables.size(), 1u);
+}
+
+TEST(Purposes, CategoriesOfLibpvaHaveOne) {
+  EXPECT_EQ(purposeOf("weight"), "weight");
+  EXPECT_EQ(purposeOf("internalExchangeCode"), "code");
+  EXPECT_EQ(purposeOf("vertexCode"), "code");
+  EXPECT_EQ(purposeOf("controlCode"), "control");
+  EXPECT_EQ(purposeOf("hostExchangePacketHeader"), "control");
+  EXPECT_EQ(purposeOf("vertexFieldData"), "vertex_state");
+}
+
+/// Two tiles. A weight lies on both, and two variables share addresses: the one of the peak on tile 1 only,
+/// and a larger one of tile 0 that is live before.
+TEST(Purposes, AddUpToTheBytesOfEachUnit) {
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  model::Executable executable;
+  const auto id = recorder.add(executable);
+  const auto space = recorder.add(model::MemorySpace{{}, {}, "tile_memory", 2, Bytes(100), Bytes(0)});
+  const auto unit = [&](const char* category, bool always, std::int64_t tile, std::int64_t bytes) {
+    recorder.add(model::UnitMemory{id, space, category, "", always, tile, 1, Bytes(bytes)});
+  };
+  unit("variable", true, 0, 10);
+  unit("variable", true, 1, 10);
+  unit("vertexCode", true, 1, 7);
+  unit("gap", true, 1, 5);
+  unit("variable", false, 0, 30);
+  unit("variable", false, 1, 40);
+  const auto operation = recorder.add(model::DebugContext{{}, {}, "layer1", "operator"});
+  model::Operator op;
+  op.executable = id;
+  op.debugContext = operation;
+  op.block = "block1";
+  recorder.add(op);
+  const auto add = [&](const char* category, bool always, std::int64_t tile, std::int64_t tiles,
+                       std::int64_t bytes, model::DebugContextId name) {
+    model::Variable row{{}, id, space, name, category, "", Bytes(bytes * tiles), Bytes(bytes), always, 0};
+    // Temporaries name no category of their own, though they lie among the variables of the unit.
+    if (row.category != "temporary") row.unitCategory = "variable";
+    const auto made = recorder.add(row);
+    recorder.add(model::VariableUnits{made, tile, tiles, Bytes(bytes)});
+    return made;
+  };
+  const auto name = recorder.add(model::DebugContext{{}, operation, "weight", "variable"});
+  add("weight", true, 0, 2, 10, name);
+  recorder.add(model::LifeInterval{add("activation", false, 0, 1, 30, {}), 0, 1});
+  recorder.add(model::LifeInterval{add("temporary", false, 1, 1, 40, {}), 1, 2});
+  for (const std::int64_t bytes : {30, 40}) {
+    recorder.add(
+        model::LivenessStep{id, space, bytes == 40, {}, model::Pass::forward, Bytes(bytes), Bytes(bytes)});
+  }
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  base::SilentProgress progress;
+  const auto catalog = *loadCatalog(profile);
+  const auto made = divideUnits(profile, *catalog, id, {space}, UnitDivision::purpose, progress);
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(made->at(0).known);
+  using Parts = std::map<std::string, std::vector<std::int64_t>>;
+  EXPECT_EQ(made->at(0).parts, (Parts{{"code", {0, 7}},
+                                      {"gap", {0, 5}},
+                                      {kLiveInOtherSteps, {30, 0}},
+                                      {"temporary", {0, 40}},
+                                      {"weight", {10, 10}}}));
+  const auto layers = divideUnits(profile, *catalog, id, {space}, UnitDivision::layer, progress);
+  ASSERT_TRUE(layers.ok());
+  EXPECT_EQ(
+      layers->at(0).parts,
+      (Parts{{"gap", {0, 5}}, {"block1", {10, 10}}, {kLiveInOtherSteps, {30, 0}}, {kNoLayer, {0, 47}}}));
+}
+
+TEST(Lifetimes, LivesThatTouchAreOneAndWrongOnesAreLeftOut) {
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  model::Executable executable;
+  const auto id = recorder.add(executable);
+  const auto space = recorder.add(model::MemorySpace{{}, {}, "hbm", 1, Bytes(100), Bytes(0)});
+  const auto add = [&](std::vector<std::pair<int, int>> lives) {
+    const auto variable =
+        recorder.add(model::Variable{{}, id, space, {}, "activation", "", Bytes(8), Bytes(8), false, 0});
+    for (const auto& [from, to] : lives) recorder.add(model::LifeInterval{variable, from, to});
+  };
+  add({{6, 9}, {0, 2}, {2, 4}, {3, 4}});
+  add({{-4, 2}, {5, 5}});
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  base::SilentProgress progress;
+  const auto found = lifetimes(profile, **loadCatalog(profile), id, space, 10, progress);
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->variables.size(), 1u);
+  using Spans = std::vector<std::pair<std::int32_t, std::int32_t>>;
+  EXPECT_EQ(found->variables[0].spans, (Spans{{0, 4}, {6, 9}}));
 }
 
 TEST(HostileMemory, RangesOutsideTheDeviceAreCut) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "profiler/geometry/charts/curves.h"
+#include "profiler/geometry/charts/lifetimes.h"
 #include "profiler/geometry/charts/roofline.h"
 #include "profiler/geometry/charts/treemap.h"
 #include "profiler/geometry/charts/waterfall.h"
@@ -18,6 +19,36 @@ namespace {
 
 bool overlap(const Box& a, const Box& b) {
   return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
+}
+
+TEST(LifeChart, BarsLieOverTheirSteps) {
+  const std::vector<LifeRow> rows = {{"layer/a", "3 KiB", ColourRole::series, {{0, 40}, {60, 100}}},
+                                     {"layer/b", "1 KiB", ColourRole::series, {{99, 100}}}};
+  const LifeChart chart(rows, 100, 10, 19, 1200);
+  const Box first = chart.barOf(0, 0), second = chart.barOf(0, 1), last = chart.barOf(1, 0);
+  // Ten steps of the axis, measured by its whole length.
+  const double tenth = (second.right() - first.x) / 10.0;
+  EXPECT_NEAR(first.width, 4 * tenth, 1);
+  EXPECT_NEAR(second.x - first.x, 6 * tenth, 1);
+  EXPECT_EQ(last.right(), second.right());
+  EXPECT_FALSE(overlap(first, last)) << "rows lie below each other";
+  EXPECT_EQ(chart.hit(first.x, first.y), 0);
+  EXPECT_EQ(chart.hit(last.x, last.y), 1);
+  EXPECT_EQ(chart.hit(first.x, 0), -1) << "the axis";
+  EXPECT_EQ(chart.hit(first.x, LifeChart::heightOf(rows.size())), -1);
+  EXPECT_EQ(chart.stepAt(first.x), 0);
+  EXPECT_EQ(chart.stepAt(second.right() - 1), 99);
+  EXPECT_EQ(chart.stepAt(0), -1) << "the names";
+  const Shapes shapes = chart.draw(TextMeasure(), 1);
+  ASSERT_EQ(shapes.grounds.size(), 1u);
+  EXPECT_NEAR(shapes.grounds[0].second.x - first.x, tenth, 1);
+  EXPECT_NEAR(shapes.grounds[0].second.width, tenth, 1);
+  EXPECT_EQ(shapes.outlines.size(), 1u);
+  for (const int width : {1, 90, 400}) {
+    for (const auto& boxes : LifeChart(rows, 100, -1, -1, width).draw(TextMeasure()).fills) {
+      for (const Box& box : boxes) EXPECT_GE(box.width, 1) << width;
+    }
+  }
 }
 
 TEST(Treemap, AreasAreProportionalAndCoverThePlane) {

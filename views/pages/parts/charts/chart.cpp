@@ -197,11 +197,31 @@ class Chart::OtherItem : public QwtPlotItem {
   const Chart& chart_;
 };
 
+/// Tints what is marked from one index to another.
+class Chart::MarkItem : public QwtPlotItem {
+ public:
+  explicit MarkItem(Chart& chart) : chart_(chart) { setZ(25); }
+
+  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap&,
+            const QRectF& canvas) const override {
+    if (chart_.mark_ < 0 || chart_.until_ == chart_.mark_) return;
+    const double left = xMap.transform(std::min(chart_.mark_, chart_.until_)),
+                 right = xMap.transform(std::max(chart_.mark_, chart_.until_) + 1);
+    QColor ground = chart_.palette_.ui(Ui::accent);
+    ground.setAlphaF(0.25);
+    painter->fillRect(QRectF(left, canvas.top(), right - left, canvas.height()), ground);
+  }
+
+ private:
+  const Chart& chart_;
+};
+
 Chart::Chart(const shell::Palette& palette, QWidget* parent)
     : RangePlot(palette, parent),
       stack_(new StackItem(*this)),
       bandItem_(new BandItem(*this)),
       otherItem_(new OtherItem(*this)),
+      markItem_(new MarkItem(*this)),
       limitGround_(new QwtPlotMarker),
       limit_(new QwtPlotMarker),
       markLine_(new QwtPlotMarker) {
@@ -211,6 +231,7 @@ Chart::Chart(const shell::Palette& palette, QWidget* parent)
   stack_->attach(this);
   bandItem_->attach(this);
   otherItem_->attach(this);
+  markItem_->attach(this);
   limit_->setLineStyle(QwtPlotMarker::HLine);
   limitGround_->setLineStyle(QwtPlotMarker::HLine);
   limitGround_->setZ(39);
@@ -320,8 +341,9 @@ void Chart::setLimit(double bytes, const QString& name) {
   scaleValues();
 }
 
-void Chart::setMark(int index) {
+void Chart::setMark(int index, int until) {
   mark_ = index;
+  until_ = index >= 0 && until >= 0 ? std::min(until, std::max(index, size() - 1)) : index;
   markLine_->setVisible(index >= 0);
   markLine_->setValue(index + 0.5, 0);
   const auto [from, to] = range();

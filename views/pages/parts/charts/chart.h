@@ -57,9 +57,12 @@ class Chart : public RangePlot, public shell::Beside {
   int litBand() const { return lit_; }
   /// Draws a horizontal line; negative: none.
   void setLimit(double bytes, const QString& name);
-  /// Draws a vertical line at an index; −1: none.
-  void setMark(int index);
+  /// Draws a vertical line at an index; −1: none. With another index, `until`, all from one to the other are
+  /// marked.
+  void setMark(int index, int until = -1);
   int mark() const { return mark_; }
+  /// The other end of what is marked; the mark itself if that is a single index.
+  int markedUntil() const { return until_; }
   int size() const;
   std::int64_t total(int index) const;
   int highest() const;  ///< the index with the largest total, the first of equal ones; 0: there is none
@@ -87,6 +90,7 @@ class Chart : public RangePlot, public shell::Beside {
   class StackItem;
   class BandItem;
   class OtherItem;
+  class MarkItem;
   void showSize(int before);
   void scaleValues();
   int indexAt(const QPoint& position) const;
@@ -100,9 +104,10 @@ class Chart : public RangePlot, public shell::Beside {
   StackItem* stack_;
   BandItem* bandItem_;
   OtherItem* otherItem_;
+  MarkItem* markItem_;
   QwtPlotMarker *limitGround_, *limit_, *markLine_;  ///< the ground sets the limit off from bars
   double limitBytes_ = -1;
-  int mark_ = -1, lit_ = -1;
+  int mark_ = -1, until_ = -1, lit_ = -1;
 };
 
 }  // namespace pipescope::pages

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/analysis/memory/lifetimes.h"
 #include "profiler/analysis/step_mean.h"
 #include "profiler/sections/frame/reports.h"
 #include "views/pages/parts/data/memory_data.h"
@@ -15,17 +16,87 @@ namespace {
 
 using sections::Format;
 
-sections::SectionTable emptyTable(const std::string& basis, const char* most) {
-  sections::SectionTable table{
-      "variables",
-      "Live variables",
-      basis,
-      {{"name", "Variable", Format::plain, "name path"}, {"bytes", "Bytes", Format::bytes, ""}},
-      {}};
-  if (most != nullptr) table.columns.push_back({"max_unit", most, Format::bytes, ""});
+/// A variable that is live in some of the steps.
+struct LiveRow {
+  std::string name, category, shape;
+  std::int64_t bytes = 0, mostOnUnit = -1;  ///< −1: not known
+  bool always = false;
+  std::string steps;  ///< in which it is live
+};
+
+base::Result<std::vector<LiveRow>> liveRows(const sections::Context& context, const LivenessSpace& space,
+                                            std::int64_t unit, analysis::StepRange steps) {
+  std::vector<LiveRow> rows;
+  if (unit >= 0) {
+    PIPESCOPE_ASSIGN(const auto variables,
+                     analysis::variablesOnUnit(context.source, context.catalog, context.executable, space.id,
+                                               unit, steps));
+    for (const analysis::UnitVariable& v : variables)
+      rows.push_back({v.name, v.category, v.shape, v.bytes.count, -1, v.alwaysLive, {}});
+    return rows;
+  }
+  PIPESCOPE_ASSIGN(const auto variables, analysis::liveVariables(context.source, context.catalog,
+                                                                 context.executable, space.id, steps, true));
+  for (const analysis::LiveVariable& v : variables) {
+    rows.push_back({v.name, v.category, v.shape, v.bytes.count, v.maxUnitBytes.count, v.alwaysLive,
+                    v.firstStep + 1 == v.endStep ? fmt::format("{}", v.firstStep)
+                                                 : fmt::format("{}–{}", v.firstStep, v.endStep - 1)});
+  }
+  return rows;
+}
+
+/// The rows that are always live, or those that are not.
+sections::SectionTable liveTable(const std::vector<LiveRow>& rows, const LivenessSpace& space,
+                                 std::int64_t unit, bool always, std::int64_t& all) {
+  const bool ofSpace = unit < 0, units = ofSpace && !space.unitName.empty();
+  sections::SectionTable table{always ? "always_live" : "live_now",
+                               always ? "Always live" : "Not always live",
+                               {},
+                               {{"name", "Variable", Format::plain, "name path"},
+                                {"bytes", "Bytes", Format::bytes, ""},
+                                {"share", "Share", Format::fraction, "of the bytes of this table"}},
+                               {}};
+  // The largest part of each row may lie on another unit, so a group has no sum of them.
+  if (units) {
+    table.columns.push_back({"max_unit", "Most on a " + space.unitName, Format::bytes,
+                             "on the " + space.unitName + " that holds most of it"});
+  }
   table.columns.push_back({"category", "Category", Format::plain, ""});
   table.columns.push_back({"shape", "Shape", Format::plain, ""});
+  if (ofSpace && !always) table.columns.push_back({"live", "Live in steps", Format::plain, ""});
+  all = 0;
+  for (const LiveRow& row : rows) all += row.always == always ? row.bytes : 0;
+  for (const LiveRow& row : rows) {
+    if (row.always != always) continue;
+    std::vector<sections::Cell> cells = {
+        row.name, row.bytes, all > 0 ? static_cast<double>(row.bytes) / static_cast<double>(all) : 0.0};
+    if (units) cells.push_back(row.mostOnUnit);
+    cells.push_back(memoryWords(row.category).toStdString());
+    cells.push_back(row.shape);
+    if (ofSpace && !always) cells.push_back(row.steps);
+    table.rows.push_back(std::move(cells));
+  }
+  table.basis = fmt::format("{} in all{}", formatCell(all, Format::bytes),
+                            unit >= 0 ? fmt::format(" on {} {}", space.unitName, unit)
+                            : units   ? fmt::format(", sum over {}s", space.unitName)
+                                      : std::string());
   return table;
+}
+
+/// Rows whose category begins with "vertex", without the columns that vertices do not have.
+void addLiveVertices(sections::SectionTable& vertices, const sections::SectionTable& table) {
+  const auto column = [&](const sections::SectionTable& of, const char* key) {
+    return static_cast<std::size_t>(std::ranges::find(of.columns, key, &sections::SectionColumn::key) -
+                                    of.columns.begin());
+  };
+  const std::size_t category = column(table, "category");
+  for (const auto& row : table.rows) {
+    if (std::get<std::string>(row[category]).rfind("vertex", 0) != 0) continue;
+    std::vector<sections::Cell> cells;
+    for (const sections::SectionColumn& wanted : vertices.columns)
+      cells.push_back(row[column(table, wanted.key.c_str())]);
+    vertices.rows.push_back(std::move(cells));
+  }
 }
 
 }  // namespace
@@ -47,14 +118,17 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
     content.spaces.push_back({device.space, id, text(device.name),
                               row != nullptr && device.units > 1 ? row->unitName : std::string(),
                               device.units, device.bytesPerUnit.count, device.worstUnit,
-                              device.maxUnitIncludingGaps.count - device.bytesPerUnit.count});
+                              device.bytesPerUnit.count > 0
+                                  ? static_cast<double>(device.maxUnitIncludingGaps.count) /
+                                        static_cast<double>(device.bytesPerUnit.count)
+                                  : 0.0});
   }
   if (content.spaces.empty()) return content;
   const auto found = std::find_if(content.spaces.begin(), content.spaces.end(),
                                   [&](const LivenessSpace& space) { return space.id == choice.space; });
-  const auto lack = [](const LivenessSpace& space) { return std::max<std::int64_t>(0, space.tooMuch); };
-  content.shown =
-      found != content.spaces.end() ? *found : *std::ranges::max_element(content.spaces, {}, lack);
+  content.shown = found != content.spaces.end()
+                      ? *found
+                      : *std::ranges::max_element(content.spaces, {}, &LivenessSpace::fullness);
   PIPESCOPE_ASSIGN(content.liveness,
                    analysis::liveness(context.source, context.catalog, context.executable, content.shown.id));
   for (const analysis::LivenessPoint& step : content.liveness.steps) {
@@ -72,56 +146,42 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
   return content;
 }
 
-base::Result<sections::SectionTable> liveVariableTable(const sections::Context& context,
-                                                       const LivenessSpace& space, std::int64_t unit,
-                                                       std::int32_t step, bool withAlwaysLive) {
-  if (unit >= 0) {
-    PIPESCOPE_ASSIGN(
-        const auto variables,
-        analysis::variablesOnUnit(context.source, context.catalog, context.executable, space.id, unit, step));
-    sections::SectionTable table = emptyTable(fmt::format("on {} {}", space.unitName, unit), nullptr);
-    table.columns.push_back({"live", "Live", Format::plain, ""});
-    for (const analysis::UnitVariable& v : variables) {
-      if (!v.alwaysLive || withAlwaysLive)
-        table.rows.push_back({v.name, v.bytes.count, memoryWords(v.category).toStdString(), v.shape,
-                              std::string(v.alwaysLive ? "always" : "now")});
-    }
-    return table;
-  }
-  PIPESCOPE_ASSIGN(const auto variables,
-                   analysis::liveVariables(context.source, context.catalog, context.executable, space.id,
-                                           step, withAlwaysLive));
-  const bool units = !space.unitName.empty();
-  const std::string most = "Most on a " + space.unitName;
-  sections::SectionTable table =
-      emptyTable(units ? "sum over the device's " + space.unitName + "s" : std::string(),
-                 units ? most.c_str() : nullptr);
-  table.columns.push_back({"live", "Live in steps", Format::plain, ""});
-  for (const analysis::LiveVariable& v : variables) {
-    std::vector<sections::Cell> row = {v.name, v.bytes.count};
-    if (units) row.push_back(v.maxUnitBytes.count);
-    row.push_back(memoryWords(v.category).toStdString());
-    row.push_back(v.shape);
-    row.push_back(v.alwaysLive                   ? std::string("always")
-                  : v.firstStep + 1 == v.endStep ? fmt::format("{}", v.firstStep)
-                                                 : fmt::format("{}–{}", v.firstStep, v.endStep - 1));
-    table.rows.push_back(std::move(row));
-  }
-  return table;
+base::Result<LiveTables> liveTables(const sections::Context& context, const LivenessSpace& space,
+                                    std::int64_t unit, analysis::StepRange steps) {
+  PIPESCOPE_ASSIGN(const std::vector<LiveRow> rows, liveRows(context, space, unit, steps));
+  LiveTables made;
+  const sections::SectionTable now = liveTable(rows, space, unit, false, made.bytesNow),
+                               always = liveTable(rows, space, unit, true, made.bytesAlways);
+  made.vertices = {"vertices",
+                   "Live vertices",
+                   now.basis.substr(now.basis.find(" in all") + 7),
+                   {{"name", "Variable", Format::plain, "name path"},
+                    {"bytes", "Bytes", Format::bytes, ""},
+                    {"category", "Category", Format::plain, ""}},
+                   {}};
+  for (const auto* table : {&now, &always}) addLiveVertices(made.vertices, *table);
+  made.now = treeOfPaths(now);
+  made.always = treeOfPaths(always);
+  for (TreeRows* tree : {&made.now, &made.always}) tree->shape = shapeOf(*tree);
+  return made;
 }
 
-sections::SectionTable liveVertices(const sections::SectionTable& variables) {
-  sections::SectionTable vertices = variables;
-  vertices.key = "vertices";
-  vertices.title = "Live vertices";
-  const auto category = static_cast<std::size_t>(
-      std::find_if(vertices.columns.begin(), vertices.columns.end(),
-                   [](const sections::SectionColumn& column) { return column.key == "category"; }) -
-      vertices.columns.begin());
-  std::erase_if(vertices.rows, [&](const std::vector<sections::Cell>& row) {
-    return std::get<std::string>(row[category]).rfind("vertex", 0) != 0;
-  });
-  return vertices;
+base::Result<LifeRows> lifeRows(const sections::Context& context, const LivenessSpace& space,
+                                base::Progress& progress) {
+  constexpr std::size_t kMostLives = 300;
+  PIPESCOPE_ASSIGN(analysis::Lifetimes lives,
+                   analysis::lifetimes(context.source, context.catalog, context.executable, space.id,
+                                       kMostLives, progress));
+  LifeRows made;
+  made.all = lives.all;
+  for (analysis::VariableLife& life : lives.variables) {
+    geometry::LifeRow row{
+        life.name, formatCell(life.bytes.count, Format::bytes), roleOfCategory(life.category), {}};
+    for (const auto& [from, to] : life.spans) row.spans.emplace_back(from, to);
+    made.rows.push_back(std::move(row));
+    made.categories.push_back(std::move(life.category));
+  }
+  return made;
 }
 
 sections::SectionTable cyclesTable(const std::optional<analysis::ProgramPlace>& place,

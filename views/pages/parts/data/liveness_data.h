@@ -6,8 +6,11 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/tile_use.h"
 #include "profiler/analysis/memory/unit_liveness.h"
+#include "profiler/base/progress.h"
+#include "profiler/geometry/charts/lifetimes.h"
 #include "profiler/geometry/timeline/time_axis.h"
 #include "profiler/sections/frame/section.h"
+#include "views/pages/parts/tables/tree_model.h"
 
 namespace pipescope::pages {
 
@@ -17,7 +20,7 @@ struct LivenessSpace {
   QString name;
   std::string unitName;  ///< empty: the memory is in one piece
   std::int64_t units = 1, bytesPerUnit = 0, fullestUnit = 0;
-  std::int64_t tooMuch = 0;  ///< bytes that the fullest unit lacks; not above 0: none
+  double fullness = 0;  ///< address span of the fullest unit ÷ its capacity; 0: the capacity is not known
 };
 
 /// The content of the liveness page.
@@ -35,7 +38,7 @@ struct LivenessData {
 std::optional<double> livenessLimit(const LivenessSpace& space, bool single, std::int64_t most);
 
 struct LivenessChoice {
-  model::MemorySpaceId space;        ///< none: the one that lacks most, or the first
+  model::MemorySpaceId space;        ///< none: the fullest one, the first of equal ones
   bool single = false;               ///< shows a single unit
   std::optional<std::int64_t> unit;  ///< none: the fullest
 };
@@ -44,12 +47,24 @@ struct LivenessChoice {
 /// has.
 base::Result<LivenessData> collectLiveness(const sections::Context& context, const LivenessChoice& choice);
 
-/// The variables that are live in a step, on a unit or (−1) in the whole space.
-base::Result<sections::SectionTable> liveVariableTable(const sections::Context& context,
-                                                       const LivenessSpace& space, std::int64_t unit,
-                                                       std::int32_t step, bool withAlwaysLive);
-/// The rows of such a table that are vertices.
-sections::SectionTable liveVertices(const sections::SectionTable& variables);
+/// The variables that are live in program steps, on a unit or (−1) in the whole space, as trees of name paths
+/// with totals. Their basis says the bytes of all.
+struct LiveTables {
+  TreeRows now, always;             ///< those that are live in some of the steps, and those that always are
+  sections::SectionTable vertices;  ///< those of both that are vertices
+  std::int64_t bytesNow = 0, bytesAlways = 0;
+};
+base::Result<LiveTables> liveTables(const sections::Context& context, const LivenessSpace& space,
+                                    std::int64_t unit, analysis::StepRange steps);
+
+/// The lives of a space's variables as rows of a chart, the largest first.
+struct LifeRows {
+  std::vector<geometry::LifeRow> rows;
+  std::vector<std::string> categories;  ///< of each row
+  std::int64_t all = 0;                 ///< number of variables; the smallest may be left out
+};
+base::Result<LifeRows> lifeRows(const sections::Context& context, const LivenessSpace& space,
+                                base::Progress& progress);
 
 /// The times of a program step in the unit of the scale. Without a place, the table says why there are none.
 sections::SectionTable cyclesTable(const std::optional<analysis::ProgramPlace>& place,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/purpose_use.h"
 #include "profiler/analysis/memory/tile_use.h"
 #include "profiler/sections/frame/reports.h"
 #include "views/pages/parts/data/section_lookup.h"
@@ -61,14 +62,39 @@ void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from
   to.resize(to.size() + (units - std::min(units, from.size())), 0);
 }
 
+bool isDivided(Breakdown breakdown) {
+  return breakdown == Breakdown::purpose || breakdown == Breakdown::layer;
+}
+
+/// Divides what the units hold by purpose or layer, one result for each space.
+base::Result<std::vector<analysis::DividedUnits>> divided(const sections::Context& context,
+                                                          const std::vector<Space>& shown,
+                                                          const Choice& choice, base::Progress& progress) {
+  std::vector<model::MemorySpaceId> spaces;
+  for (const Space& space : shown) spaces.push_back(space.id);
+  PIPESCOPE_ASSIGN(auto made, analysis::divideUnits(
+                                  context.source, context.catalog, context.executable, spaces,
+                                  choice.breakdown == Breakdown::purpose ? analysis::UnitDivision::purpose
+                                                                         : analysis::UnitDivision::layer,
+                                  progress));
+  for (analysis::DividedUnits& units : made) {
+    if (!choice.gaps) units.parts.erase(kUnusedBetween);
+    if (choice.peakOnly) units.parts.erase(analysis::kLiveInOtherSteps);
+  }
+  return made;
+}
+
 std::vector<Layer> layersOf(const sections::Context& context, const std::vector<Space>& shown,
-                            const Choice& choice, base::Status& status) {
+                            const Choice& choice, const std::vector<analysis::DividedUnits>& divided,
+                            base::Status& status) {
   std::map<std::string, std::vector<std::int64_t>> columns;
   std::size_t before = 0;
   for (const Space& space : shown) {
     const auto units = static_cast<std::size_t>(space.units);
     std::map<std::string, std::vector<std::int64_t>> here;
-    if (choice.breakdown == Breakdown::category) {
+    if (isDivided(choice.breakdown)) {
+      here = divided[static_cast<std::size_t>(&space - shown.data())].parts;
+    } else if (choice.breakdown == Breakdown::category) {
       auto made = analysis::unitUseByCategory(context.source, context.catalog, context.executable, space.id);
       if (!made.ok()) return status = made.error(), std::vector<Layer>();
       here = *std::move(made);
@@ -100,8 +126,11 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
     for (auto& [name, values] : columns) values.resize(before, 0);
   }
   std::vector<Layer> layers;
-  for (auto& [name, values] : columns)
-    layers.push_back({name, memoryWords(name), ColourRole::series, std::move(values)});
+  for (auto& [name, values] : columns) {
+    const bool isLayer = choice.breakdown == Breakdown::layer && name != analysis::kNoLayer &&
+                         name != analysis::kLiveInOtherSteps && name != kUnusedBetween;
+    layers.push_back({name, isLayer ? text(name) : memoryWords(name), ColourRole::series, std::move(values)});
+  }
   return layers;
 }
 
@@ -110,16 +139,20 @@ void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
   const auto isGap = [](const Layer& layer) {
     return layer.name == QLatin1String(kUnusedBetween) || layer.name == QLatin1String("gaps");
   };
+  const auto isRest = [](const Layer& layer) { return layer.key == analysis::kLiveInOtherSteps; };
   std::stable_sort(layers.begin(), layers.end(), [&](const Layer& a, const Layer& b) {
     if (isGap(a) != isGap(b)) return isGap(b);
-    return breakdown == Breakdown::category && sum(a.values) > sum(b.values);
+    if (isRest(a) != isRest(b)) return isRest(b);
+    return (breakdown == Breakdown::category || isDivided(breakdown)) && sum(a.values) > sum(b.values);
   });
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (isGap(layers[i])) {
       layers[i].role = ColourRole::gaps;
     } else if (breakdown == Breakdown::liveness) {
       layers[i].role = i == 0 ? ColourRole::alwaysLive : ColourRole::notAlwaysLive;
-    } else if (breakdown == Breakdown::category) {
+    } else if (isRest(layers[i])) {
+      layers[i].role = ColourRole::notAlwaysLive;
+    } else if (breakdown == Breakdown::category || breakdown == Breakdown::purpose) {
       layers[i].role = roleOfCategory(layers[i].key);
     } else {
       layers[i].role = geometry::seriesRole(static_cast<int>(std::min(i, kMostLayers)));
@@ -141,7 +174,7 @@ sections::SectionTable breakdownTable(const MemoryData& content, const std::vect
                                chosen.empty()       ? "over the " + unit + "s shown"
                                : chosen.size() == 1 ? "on the selected " + unit
                                                     : "over the selected " + unit + "s",
-                               {{"name", "Category", Format::plain, ""},
+                               {{"name", content.partName, Format::plain, ""},
                                 {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
                                 {"share", "Share", Format::fraction, "of all bytes shown"},
                                 {"mean", "Mean", Format::bytes, "per " + unit},
@@ -180,7 +213,12 @@ QString MemoryData::nameOf(std::size_t unit) const {
 }
 
 geometry::ColourRole roleOfCategory(const std::string& category) {
-  const auto known = std::ranges::find(kCategories, category);
+  // A purpose has the colour of its most frequent category.
+  const std::string_view like = category == "code"           ? "vertexCode"
+                                : category == "control"      ? "controlCode"
+                                : category == "vertex_state" ? "vertexInstanceState"
+                                                             : std::string_view(category);
+  const auto known = std::ranges::find(kCategories, like);
   return geometry::seriesRole(static_cast<int>(known - kCategories.begin()));
 }
 
@@ -192,7 +230,8 @@ std::string memoryUnit(const std::string& unitName) {
   return unitName.empty() ? "device" : unitName;
 }
 
-base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice) {
+base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice,
+                                       base::Progress& progress) {
   MemoryData content;
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& memory = *made;
@@ -225,11 +264,20 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
     append(content.used, use.excludingGaps, units);
     append(content.spans, use.includingGaps, units);
   }
+  std::vector<analysis::DividedUnits> parts;
+  if (isDivided(choice.breakdown)) {
+    PIPESCOPE_ASSIGN(parts, divided(context, content.shown, choice, progress));
+    content.divided = std::ranges::all_of(parts, &analysis::DividedUnits::known);
+  }
   base::Status status;
-  content.layers = layersOf(context, content.shown, choice, status);
+  content.layers = layersOf(context, content.shown, choice, parts, status);
   PIPESCOPE_TRY(status);
   arrange(content.layers, choice.breakdown);
   for (const Space& space : content.shown) content.units += static_cast<std::size_t>(space.units);
+  content.partName = choice.breakdown == Breakdown::purpose  ? "Purpose"
+                     : choice.breakdown == Breakdown::layer  ? "Layer"
+                     : choice.breakdown == Breakdown::region ? "Region"
+                                                             : "Category";
   content.table = breakdownTable(content, {});
   for (const Layer& layer : content.layers) {
     if (!layer.values.empty()) content.marks.push_back(layer.role);

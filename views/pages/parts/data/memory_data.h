@@ -3,12 +3,14 @@
 #include <QString>
 #include <vector>
 
+#include "profiler/base/progress.h"
 #include "profiler/geometry/colour_role.h"
 #include "profiler/sections/frame/section.h"
 
 namespace pipescope::pages {
 
-enum class MemoryBreakdown { none, category, region, liveness };
+/// Breakdowns in the order in which users are offered them.
+enum class MemoryBreakdown { purpose, layer, category, region, liveness, none };
 
 /// A memory space that holds something.
 struct ShownSpace {
@@ -37,22 +39,25 @@ struct MemoryData {
   sections::SectionTable table, allSpaces;
   std::vector<geometry::ColourRole> marks;  ///< colours of the rows of `table`
   std::int64_t capacity = 0;                ///< bytes that a unit can hold
-  std::string unitName;
+  std::string unitName, partName;           ///< what the devices call a unit, and the heading of a layer
+  bool divided = true;  ///< false if the profile does not say which unit holds which variable
 };
 
 struct MemoryChoice {
   model::MemorySpaceId space;  ///< none: all
-  MemoryBreakdown breakdown = MemoryBreakdown::category;
-  bool gaps = false;  ///< true for the address span instead of the bytes used
+  MemoryBreakdown breakdown = MemoryBreakdown::purpose;
+  bool gaps = false;      ///< true for the address span instead of the bytes used
+  bool peakOnly = false;  ///< by purpose or layer: leaves out what is live in other steps than the peak
 };
 
 /// Content of the chosen units by layer, or of all units if none is chosen.
 sections::SectionTable breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
 
 /// Reads what the page on memory shows. Call it on a worker.
-base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
+base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice,
+                                       base::Progress& progress);
 
-/// The colour of a category. It is the same in every profile.
+/// The colour of a category or purpose. It is the same in every profile.
 geometry::ColourRole roleOfCategory(const std::string& category);
 /// Writes "tile_memory" for people.
 QString memoryWords(const std::string& kind);

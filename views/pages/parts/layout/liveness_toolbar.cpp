@@ -30,9 +30,7 @@ LivenessToolbar::LivenessToolbar(const shell::Palette& palette, QWidget* owner)
   tile_->setKeyboardTracking(false);
   tile_->setVisible(false);
   always_->setChecked(true);
-  always_->setToolTip(
-      tr("Shows memory that is reserved for the whole program at the bottom of the chart, and "
-         "lists its variables in the table"));
+  always_->setToolTip(tr("Shows memory that is reserved for the whole program at the bottom of the chart"));
   name_->setPlaceholderText(tr("Next step named…"));
   name_->setAccessibleName(tr("Step name"));
   name_->setToolTip(tr("Press Enter to go to the next step whose name contains this text"));

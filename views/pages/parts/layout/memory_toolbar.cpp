@@ -13,6 +13,7 @@ MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
       device_(new QComboBox(owner)),
       breakdown_(new QComboBox(owner)),
       gaps_(new QCheckBox(tr("With gaps"), owner)),
+      peak_(new QCheckBox(tr("Peak only"), owner)),
       capacity_(new QCheckBox(tr("Capacity"), owner)),
       units_(new QLineEdit(owner)),
       fullest_(new QPushButton(tr("Fullest"), owner)),
@@ -22,8 +23,13 @@ MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
   row->setSpacing(8);
   device_->setAccessibleName(tr("Device"));
   device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By region"), tr("By liveness")});
-  breakdown_->setCurrentIndex(static_cast<int>(MemoryBreakdown::category));
+  breakdown_->addItems({tr("By purpose"), tr("By layer"), tr("By category"), tr("By region"),
+                        tr("By liveness"), tr("In one colour")});
+  breakdown_->setItemData(static_cast<int>(MemoryBreakdown::category), tr("The categories of libpva"),
+                          Qt::ToolTipRole);
+  peak_->setToolTip(
+      tr("Shows only what is live in the program step in which the device holds most, and leaves out "
+         "variables of other steps that share these addresses"));
   breakdown_->setAccessibleName(tr("Breakdown"));
   gaps_->setToolTip(tr("Shows the address span: bytes used and the gaps between variables"));
   capacity_->setChecked(true);
@@ -35,10 +41,10 @@ MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
       "Shows only these tiles in the tables, counted over the devices shown. Leave it empty for all tiles."));
   units_->setMaximumWidth(130);
   for (QWidget* widget :
-       std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_, units_})
+       std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, peak_, capacity_, units_})
     row->addWidget(widget);
   // The page keeps the keyboard when these are clicked.
-  for (QWidget* widget : std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_})
+  for (QWidget* widget : std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, peak_, capacity_})
     widget->setFocusPolicy(Qt::TabFocus);
   fullest_->setFocusPolicy(Qt::TabFocus);
   row->addWidget(fullest_);
@@ -59,7 +65,11 @@ MemoryToolbar::MemoryToolbar(const shell::Palette& palette, QWidget* owner)
   const auto activated = QOverload<int>::of(&QComboBox::activated);
   connect(view_, activated, this, &MemoryToolbar::viewChanged);
   connect(device_, activated, this, &MemoryToolbar::spaceChosen);
-  connect(breakdown_, activated, this, &MemoryToolbar::choiceChanged);
+  connect(breakdown_, activated, this, [this] {
+    peak_->setEnabled(isByVariable());
+    Q_EMIT choiceChanged();
+  });
+  connect(peak_, &QCheckBox::toggled, this, &MemoryToolbar::choiceChanged);
   connect(gaps_, &QCheckBox::toggled, this, &MemoryToolbar::choiceChanged);
   connect(capacity_, &QCheckBox::toggled, this, &MemoryToolbar::capacityChanged);
   connect(capacity_, &QCheckBox::clicked, this, [this] { capacityChosen_ = true; });
@@ -83,7 +93,14 @@ MemoryChoice MemoryToolbar::choice() const {
   choice.space = model::MemorySpaceId(space.isValid() ? space.toLongLong() : -1);
   choice.breakdown = static_cast<MemoryBreakdown>(breakdown_->currentIndex());
   choice.gaps = gaps_->isChecked();
+  choice.peakOnly = isByVariable() && peak_->isChecked();
   return choice;
+}
+
+/// Only variables say in which steps they are live.
+bool MemoryToolbar::isByVariable() const {
+  const auto breakdown = static_cast<MemoryBreakdown>(breakdown_->currentIndex());
+  return breakdown == MemoryBreakdown::purpose || breakdown == MemoryBreakdown::layer;
 }
 
 void MemoryToolbar::setSpaces(const std::vector<ShownSpace>& spaces) {

@@ -44,8 +44,10 @@ class MemoryToolbar : public QVBoxLayout {
   void fullestWanted();
 
  private:
+  bool isByVariable() const;
+
   QComboBox *view_, *device_, *breakdown_;
-  QCheckBox *gaps_, *capacity_;
+  QCheckBox *gaps_, *peak_, *capacity_;
   QLineEdit* units_;
   QPushButton* fullest_;
   QLabel* reason_;

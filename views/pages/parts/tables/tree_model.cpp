@@ -1,5 +1,7 @@
 #include "views/pages/parts/tables/tree_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -20,7 +22,8 @@ namespace {
 using sections::Cell;
 using sections::Format;
 
-/// Ratios and rates of parts do not add up to those of the whole.
+/// Ratios and rates of parts do not add up to those of the whole, nor do parts that may lie on different
+/// units.
 bool addsUp(const sections::SectionColumn& column) {
   switch (column.format) {
     case Format::amount:
@@ -29,8 +32,9 @@ bool addsUp(const sections::SectionColumn& column) {
       return column.key == "share";
     case Format::count:
     case Format::ticks:
-    case Format::bytes:
       return true;
+    case Format::bytes:
+      return column.key != "max_unit";
     default:
       return false;
   }
@@ -114,6 +118,53 @@ class PathTree {
   std::map<std::string, int> groups_;
 };
 
+/// The name with a star in place of each number.
+std::string withoutNumbers(const std::string& name) {
+  std::string made;
+  for (const char c : name) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) {
+      made += c;
+    } else if (made.empty() || made.back() != '*') {
+      made += '*';
+    }
+  }
+  return made;
+}
+
+/// Rows that are folded into one, and their sums.
+struct EqualRows {
+  std::string name;
+  std::vector<int> rows;
+  std::vector<Cell> sums;
+  double size = 0;
+};
+
+std::vector<EqualRows> equalRows(const sections::SectionTable& table) {
+  const auto column = [&](const auto& is) {
+    return static_cast<std::size_t>(std::ranges::find_if(table.columns, is) - table.columns.begin());
+  };
+  const std::size_t kind = column([](const auto&one) { return one.key == "kind"; }),
+                    time = column([](const auto&one) { return one.format == Format::ticks; });
+  std::vector<EqualRows> groups;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::vector<Cell>& row = table.rows[i];
+    const std::string name = withoutNumbers(wordsIn(row[0]).toStdString());
+    const std::string kindOfRow = kind < row.size() ? wordsIn(row[kind]).toStdString() : std::string();
+    const auto [known, isNew] = places.try_emplace({name, kindOfRow}, groups.size());
+    if (isNew) groups.push_back({name, {}, std::vector<Cell>(table.columns.size()), 0});
+    EqualRows& group = groups[known->second];
+    group.rows.push_back(static_cast<int>(i));
+    for (std::size_t c = 1; c < table.columns.size(); ++c)
+      if (addsUp(table.columns[c])) addCell(group.sums[c], row[c]);
+    if (kind < row.size()) group.sums[kind] = row[kind];
+    if (time < row.size()) group.size += numberIn(row[time]);
+  }
+  std::ranges::stable_sort(groups, [](const EqualRows& a, const EqualRows& b) { return a.size > b.size; });
+  return groups;
+}
+
 /// The table with the whole path of each row in place of its name.
 sections::SectionTable tableOfTree(const TreeRows& rows) {
   sections::SectionTable table = rows.table;
@@ -150,6 +201,27 @@ TreeRows treeWithSource(const TreeRows& target, const TreeRows& source, double t
 
 TreeRows treeOfPaths(const sections::SectionTable& table) {
   return PathTree(table).make();
+}
+
+TreeRows treeOfEqualLayers(const sections::SectionTable& table) {
+  TreeRows made;
+  made.table = table;
+  made.table.rows.clear();
+  const auto push = [&made](std::vector<Cell> cells, int parent, int source) {
+    made.table.rows.push_back(std::move(cells));
+    made.parents.push_back(parent);
+    made.sources.push_back(source);
+  };
+  for (EqualRows& group : equalRows(table)) {
+    int parent = -1;
+    if (group.rows.size() > 1) {
+      parent = static_cast<int>(made.parents.size());
+      group.sums[0] = fmt::format("{} × {}", group.name, group.rows.size());
+      push(std::move(group.sums), -1, -1);
+    }
+    for (const int row : group.rows) push(table.rows[static_cast<std::size_t>(row)], parent, row);
+  }
+  return made;
 }
 
 std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows) {

@@ -35,6 +35,11 @@ std::shared_ptr<const TreeRows> withShape(TreeRows rows);
 /// the tree have the sums of the amounts, bytes, counts, times and shares below them.
 TreeRows treeOfPaths(const sections::SectionTable& table);
 
+/// Folds rows of the same kind whose names differ only in numbers, such as those of the equal layers of a
+/// model: "layer*/conv × 12" holds "layer1/conv" to "layer12/conv" and has their sums. The largest come
+/// first, by the first column of times.
+TreeRows treeOfEqualLayers(const sections::SectionTable& table);
+
 /// The tree of the target with the figures of the source's (sections::withSource). Rows are matched by the
 /// path of their names; those that only the source has come last.
 TreeRows treeWithSource(const TreeRows& target, const TreeRows& source, double ticks);

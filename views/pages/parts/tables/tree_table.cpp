@@ -98,6 +98,11 @@ void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
   if (source_ && source_->table.key == own_->table.key) merge();
 }
 
+/// A page may have several trees, which are told apart by the keys of their tables.
+QString TreeTable::besideName() const {
+  return comparable_ ? QStringLiteral("tree ") + text(ownRows().table.key) : QString();
+}
+
 void TreeTable::showBeside(const shell::Beside* source, const shell::BesideTerms& terms) {
   const auto* other = dynamic_cast<const TreeTable*>(source);
   if (other != nullptr && other->ownRows().table.key != ownRows().table.key) other = nullptr;

@@ -52,7 +52,9 @@ class TreeTable : public QWidget, public shell::Beside {
   int rowOfPath(const QString& path) const;
   /// `column` is one of the rows that were set.
   void setColumnShown(int column, bool shown);
-  QString besideName() const override { return QStringLiteral("tree"); }
+  /// Says if the tree may show another profile's figures. It may not if it depends on what is selected.
+  void setComparable(bool comparable) { comparable_ = comparable; }
+  QString besideName() const override;
   void showBeside(const shell::Beside* source, const shell::BesideTerms& terms) override;
   /// Makes the tree about as tall as this number of rows; 0: as tall as there is room.
   void setRowsShown(int rows);
@@ -98,7 +100,8 @@ class TreeTable : public QWidget, public shell::Beside {
   std::int64_t revision_ = 0, sourceRevision_ = -1;
   std::set<std::string> hidden_;  ///< keys of columns
   int depth_ = 0, most_ = kMostOpen;
-  bool compact_ = false;           ///< true in a smaller font, because there is little room
+  bool compact_ = false;  ///< true in a smaller font, because there is little room
+  bool comparable_ = true;
   int extra_ = 0;                  ///< free room that each column of figures has got
   std::vector<int> wholeColumns_;  ///< widths of the columns in the usual font
   std::function<shell::Selected(int)> subject_;

@@ -149,6 +149,60 @@ base::Result<SectionTable> detailTable(const shell::ProfileSnapshot& held, model
   return table;
 }
 
+/// Rows with sums for each region, and in it for each category.
+class DetailTree {
+ public:
+  explicit DetailTree(const SectionTable& details) {
+    made_.table = {"detail_tree",
+                   "What the memory holds",
+                   details.basis,
+                   {{"name", "Region, category and liveness", Format::plain, ""},
+                    details.columns[3],
+                    details.columns[4]},
+                   {}};
+  }
+
+  /// Takes a row of the details.
+  void add(const std::vector<Cell>& row) {
+    const auto& region = std::get<std::string>(row[1]);
+    const int above = group(-1, region.empty() ? std::string("memory") : region, row);
+    const int category = group(above, std::get<std::string>(row[0]), row);
+    push(category, std::get<std::string>(row[2]));
+    count(static_cast<int>(made_.parents.size()) - 1, row);
+  }
+  TreeRows take() {
+    made_.shape = shapeOf(made_);
+    return std::move(made_);
+  }
+
+ private:
+  int group(int parent, const std::string& name, const std::vector<Cell>& row) {
+    const auto [known, isNew] = groups_.try_emplace({parent, name}, static_cast<int>(made_.parents.size()));
+    if (isNew) push(parent, name);
+    count(known->second, row);
+    return known->second;
+  }
+  void push(int parent, const std::string& name) {
+    made_.table.rows.push_back({name, std::int64_t{0}, 0.0});
+    made_.parents.push_back(parent);
+    made_.sources.push_back(-1);
+  }
+  void count(int at, const std::vector<Cell>& row) {
+    std::vector<Cell>& sums = made_.table.rows[static_cast<std::size_t>(at)];
+    base::addWrapped(std::get<std::int64_t>(sums[1]), std::get<std::int64_t>(row[3]));
+    std::get<double>(sums[2]) += std::get<double>(row[4]);
+  }
+
+  TreeRows made_;
+  std::map<std::pair<int, std::string>, int> groups_;
+};
+
+TreeRows detailTree(const SectionTable& details) {
+  DetailTree tree(details);
+  for (const auto& row : details.rows) tree.add(row);
+  return tree.take();
+}
+
 /// The single unit that is shown, or nothing.
 std::optional<std::int64_t> singleUnit(const std::vector<WantedUnits>& wanted, const std::string& unitName) {
   if (wanted.size() != 1) return std::nullopt;
@@ -229,6 +283,7 @@ base::Result<UnitTables> unitTables(const shell::ProfileSnapshot& held, model::E
   words.basis = basisOf(wanted, words.unit);
   UnitTables tables;
   PIPESCOPE_ASSIGN(tables.details, detailTable(held, executable, wanted, words));
+  tables.tree = detailTree(tables.details);
   tables.addresses = addressTable({});
   tables.addresses.basis = "select one " + words.unit + " to see what lies where on it";
   tables.vertices = vertexTable(words);

@@ -5,6 +5,7 @@
 
 #include "profiler/base/progress.h"
 #include "profiler/sections/frame/section.h"
+#include "views/pages/parts/tables/tree_model.h"
 #include "views/shell/profile_session.h"
 
 namespace pipescope::pages {
@@ -17,6 +18,9 @@ struct WantedUnits {
 };
 
 struct UnitTables {
+  /// The details as a tree: regions, below them categories, below those what is always live and what shares
+  /// its addresses.
+  TreeRows tree;
   sections::SectionTable details, variables, vertices, exchanges;
   /// Variables at the addresses of the selected unit. The table has no rows unless a single unit is selected.
   sections::SectionTable addresses;
