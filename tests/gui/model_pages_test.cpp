@@ -16,6 +16,7 @@
 #include "profiler/sections/frame/section.h"
 #include "profiler/sections/program_rows.h"
 #include "views/pages/parts/charts/dot_layout.h"
+#include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
@@ -227,6 +228,54 @@ TEST_F(ModelPagesTest, TotalsAreThoseOfTheRowsShown) {
   EXPECT_FALSE(totals().contains(QStringLiteral("100.0 %"))) << totals().toStdString();
 }
 
+TEST_F(ModelPagesTest, EqualLayersFold) {
+  sections::SectionTable table{"layer",
+                               "Layers",
+                               "",
+                               {{"name", "Layer", sections::Format::plain, ""},
+                                {"kind", "Kind", sections::Format::plain, ""},
+                                {"cycles", "Cycles", sections::Format::ticks, ""},
+                                {"of_peak", "Of peak", sections::Format::fraction, ""}},
+                               {}};
+  const auto add = [&](const char* name, const char* kind, std::int64_t cycles) {
+    table.rows.push_back({std::string(name), std::string(kind), cycles, 0.5});
+  };
+  add("head", "Gemm", 50);
+  add("layer1/conv", "Conv", 30);
+  add("layer2/conv", "Conv", 25);
+  add("layer10/conv", "Conv", 20);
+  add("layer3/conv", "Pool", 10);  // another kind
+  const pages::TreeRows tree = pages::treeOfEqualLayers(table);
+  std::vector<std::string> names;
+  for (const auto& row : tree.table.rows) names.push_back(std::get<std::string>(row[0]));
+  EXPECT_EQ(names, (std::vector<std::string>{"layer*/conv × 3", "layer1/conv", "layer2/conv", "layer10/conv",
+                                             "head", "layer3/conv"}));
+  EXPECT_EQ(tree.parents, (std::vector<int>{-1, 0, 0, 0, -1, -1}));
+  EXPECT_EQ(tree.sources, (std::vector<int>{-1, 1, 2, 3, 0, 4}));
+  EXPECT_EQ(std::get<std::int64_t>(tree.table.rows[0][2]), 75);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(tree.table.rows[0][3])) << "a ratio has no sum";
+
+  shell::WindowSettings().setValue(QStringLiteral("operations/tree"), 0);
+  openPage(QStringLiteral("operations"));
+  chooseIn("Arrangement", 2);
+  ASSERT_TRUE(settle());
+  auto* shown = child<TreeTable>();
+  ASSERT_TRUE(shown->isVisible());
+  const DataTable* flat = this->table(QStringLiteral("By layer of origin"));
+  double all = 0, roots = 0;
+  const auto cycles = static_cast<std::size_t>(
+      std::ranges::find(flat->model()->table().columns, "cycles", &sections::SectionColumn::key) -
+      flat->model()->table().columns.begin());
+  for (const auto& row : flat->model()->table().rows) all += pages::numberIn(row[cycles]);
+  const pages::TreeRows& rows = shown->ownRows();
+  for (std::size_t i = 0; i < rows.parents.size(); ++i)
+    if (rows.parents[i] < 0) roots += pages::numberIn(rows.table.rows[i][cycles]);
+  EXPECT_NEAR(roots, all, 1e-6 * all) << "nothing is lost";
+  EXPECT_LT(shown->shown()->rowCount(), flat->model()->rowCount());
+  picture("operations_folded");
+  chooseIn("Arrangement", 0);
+}
+
 TEST_F(ModelPagesTest, ProgramsHaveTheirCost) {
   openPage(QStringLiteral("programs"));
   auto* tree = child<TreeTable>();
@@ -242,6 +291,28 @@ TEST_F(ModelPagesTest, ProgramsHaveTheirCost) {
   for (std::size_t i = 0; i < rows->ids.size(); ++i)
     EXPECT_EQ(std::get<std::int64_t>(rows->table.rows[i][4]), ticks[rows->ids[i].value]) << i;
   picture("programs");
+}
+
+TEST_F(ModelPagesTest, ControlProgramsAndFunctionsAreListedBesideTheTree) {
+  window->resize(1600, 900);
+  openPage(QStringLiteral("programs"));
+  auto* tree = child<TreeTable>();
+  DataTable* list = table(QStringLiteral("Control programs and functions"));
+  ASSERT_TRUE(list != nullptr && list->isVisible());
+  std::vector<int> roots;
+  const std::vector<int>& parents = tree->model()->rows().parents;
+  for (std::size_t row = 0; row < parents.size(); ++row)
+    if (parents[row] < 0) roots.push_back(static_cast<int>(row));
+  ASSERT_EQ(list->model()->table().rows.size(), roots.size());
+  ASSERT_GT(roots.size(), 3U);
+  EXPECT_EQ(list->model()->index(3, 0).data(), tree->model()->indexOf(roots[3]).data());
+  Q_EMIT list->rowActivated(3);
+  EXPECT_EQ(tree->markedRow(), roots[3]);
+  EXPECT_EQ(window->selection().current().kind, shell::Selected::Kind::program);
+  picture("programs_list");
+  window->resize(1024, 700);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(list->isVisible()) << "a small window leaves the room to the tree";
 }
 
 TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {

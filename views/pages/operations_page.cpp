@@ -34,7 +34,7 @@ namespace {
 using sections::Format;
 using sections::OperationRows;
 
-constexpr int kOperationRows = 9, kOperationTableShare = 4, kTree = 1;
+constexpr int kOperationRows = 9, kOperationTableShare = 4, kTree = 1, kEqualLayers = 2;
 const auto kOperationsLayerKey = QStringLiteral("operations/layer"),
            kOperationsTreeKey = QStringLiteral("operations/tree"),
            kOperationsChartKey = QStringLiteral("operations/chart");
@@ -82,7 +82,8 @@ class OperationsPage : public shell::Page {
     connect(tree_, &TreeTable::rowFollowed, this, &OperationsPage::selectInTree);
     tree_->setSubjects([this](int row) { return subjectInTree(row); },
                        [this](const shell::Selected& selected) {
-                         return selected.name.isEmpty() ? -1 : tree_->rowOfPath(selected.name);
+                         if (selected.name.isEmpty()) return -1;
+                         return treeFolded_ ? rowNamed(selected.name) : tree_->rowOfPath(selected.name);
                        });
     offerSubjects(*charts_, [this](int row) {
       return subjectOf(rows(), row, context_.session.snapshot()->catalog.get());
@@ -155,8 +156,11 @@ class OperationsPage : public shell::Page {
     QStringList names;
     for (const char* layer : kOperationLayers) names << tr(layer);
     layer_ = choice(tools, names, tr("Rows"), tr("What a row stands for"), kOperationsLayerKey);
-    arrangement_ = choice(tools, {tr("Flat"), tr("Tree")}, tr("Arrangement"),
-                          tr("One row below the other, or by the parts of their names"), kOperationsTreeKey);
+    arrangement_ =
+        choice(tools, {tr("Flat"), tr("Tree"), tr("Equal layers folded")}, tr("Arrangement"),
+               tr("One row below the other, by the parts of their names, or rows whose names differ "
+                  "only in numbers as one"),
+               kOperationsTreeKey);
     chart_ = choice(tools, {tr("Bars by pass"), tr("Treemap"), tr("Roofline")}, tr("Chart"),
                     tr("What the chart shows"), kOperationsChartKey);
     tools->stretch();
@@ -197,8 +201,8 @@ class OperationsPage : public shell::Page {
 
   void applyChoices() {
     charts_->setKind(static_cast<OperationCharts::Kind>(chart_->currentIndex()));
-    tables_->showOnly(arrangement_->currentIndex());
-    if (data_ && data_->section.lacks.empty() && arrangement_->currentIndex() == kTree) makeTree();
+    tables_->showOnly(isTree() ? kTree : 0);
+    if (data_ && data_->section.lacks.empty() && isTree()) makeTree();
   }
 
   /// Shows layers, blocks and types while operators and programs are being read.
@@ -236,27 +240,32 @@ class OperationsPage : public shell::Page {
     selected_ = -1;
     treeOf_.reset();
     treePending_ = false;
-    if (arrangement_->currentIndex() == kTree) makeTree();
+    if (isTree()) makeTree();
     applyTotals();
     choose({});
   }
 
+  bool isTree() const { return arrangement_->currentIndex() >= kTree; }
+  bool isFolded() const { return arrangement_->currentIndex() == kEqualLayers; }
+
   /// Makes the tree of the rows on a worker, because there may be many.
   void makeTree() {
-    if (treeOf_ == kind()) return;
+    const bool folded = isFolded();
+    if (treeOf_ == kind() && treeFolded_ == folded) return;
     treeOf_ = kind();
+    treeFolded_ = folded;
     treePending_ = true;
     readInBackground(
-        [data = data_, kind = kind()] {
+        [data = data_, kind = kind(), folded] {
           sections::SectionTable table = data->rows(kind);
           for (sections::SectionColumn& column : table.columns) column.inText = true;
-          return std::make_shared<TreeRows>(treeOfPaths(table));
+          return std::make_shared<TreeRows>(folded ? treeOfEqualLayers(table) : treeOfPaths(table));
         },
-        [this, data = data_, kind = kind()](const std::shared_ptr<TreeRows>& rows) {
-          if (data != data_ || treeOf_ != kind) return;
+        [this, data = data_, kind = kind(), folded](const std::shared_ptr<TreeRows>& rows) {
+          if (data != data_ || treeOf_ != kind || treeFolded_ != folded) return;
           treePending_ = false;
           tree_->setRows(std::move(*rows), data->perUnit());
-          tree_->openTo(1);
+          tree_->openTo(folded ? 0 : 1);
           hideTreeColumns();
           if (selected_ >= 0) markInTree(selected_);
         });
@@ -403,10 +412,19 @@ class OperationsPage : public shell::Page {
     choose(chosen);
   }
 
+  /// The row of the folded tree that has this name; −1: none.
+  int rowNamed(const QString& name) const {
+    const TreeRows& tree = tree_->ownRows();
+    for (std::size_t i = 0; i < tree.sources.size(); ++i)
+      if (tree.sources[i] >= 0 && wordsIn(tree.table.rows[i][0]) == name) return static_cast<int>(i);
+    return -1;
+  }
+
   shell::Selected subjectInTree(int treeRow) const {
     const int source = tree_->ownRows().sources[static_cast<std::size_t>(treeRow)];
     if (source >= 0) return subjectOf(rows(), source, context_.session.snapshot()->catalog.get());
     shell::Selected subject;
+    if (treeFolded_) return subject;  // several operations have no name in common
     subject.kind = shell::Selected::Kind::operation;
     subject.name = tree_->pathOf(treeRow);
     return subject;
@@ -421,6 +439,10 @@ class OperationsPage : public shell::Page {
     charts_->mark(-1);
     ChosenOperations chosen;
     chosen.cells = tree.table.rows[static_cast<std::size_t>(treeRow)];
+    if (treeFolded_) {
+      chosen.title = wordsIn(chosen.cells[0]);
+      return choose(chosen);
+    }
     for (int at = treeRow; at >= 0; at = tree.parents[static_cast<std::size_t>(at)])
       chosen.prefix = wordsIn(tree.table.rows[static_cast<std::size_t>(at)][0]).toStdString() +
                       (chosen.prefix.empty() ? "" : "/") + chosen.prefix;
@@ -446,6 +468,7 @@ class OperationsPage : public shell::Page {
       std::tuple<QString, int, std::shared_ptr<const OperationsData>, std::shared_ptr<const OperationsData>>;
   Mirrored mirrored_;  ///< title and row of the other page's selection, and the data of both
   std::optional<sections::OperationRows> treeOf_;  ///< the rows that the tree shows or waits for
+  bool treeFolded_ = false;                        ///< they are folded by equal layers
 };
 
 }  // namespace pipescope::pages

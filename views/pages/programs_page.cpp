@@ -1,6 +1,7 @@
 // Shows the program tree: control programs and functions, what lies in them, and what each program costs.
 #include <QCheckBox>
 #include <QComboBox>
+#include <QSplitter>
 #include <QTabWidget>
 #include <QTreeView>
 #include <QVBoxLayout>
@@ -32,6 +33,8 @@ const auto kProgramIdsKey = QStringLiteral("programs/ids"),
            kProgramLevelsKey = QStringLiteral("programs/levels");
 constexpr int kProgramIdColumn = 1, kProgramTypeColumn = 2, kAllLevels = 4, kEveryLevel = 1'000,
               kMostOpenAtFirst = 2'000;
+/// The list beside the tree has this width, and the page one at which it is shown.
+constexpr int kLeastRoots = 320, kTreeWidth = 1'000, kRootsFrom = 1'250;
 
 struct ProgramColour {
   const char *begin, *name;
@@ -115,8 +118,25 @@ class ProgramsPage : public shell::Page {
     upper_ = area->picture();
     tree_ = new TreeTable(context.palette, upper_);
     legend_ = new timeline::Legend(context.palette, upper_);
-    upper_->body()->addWidget(tree_, 1);
+    auto* across = new QSplitter(Qt::Horizontal, upper_);
+    across->setChildrenCollapsible(false);
+    roots_ = new DataTable(context.palette, across);
+    roots_->setComparable(false);  // the tree beside it has the figures of both profiles
+    roots_->setYielding({"callers", "device_name"});
+    roots_->setMinimumWidth(kLeastRoots);
+    across->addWidget(roots_);
+    across->addWidget(tree_);
+    across->setStretchFactor(1, 1);
+    across->setSizes({kLeastRoots, kTreeWidth});
+    upper_->body()->addWidget(across, 1);
     upper_->body()->addWidget(legend_);
+    connect(roots_, &DataTable::rowActivated, this, [this](int root) {
+      if (root >= static_cast<int>(rootRows_.size())) return;
+      const int row = rootRows_[static_cast<std::size_t>(root)];
+      tree_->markRow(row);
+      tree_->view()->expand(tree_->view()->currentIndex());
+      choose(row);
+    });
     facts_ = new FactGrid(context.palette, area->tabs());
     facts_->setComparable(true);
     names_ = new DataTable(context.palette, area->tabs());
@@ -219,6 +239,34 @@ class ProgramsPage : public shell::Page {
     return tools;
   }
 
+  /// Lists the programs that no other one holds: a control program for each device, and functions.
+  void listRoots() {
+    const sections::SectionTable& all = data_->rows.table;
+    sections::SectionTable table{"roots", "Control programs and functions", "", {}, {}};
+    std::vector<std::size_t> columns;
+    for (std::size_t c = 0; c < all.columns.size(); ++c) {
+      const std::string& key = all.columns[c].key;
+      const bool wanted = c == 0 || key == "device_name" || key == "cycles" || key == "callers";
+      if (!wanted || (c > 0 && !data_->used[c])) continue;
+      columns.push_back(c);
+      table.columns.push_back(all.columns[c]);
+    }
+    rootRows_.clear();
+    for (std::size_t row = 0; row < all.rows.size(); ++row) {
+      if (data_->rows.parents[row] >= 0) continue;
+      rootRows_.push_back(static_cast<int>(row));
+      std::vector<sections::Cell>& cells = table.rows.emplace_back();
+      for (const std::size_t c : columns) cells.push_back(all.rows[row][c]);
+    }
+    roots_->setTable(std::move(table), data_->perUnit);
+    roots_->setVisible(rootRows_.size() > 1 && width() >= kRootsFrom);
+  }
+
+  void resizeEvent(QResizeEvent* event) override {
+    Page::resizeEvent(event);
+    roots_->setVisible(rootRows_.size() > 1 && width() >= kRootsFrom);
+  }
+
   /// The selected program stays selected.
   void apply(const std::shared_ptr<ProgramsData>& made) {
     const QStringList path = data_ && selected_ >= 0 ? pathOf(selected_) : QStringList();
@@ -227,6 +275,7 @@ class ProgramsPage : public shell::Page {
       return showInstead(tr("This profile has no programs: it was imported, or its run stated costs only."));
     }
     tree_->setRows(std::move(made->tree), data_->perUnit);
+    listRoots();
     applyColumns();
     applyColours();
     openLevels(kMostOpenAtFirst);
@@ -430,6 +479,8 @@ class ProgramsPage : public shell::Page {
   int wantedLevels_ = 0;
   QCheckBox* ids_ = nullptr;
   TreeTable* tree_ = nullptr;
+  DataTable* roots_ = nullptr;
+  std::vector<int> rootRows_;  ///< row of the tree that each row of the list shows
   timeline::Legend* legend_ = nullptr;
   FactGrid* facts_ = nullptr;
   DataTable *below_ = nullptr, *vertices_ = nullptr, *names_ = nullptr;
