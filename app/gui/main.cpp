@@ -205,7 +205,7 @@ class Windows {
     QObject::connect(&window, &shell::MainWindow::profileMade, &window,
                      [this, &window](const shell::MadeProfile& made) { openBeside(window, made); });
     QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window,
-                     [this, &window] { edit(window); });
+                     [this, &window](const QStringList& changes) { edit(window, changes); });
     window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
       makeDemo(&window, demoPlaces(), done);
     });
@@ -220,11 +220,12 @@ class Windows {
  private:
   static inline const auto kWorkbench = QStringLiteral("workbench");
 
-  /// Shows the settings of the window's profile in the workbench.
-  void edit(shell::MainWindow& window) {
+  /// Shows the settings of the window's profile in the workbench, with changes of them.
+  void edit(shell::MainWindow& window, const QStringList& changes = {}) {
     const shell::ProfileSnapshot* snapshot = window.session().snapshot();
-    if (snapshot != nullptr)
-      workbench().edit(window.session().path(), analysis::optionsForAnyFolder(*snapshot->catalog));
+    if (snapshot == nullptr) return;
+    workbench().edit(window.session().path(), analysis::optionsForAnyFolder(*snapshot->catalog));
+    workbench().change(changes);
   }
 
   void editOnceOpen(shell::MainWindow& window) {
@@ -242,6 +243,8 @@ class Windows {
       workbench_ = std::make_unique<workbench::Workbench>(palette_, workbenchServices());
       QObject::connect(workbench_.get(), &workbench::Workbench::openWanted, workbench_.get(),
                        [this](const QString& profile) { openBeside(profile); });
+      QObject::connect(workbench_.get(), &workbench::Workbench::runStarted, workbench_.get(),
+                       [this](const QString& profile) { openBeside(profile, false); });
       QObject::connect(
           workbench_.get(), &workbench::Workbench::compareWanted, workbench_.get(),
           [this](const QString& former, const QString& profile) { openBeside(profile).compareWith(former); });
@@ -253,8 +256,9 @@ class Windows {
     return *workbench_;
   }
 
-  shell::MainWindow& openBeside(const QString& profile) {
-    return windowFor(profile, windows_, [this]() -> shell::MainWindow& { return addPlain(); });
+  shell::MainWindow& openBeside(const QString& profile, bool activate = true) {
+    return windowFor(
+        profile, windows_, [this]() -> shell::MainWindow& { return addPlain(); }, activate);
   }
 
   /// A new window covers neither the title nor the menu of the one that it comes from.

@@ -15,13 +15,15 @@ shell::MainWindow* windowWith(const QString& profile,
 
 shell::MainWindow& windowFor(const QString& profile,
                              const std::vector<std::unique_ptr<shell::MainWindow>>& windows,
-                             const std::function<shell::MainWindow&()>& make) {
+                             const std::function<shell::MainWindow&()>& make, bool activate) {
   shell::MainWindow* window = windowWith(profile, windows);
   if (window == nullptr) {
     window = &make();
     window->open(profile);
   }
+  window->setAttribute(Qt::WA_ShowWithoutActivating, !activate);
   window->show();
+  if (!activate) return *window;
   window->raise();
   window->activateWindow();
   return *window;

@@ -45,6 +45,7 @@ struct ChangeKind {
   /// Key as in messages, such as "stages.N.forward"; N or NAME stands for any text. An option has the key
   /// that it has in a configuration, so that a run takes the same text.
   std::string key;
+  std::string words;  ///< what changes, for people: "forward pass"; its stage or link is named after it
   std::string doc;
   /// `name` is what stands for N or NAME in the key. Errors say why the recording cannot answer.
   std::function<base::Status(const ChangeContext&, Changed&, const std::string& name,

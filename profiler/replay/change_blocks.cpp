@@ -259,8 +259,8 @@ base::Status changeBlock(const ChangeContext& context, Changed& changed, const s
 }  // namespace
 
 std::vector<ChangeKind> blockChanges() {
-  return {{"move", "BLOCK:STAGE: the first or last block of a stage moves to the neighbouring stage",
-           changeBlock}};
+  return {{"move", "place of a block",
+           "BLOCK:STAGE: the first or last block of a stage moves to the neighbouring stage", changeBlock}};
 }
 
 }  // namespace pipescope::replay

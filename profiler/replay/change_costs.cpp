@@ -45,7 +45,7 @@ double meanTicks(const StageCosts& stage, bool update, const Takes& takes) {
   return count > 0 ? sum / count : 0;
 }
 
-ChangeKind costKind(const char* pass, const char* doc, bool update, Takes takes) {
+ChangeKind costKind(const char* pass, const char* words, const char* doc, bool update, Takes takes) {
   const auto apply = [=](const ChangeContext&, Changed& changed, const std::string& name,
                          const std::string& value) -> base::Status {
     Recording& recording = changed.recording;
@@ -64,7 +64,7 @@ ChangeKind costKind(const char* pass, const char* doc, bool update, Takes takes)
       for (Pieces* pieces : listsOf(replica.stages[s], update)) scale(*pieces, after / before, takes);
     return {};
   };
-  return {fmt::format("stages.N.{}", pass), doc, apply};
+  return {fmt::format("stages.N.{}", pass), words, doc, apply};
 }
 
 /// Numbers that are separated by commas or blanks; none: there is something else, or one that is not
@@ -116,12 +116,17 @@ base::Status changeMicroBatchCosts(const ChangeContext& context, Changed& change
 std::vector<ChangeKind> costChanges() {
   const auto only = [](Pass wanted) { return [wanted](Pass pass) { return pass == wanted; }; };
   return {
-      costKind("forward", "forward pass of stage N per micro-batch", false, only(Pass::forward)),
-      costKind("recompute", "what stage N recomputes per micro-batch", false, only(Pass::recompute)),
-      costKind("backward", "backward pass of stage N per micro-batch, with its weight gradients", false,
+      costKind("forward", "forward pass", "forward pass of stage N per micro-batch", false,
+               only(Pass::forward)),
+      costKind("recompute", "recomputation", "what stage N recomputes per micro-batch", false,
+               only(Pass::recompute)),
+      costKind("backward", "backward pass",
+               "backward pass of stage N per micro-batch, with its weight gradients", false,
                [](Pass pass) { return pass == Pass::backward || pass == Pass::weightGradient; }),
-      costKind("update", "weight update of stage N, once per iteration", true, only(Pass::update)),
-      {"micro_batch_costs", "factors of the compute of single micro-batches, which repeat, such as 1,0.5,2",
+      costKind("update", "weight update", "weight update of stage N, once per iteration", true,
+               only(Pass::update)),
+      {"micro_batch_costs", "compute of single micro-batches",
+       "factors of the compute of single micro-batches, which repeat, such as 1,0.5,2",
        changeMicroBatchCosts},
   };
 }

@@ -189,10 +189,13 @@ base::Status changeHostRate(const ChangeContext&, Changed& changed, const std::s
 
 std::vector<ChangeKind> linkChanges() {
   return {
-      {"links.bandwidth", "all links between devices, with the collectives over them", changeAllLinks},
-      {"links.host.bandwidth", "copies between host and devices", changeHostLink},
-      {"links.NAME.bandwidth", "transfers over the link of this name", changeNamedLink},
-      {"host_rate", "the rate at which the host prepares samples and issues steps", changeHostRate},
+      {"links.bandwidth", "bandwidth between devices",
+       "all links between devices, with the collectives over them", changeAllLinks},
+      {"links.host.bandwidth", "bandwidth to the host", "copies between host and devices", changeHostLink},
+      {"links.NAME.bandwidth", "bandwidth of a link", "transfers over the link of this name",
+       changeNamedLink},
+      {"host_rate", "speed of the host", "the rate at which the host prepares samples and issues steps",
+       changeHostRate},
   };
 }
 

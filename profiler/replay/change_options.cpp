@@ -219,17 +219,18 @@ base::Status changeRecompute(const ChangeContext& context, Changed& changed, con
 
 std::vector<ChangeKind> optionChanges() {
   return {
-      {kAccumulationKey, "micro-batches of a weight update", changeMicroBatches},
-      {kScheduleKey, "the pipeline schedule, with the stages where they are", changeSchedule},
-      {"training.replication_factor", "replicas of the whole pipeline",
+      {kAccumulationKey, "micro-batches of an update", "micro-batches of a weight update",
+       changeMicroBatches},
+      {kScheduleKey, "schedule", "the pipeline schedule, with the stages where they are", changeSchedule},
+      {"training.replication_factor", "replicas", "replicas of the whole pipeline",
        [](const auto& context, auto& changed, const auto&, const auto& value) {
          return changeReplicas(context, changed, true, value);
        }},
-      {"inference.replication_factor", "replicas of the whole pipeline",
+      {"inference.replication_factor", "replicas", "replicas of the whole pipeline",
        [](const auto& context, auto& changed, const auto&, const auto& value) {
          return changeReplicas(context, changed, false, value);
        }},
-      {kRecomputeKey,
+      {kRecomputeKey, "recomputation of forward passes",
        "pipeline (or on): stages compute forward passes again; none (or off): they keep the results",
        changeRecompute},
   };

@@ -10,6 +10,7 @@
 
 #include "app/gui/open_profile.h"
 #include "app/run/orders/replay_schedules.h"
+#include "profiler/figures/figure.h"
 #include "profiler/sections/replays.h"
 #include "profiler/store/profile_writer.h"
 #include "views/pages/parts/layout/panel.h"
@@ -72,13 +73,14 @@ class AnswersPagesTest : public WindowTest {
   /// Types a change into the page of what-ifs.
   void change(const char* key, const char* subject, const char* value) {
     auto* kind = child<QComboBox>(QStringLiteral("What to change"));
+    ASSERT_GE(kind->findText(QLatin1String(key)), 0) << key;
     choose(kind, kind->findText(QLatin1String(key)));
     auto* of = child<QComboBox>(QStringLiteral("Of which"));
     if (*subject != '\0') choose(of, of->findText(QLatin1String(subject)));
     auto* field = child<QComboBox>(QStringLiteral("New value"))->lineEdit();
     field->setFocus();
     field->selectAll();
-    QTest::keyClicks(field, QLatin1String(value));
+    QTest::keyClicks(field, QString::fromUtf8(value));
     QTest::keyClick(field, Qt::Key_Return);
     ASSERT_TRUE(settle());
   }
@@ -95,12 +97,25 @@ class AnswersPagesTest : public WindowTest {
     return nullptr;
   }
   QString notice() const { return window->currentPage()->notice(); }
-  /// The rows of the table that are on the front.
+  /// The rates of the table in the order in which they are shown.
+  std::vector<int> rates() const {
+    std::vector<int> shown;
+    const sections::SectionTable& table = child<DataTable>()->model()->table();
+    const auto rate = static_cast<std::size_t>(
+        std::ranges::find(table.columns, "samples_per_second", &sections::SectionColumn::key) -
+        table.columns.begin());
+    for (const auto& row : table.rows) shown.push_back(static_cast<int>(*figures::numberIn(row[rate])));
+    return shown;
+  }
+  /// The rows of the file that are on the front, by their rates.
   std::vector<int> front() const {
+    const std::vector<int> ofFile = {100, 150, 120, 200}, shown = rates();
     std::vector<int> rows;
     const sections::SectionTable& table = child<DataTable>()->model()->table();
     for (std::size_t r = 0; r < table.rows.size(); ++r)
-      if (std::get<bool>(table.rows[r][0])) rows.push_back(static_cast<int>(r));
+      if (std::get<bool>(table.rows[r][0]))
+        rows.push_back(static_cast<int>(std::ranges::find(ofFile, shown[r]) - ofFile.begin()));
+    std::ranges::sort(rows);
     return rows;
   }
   void clickRow(int row) {
@@ -146,24 +161,24 @@ TEST_F(AnswersPagesTest, AChangeIsReplayedAndTakenBack) {
   ASSERT_TRUE(notice().isEmpty()) << notice().toStdString();
   EXPECT_TRUE(chips().isEmpty());
   EXPECT_EQ(card("Step time")->detailShown(400), QStringLiteral("as recorded"));
-  change("stages.N.forward", "1", "*3");
-  EXPECT_EQ(chips(), QStringList{QStringLiteral("stages.1.forward=*3")});
+  change("forward pass", "1", "*3");
+  EXPECT_EQ(chips(), QStringList{QStringLiteral("forward pass of stage 1: × 3")});
   EXPECT_TRUE(card("Step time")->value().startsWith(QLatin1Char('+')))
       << card("Step time")->value().toStdString();
   picture("what_if");
   // A second value of the same key replaces the first one; another key comes beside it.
-  change("stages.N.forward", "1", "*0.5");
-  change("stages.N.backward", "0", "*0.5");
+  change("forward pass", "1", "× 0.5");
+  change("backward pass", "0", "*0.5");
   EXPECT_EQ(chips().size(), 2);
   EXPECT_TRUE(card("Step time")->value().startsWith(QStringLiteral("−")))
       << card("Step time")->value().toStdString();
   for (QToolButton* button : window->currentPage()->findChildren<QToolButton*>()) {
-    if (!button->text().startsWith(QStringLiteral("stages.1"))) continue;
+    if (!button->text().startsWith(QStringLiteral("forward pass of stage 1"))) continue;
     QTest::mouseClick(button, Qt::LeftButton);
     break;
   }
   ASSERT_TRUE(settle());
-  EXPECT_EQ(chips(), QStringList{QStringLiteral("stages.0.backward=*0.5")});
+  EXPECT_EQ(chips(), QStringList{QStringLiteral("backward pass of stage 0: × 0.5")});
   palette->setTheme(shell::Theme::dark);
   window->resize(1024, 700);
   ASSERT_TRUE(settle());
@@ -190,10 +205,35 @@ TEST_F(AnswersPagesTest, TimesOfAModelThatDoesNotFitAreHypothetical) {
 TEST_F(AnswersPagesTest, ARefusedChangeSaysWhy) {
   const ProfileFixture fixture;
   open(fixture.profile(), QStringLiteral("what-if"));
-  change("gradient_accumulation", "", "-3");
+  change("micro-batches of an update", "", "-3");
   EXPECT_TRUE(notice().contains(QStringLiteral("must not be negative"))) << notice().toStdString();
-  change("gradient_accumulation", "", "*1");
+  change("micro-batches of an update", "", "*1");
   EXPECT_TRUE(notice().isEmpty()) << notice().toStdString();
+}
+
+TEST_F(AnswersPagesTest, ChangesOfALinkThatAreRefusedCanBeTakenBack) {
+  const ProfileFixture fixture;
+  open(fixture.profile(), QStringLiteral("summary"));
+  shell::Place place;
+  place.page = QStringLiteral("what-if");
+  place.changes = QStringList{QStringLiteral("training.gradient_accumulation=-3")};
+  window->go(place);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(notice().contains(QStringLiteral("must not be negative"))) << notice().toStdString();
+  ASSERT_EQ(chips(), QStringList{QStringLiteral("micro-batches of an update: -3")});
+  EXPECT_EQ(card("Step time")->detailShown(400), QStringLiteral("as recorded"));
+  for (QToolButton* button : window->currentPage()->findChildren<QToolButton*>()) {
+    if (!button->text().startsWith(QStringLiteral("micro-batches"))) continue;
+    QTest::mouseClick(button, Qt::LeftButton);
+    break;
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(notice().isEmpty()) << notice().toStdString();
+  place.changes = QStringList{QStringLiteral("stages.1.forward=*2"), QStringLiteral("stages.0.forward=*2")};
+  window->go(place);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chips(), (QStringList{QStringLiteral("forward pass of stage 1: × 2"),
+                                  QStringLiteral("forward pass of stage 0: × 2")}));
 }
 
 TEST_F(AnswersPagesTest, AReplayedCallOpensAsAProfile) {
@@ -207,7 +247,7 @@ TEST_F(AnswersPagesTest, AReplayedCallOpensAsAProfile) {
   ASSERT_NE(button, nullptr);
   QTest::mouseClick(button, Qt::LeftButton);
   EXPECT_TRUE(notice().contains(QStringLiteral("Choose a change first"))) << notice().toStdString();
-  change("stages.N.forward", "1", "*3");
+  change("forward pass", "1", "*3");
   std::optional<shell::MadeProfile> made;
   QObject::connect(window.get(), &shell::MainWindow::profileMade, window.get(),
                    [&](const shell::MadeProfile& one) { made = one; });
@@ -267,6 +307,59 @@ TEST_F(AnswersPagesTest, TheLegendOfASweepHasTheColoursThatAreDrawn) {
   window->open(file("fits.csv"));
   ASSERT_TRUE(settle());
   EXPECT_EQ(legend(), "Pareto front");
+}
+
+TEST_F(AnswersPagesTest, TheBestCombinationThatFitsComesFirst) {
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(rates(), (std::vector<int>{150, 120, 100, 200})) << "what does not fit comes last";
+  auto* up = child<QComboBox>(QStringLiteral("Up"));
+  choose(up, up->findText(QStringLiteral("Memory")));
+  EXPECT_EQ(rates(), (std::vector<int>{100, 150, 120, 200})) << "less memory is better";
+}
+
+TEST_F(AnswersPagesTest, CombinationsAreColouredByAKey) {
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  auto* colours = child<QComboBox>(QStringLiteral("Colours"));
+  ASSERT_EQ(colours->count(), 3) << "the front and two keys";
+  choose(colours, 1);
+  QStringList names;
+  for (const timeline::LegendEntry& entry : child<timeline::Legend>()->entries()) names << entry.text;
+  EXPECT_EQ(names, (QStringList{QStringLiteral("gradient_accumulation: 6"), QStringLiteral("10"),
+                                QStringLiteral("20")}));
+  picture("sweep_by_key");
+  choose(colours, 2);
+  names.clear();
+  for (const timeline::LegendEntry& entry : child<timeline::Legend>()->entries()) names << entry.text;
+  EXPECT_EQ(names, (QStringList{QStringLiteral("schedule: popart"), QStringLiteral("gpipe")}));
+}
+
+TEST_F(AnswersPagesTest, ARectangleKeepsCombinations) {
+  writeTable();
+  window->open(file("table.csv"));
+  ASSERT_TRUE(settle());
+  auto* chart = child<ItemChart>();
+  const auto drag = [&](const QRect& part) {
+    QTest::mousePress(chart, Qt::LeftButton, {}, part.topLeft());
+    dragTo(chart, part.center());
+    dragTo(chart, part.bottomRight());
+    QTest::mouseRelease(chart, Qt::LeftButton, {}, part.bottomRight());
+  };
+  const QString path = window->session().path();
+  drag(chart->itemRect(1).united(chart->itemRect(2)).adjusted(-6, -6, 6, 6));
+  EXPECT_EQ(rates(), (std::vector<int>{150, 120}));
+  EXPECT_EQ(window->session().path(), path) << "no profile was opened";
+  picture("sweep_kept");
+  const QPoint empty = chart->itemRect(1).topLeft() - QPoint(20, 20);
+  QTest::mouseDClick(chart, Qt::LeftButton, {}, empty);
+  EXPECT_EQ(rates().size(), 4U);
+  // An axis of parallel coordinates keeps the lines that cross it there.
+  choose(child<QComboBox>(QStringLiteral("Chart")), 1);
+  drag(chart->itemRect(0).adjusted(-6, -6, 6, 6));
+  EXPECT_EQ(rates(), (std::vector<int>{100})) << "the only one with 6 micro-batches";
 }
 
 TEST_F(AnswersPagesTest, AClickOpensTheProfileAndKeepsTheTable) {

@@ -4,9 +4,13 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QRegularExpression>
+#include <QSignalSpy>
+#include <QToolButton>
+#include <optional>
 
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/layout/insight_card.h"
+#include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "window_test.h"
@@ -193,6 +197,53 @@ TEST_F(InsightsPageTest, AChangeIsCopied) {
     QTest::mouseClick(card->copy(), Qt::LeftButton);
     EXPECT_EQ(QApplication::clipboard()->text(), card->insight().changes);
   }
+}
+
+TEST_F(InsightsPageTest, AChangeIsTriedRunAndCompared) {
+  openPage({.slowHost = true});
+  QSignalSpy runs(window.get(), &shell::MainWindow::runAgainRequested);
+  const auto buttonOf = [](const InsightCard& card, const char* name) -> QPushButton* {
+    for (auto* button : card.findChildren<QPushButton*>())
+      if (button->text() == QString::fromUtf8(name)) return button;
+    return nullptr;
+  };
+  // A profile of the fixture holds no options, but what a replay can try is known without them.
+  int index = -1;
+  for (int i = 0; i < cards().size(); ++i) {
+    const InsightCard& card = *cards()[i];
+    EXPECT_EQ(buttonOf(card, "Try in What if") != nullptr, card.insight().canTry);
+    EXPECT_EQ(buttonOf(card, "Compare") != nullptr, card.insight().canTry);
+    EXPECT_EQ(buttonOf(card, "Run…") != nullptr, card.insight().canRun);
+    // The first change whose gain is known; others cannot be replayed.
+    if (card.insight().canTry && !card.insight().gain.isEmpty() && index < 0) index = i;
+  }
+  ASSERT_GE(index, 0);
+  const QStringList changes = cards()[index]->insight().changes.split(QLatin1Char(' '));
+  const QString gain = cards()[index]->insight().gain;
+  if (QPushButton* run = buttonOf(*cards()[index], "Run…")) {
+    QTest::mouseClick(run, Qt::LeftButton);
+    ASSERT_EQ(runs.count(), 1);
+    EXPECT_EQ(runs[0][0].toStringList(), changes);
+  }
+  QTest::mouseClick(buttonOf(*cards()[index], "Try in What if"), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("What if"));
+  int chips = 0;
+  for (const QToolButton* chip : window->currentPage()->findChildren<QToolButton*>())
+    chips += chip->isVisible() && chip->accessibleName().startsWith(QStringLiteral("Take back")) ? 1 : 0;
+  EXPECT_EQ(chips, changes.size());
+  for (const auto* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
+    if (card->caption() != QStringLiteral("Samples/s") || gain.isEmpty()) continue;
+    EXPECT_EQ(card->value(), gain) << "the gain of the finding is that of the replay";
+  }
+  showPage(QStringLiteral("insights"));
+  std::optional<shell::MadeProfile> made;
+  QObject::connect(window.get(), &shell::MainWindow::profileMade, window.get(),
+                   [&](const shell::MadeProfile& one) { made = one; });
+  QTest::mouseClick(buttonOf(*cards()[index], "Compare"), Qt::LeftButton);
+  ASSERT_TRUE(waitFor([&] { return made.has_value(); }));
+  EXPECT_NE(made->source.source, nullptr);
+  EXPECT_NE(made->from.source, nullptr);
 }
 
 TEST_F(InsightsPageTest, ARowOfTheTableLeadsThereToo) {

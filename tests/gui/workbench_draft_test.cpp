@@ -1,5 +1,6 @@
 // Tests what the workbench makes of a configuration and of a prediction, without a window.
 
+#include "views/workbench/board_layout.h"
 #include "views/workbench/key_value.h"
 #include "views/workbench/predictor.h"
 #include "views/workbench/stage_figures.h"
@@ -214,6 +215,35 @@ TEST(WorkbenchDraft, AStageThatBeginsWithinABlockStays) {
   EXPECT_TRUE(whyFixed(workbench::placesOf(draft, *parsed)).isEmpty()) << "a block may have such a name";
   draft.set(QStringLiteral("execution.stages"), QStringLiteral("2"));
   EXPECT_TRUE(whyFixed(workbench::placesOf(draft, *parsed)).contains(QStringLiteral("within the block B.")));
+}
+
+TEST(StageLayout, ColumnsThatHaveNoRoomBeginAnotherRow) {
+  workbench::StagePlaces places;
+  for (int device = 0; device < 9; ++device) {
+    workbench::StagePlace stage;
+    stage.device = device;
+    for (int block = 0; block <= device % 3; ++block)
+      stage.blocks << QStringLiteral("B%1_%2").arg(device).arg(block);
+    places.stages.push_back(stage);
+  }
+  const QFontMetrics metrics{QFont()};
+  for (const int width : {220, 700, 1200, 5000}) {
+    const workbench::StageLayout layout(places, metrics, width);
+    ASSERT_EQ(layout.columns().size(), 9U);
+    std::vector<QRect> parts = {layout.newDevice()};
+    for (const workbench::StageColumn& column : layout.columns()) {
+      EXPECT_EQ(layout.deviceAt(column.rect.center()), column.device) << width;
+      for (const workbench::StageBox& box : column.stages)
+        EXPECT_TRUE(column.rect.contains(box.rect)) << width;
+      parts.push_back(column.rect);
+    }
+    for (std::size_t a = 0; a < parts.size(); ++a) {
+      EXPECT_LE(parts[a].right(), width) << "nothing lies beside the board";
+      EXPECT_LE(parts[a].bottom(), layout.size().height()) << width;
+      for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(parts[a].intersects(parts[b])) << width;
+    }
+    EXPECT_EQ(layout.deviceAt(layout.newDevice().center()), -1) << width;
+  }
 }
 
 }  // namespace

@@ -113,6 +113,9 @@ TEST_F(WorkbenchCommandsTest, AProfileGetsAWindowOfItsOwnOnce) {
   EXPECT_EQ(added.session().path(), path);
   EXPECT_EQ(&gui::windowFor(path, windows, make), &added);
   EXPECT_EQ(windows.size(), 2U);
+  EXPECT_FALSE(added.testAttribute(Qt::WA_ShowWithoutActivating));
+  EXPECT_EQ(&gui::windowFor(path, windows, make, false), &added);
+  EXPECT_TRUE(added.testAttribute(Qt::WA_ShowWithoutActivating)) << "the keyboard stays where it is";
   ASSERT_TRUE(waitFor([&] { return added.isSettled(); }));
 }
 
@@ -214,6 +217,48 @@ TEST_F(WorkbenchFormTest, SettingsAreAddedAndTakenBack) {
   click(QStringLiteral("Back to the default of execution.seed"));
   EXPECT_FALSE(window->draft().given(QStringLiteral("execution.seed")));
   ASSERT_TRUE(settle());
+}
+
+TEST_F(WorkbenchFormTest, ChangesAreTakenBackAndMadeAgain) {
+  showSample("mnist/two_stages.toml");
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(button("Undo")->isEnabled()) << "nothing has been changed";
+  EXPECT_FALSE(button("Redo")->isEnabled());
+  type("training.epochs", "2");
+  drag(window->board()->cardRect(QStringLiteral("B3")).center(), window->board()->stageRect(0).center());
+  ASSERT_TRUE(settle());
+  const QString moved = QStringLiteral("[\"B1\", \"B2\", \"B3\"]"),
+                before = QStringLiteral("[\"B1\", \"B2\"]");
+  EXPECT_EQ(value("stages[0].blocks"), moved);
+  QTest::mouseClick(button("Undo"), Qt::LeftButton);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(value("stages[0].blocks"), before);
+  EXPECT_EQ(window->board()->places().stages[0].blocks.size(), 2) << "the board shows it, too";
+  EXPECT_EQ(value("training.epochs"), QStringLiteral("2"));
+  while (button("Undo")->isEnabled()) window->undo();
+  EXPECT_EQ(value("training.epochs"), QStringLiteral("3"));
+  ASSERT_TRUE(button("Redo")->isEnabled());
+  while (button("Redo")->isEnabled()) window->redo();
+  EXPECT_EQ(value("stages[0].blocks"), moved);
+  EXPECT_EQ(value("training.epochs"), QStringLiteral("2"));
+  window->undo();
+  type("training.epochs", "5");
+  EXPECT_FALSE(button("Redo")->isEnabled()) << "another change has been made";
+  window->newRun();
+  EXPECT_FALSE(button("Undo")->isEnabled()) << "other settings were taken";
+  ASSERT_TRUE(settle());
+}
+
+TEST_F(WorkbenchFormTest, ChangesOfAFindingAreMade) {
+  showSample("mnist/two_stages.toml");
+  ASSERT_TRUE(settle());
+  window->change({QStringLiteral("execution.schedule=1f1b"), QStringLiteral("move=B3:0"),
+                  QStringLiteral("no.such.key=1")});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(value("execution.schedule"), QStringLiteral("\"1f1b\""));
+  EXPECT_EQ(value("stages[0].blocks"), QStringLiteral("[\"B1\", \"B2\", \"B3\"]"));
+  EXPECT_EQ(value("stages[1].blocks"), QStringLiteral("[\"B4\"]"));
+  EXPECT_TRUE(window->notice().contains(QStringLiteral("no.such.key=1"))) << window->notice().toStdString();
 }
 
 TEST_F(WorkbenchFormTest, ALongArrayIsShownOnDemand) {

@@ -34,6 +34,8 @@ class InsightsPage : public shell::Page {
     cards_ = new InsightCards(context.palette, this);
     area->top()->addWidget(cards_);
     connect(cards_, &InsightCards::wanted, this, &InsightsPage::go);
+    connect(cards_, &InsightCards::runWanted, this,
+            [&context](const QStringList& changes) { context.runAgain(changes); });
     auto* panel = new Panel(context.palette, {}, this);
     table_ = new DataTable(context.palette, panel);
     table_->setRowsShown(kInsightRows);

@@ -1,14 +1,18 @@
 // Shows the table of a sweep: each combination as a point by two figures, or as a line over all of them, with
 // the Pareto front. A click opens the profile of a combination.
+#include <QApplication>
 #include <QComboBox>
 #include <QFileDialog>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMouseEvent>
+#include <QRubberBand>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "profiler/geometry/charts/parallel_axes.h"
@@ -86,14 +90,43 @@ geometry::ParallelAxis axisOf(const SweepFile& file, std::size_t column) {
   return axis;
 }
 
-/// The table with a column that says which rows are on the front.
-sections::SectionTable withFront(const SweepFile& file, const std::vector<bool>& front) {
+/// The rows of the table with a column that says which of them are on the front.
+sections::SectionTable withFront(const SweepFile& file, const std::vector<bool>& front,
+                                 const std::vector<std::size_t>& rows) {
   sections::SectionTable table = file.table;
+  table.rows.clear();
   table.columns.insert(table.columns.begin(),
                        {"front", "Front", sections::Format::truth, "no other combination beats it"});
-  for (std::size_t r = 0; r < table.rows.size(); ++r)
-    table.rows[r].insert(table.rows[r].begin(), sections::Cell(static_cast<bool>(front[r])));
+  for (const std::size_t row : rows) {
+    table.rows.push_back(file.table.rows[row]);
+    table.rows.back().insert(table.rows.back().begin(), sections::Cell(static_cast<bool>(front[row])));
+  }
   return table;
+}
+
+/// The different values of a column in the order of the table.
+std::vector<std::string> valuesIn(const SweepFile& file, std::size_t column) {
+  std::vector<std::string> values;
+  for (std::size_t row = 0; row < file.table.rows.size(); ++row) {
+    const std::string value = shownCell(file, row, column);
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+/// The rows in the order of the table below the chart: first those that fit, the best of a figure first.
+std::vector<std::size_t> bestFirst(const SweepFile& file, std::size_t column) {
+  const figures::Figure* figure = sections::findSweepFigure(file.table.columns[column].key);
+  const bool more = figure != nullptr && figure->moreIsBetter();
+  std::vector<std::size_t> rows(file.table.rows.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::ranges::stable_sort(rows, [&](std::size_t a, std::size_t b) {
+    if (file.fits[a] != file.fits[b]) return static_cast<bool>(file.fits[a]);
+    const double first = numberAt(file, a, column), second = numberAt(file, b, column);
+    if (std::isnan(first) || std::isnan(second)) return std::isnan(second) && !std::isnan(first);
+    return more ? first > second : first < second;
+  });
+  return rows;
 }
 
 }  // namespace
@@ -119,14 +152,20 @@ class SweepPage : public shell::Page {
     area->tabs()->addTab(table_, tr("Combinations"));
     setContent(area);
     setKeyWidget(chart_);
+    band_ = new QRubberBand(QRubberBand::Rectangle, chart_);
     connect(chart_, &ItemChart::clicked, this, [this](int row) {
+      if (isBrushing_) return;
       mark(row);
       if (!byKey_) openProfile(row);
     });
-    connect(table_, &DataTable::rowActivated, this, [this](int row) {
+    connect(table_, &DataTable::rowActivated, this, [this](int shown) {
+      if (shown >= static_cast<int>(shownRows_.size())) return;
+      const auto row = static_cast<int>(shownRows_[static_cast<std::size_t>(shown)]);
       mark(row);
       openProfile(row);
     });
+    context.actions.describe(tr("Sweep"), tr("Keep some combinations, or all again"),
+                             tr("drag a rectangle; double click"));
     connect(&context.session, &shell::ProfileSession::opened, this, [this] { followSession(); });
   }
 
@@ -157,6 +196,7 @@ class SweepPage : public shell::Page {
   /// The arrow keys mark a combination, and Return opens its profile.
   bool eventFilter(QObject* watched, QEvent* event) override {
     if (watched == chart_ && event->type() == QEvent::MouseButtonPress) byKey_ = false;
+    if (watched == chart_ && brush(*event)) return true;
     if (watched != chart_ || event->type() != QEvent::KeyPress) return Page::eventFilter(watched, event);
     byKey_ = true;
     const int key = static_cast<QKeyEvent*>(event)->key();
@@ -172,7 +212,8 @@ class SweepPage : public shell::Page {
         tools->combo({tr("Scatter"), tr("Parallel coordinates")}, tr("Chart"), tr("How to draw the table"));
     across_ = tools->combo({}, tr("Across"), tr("The figure of the horizontal axis; the front counts it"));
     up_ = tools->combo({}, tr("Up"), tr("The figure of the vertical axis; the front counts it"));
-    for (QComboBox* box : {view_, across_, up_})
+    colour_ = tools->combo({}, tr("Colours"), tr("What the colours tell: the front, or the values of a key"));
+    for (QComboBox* box : {view_, across_, up_, colour_})
       connect(box, QOverload<int>::of(&QComboBox::activated), this, [this] { draw(); });
     name_ = new shell::ElidedLabel(context_.palette, Qt::AlignLeft | Qt::AlignVCenter, tools);
     name_->setAccessibleName(tr("Table"));
@@ -232,6 +273,11 @@ class SweepPage : public shell::Page {
         }
       }
     };
+    colour_->clear();
+    colour_->addItem(tr("Colour: front"));
+    for (std::size_t c = 0; c < file_->varied; ++c)
+      colour_->addItem(tr("Colour: %1").arg(headingOf(file_->table.columns[c])));
+    kept_.assign(file_->table.rows.size(), true);
     choose(across_, {"memory_bytes", "devices"});
     choose(up_, {"samples_per_second", "step_time_us", "memory_use"});
   }
@@ -256,17 +302,32 @@ class SweepPage : public shell::Page {
             .arg(first, second));
     view_->currentIndex() == 0 ? drawScatter(x, y) : drawParallel();
     applyLegend();
-    table_->setTable(withFront(*file_, front_));
+    shownRows_ = bestFirst(*file_, y);
+    std::erase_if(shownRows_, [this](std::size_t row) { return !kept_[row]; });
+    table_->setTable(withFront(*file_, front_, shownRows_));
     const int row = rowOfProfile();
     if (row >= 0) mark(row);
     say(row);
   }
 
+  /// The place of the key that the colours tell among the columns; −1: they tell the front.
+  int colourColumn() const { return std::max(0, colour_->currentIndex()) - 1; }
+
   /// Names the colours that some combination has.
   void applyLegend() {
+    std::vector<timeline::LegendEntry> entries;
+    if (colourColumn() >= 0) {
+      const auto column = static_cast<std::size_t>(colourColumn());
+      const std::vector<std::string> values = valuesIn(*file_, column);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const QString value = text(values[i]);
+        entries.push_back({i == 0 ? tr("%1: %2").arg(headingOf(file_->table.columns[column]), value) : value,
+                           geometry::seriesRole(static_cast<int>(i)), false});
+      }
+      return legend_->setEntries(std::move(entries));
+    }
     const std::pair<QString, ColourRole> names[] = {
         {tr("Pareto front"), kFrontRole}, {tr("fits"), kFitsRole}, {tr("does not fit"), kFailsRole}};
-    std::vector<timeline::LegendEntry> entries;
     for (const auto& [name, role] : names) {
       bool any = false;
       for (std::size_t row = 0; row < file_->table.rows.size(); ++row) any = any || roleOf(row) == role;
@@ -276,8 +337,57 @@ class SweepPage : public shell::Page {
   }
 
   ColourRole roleOf(std::size_t row) const {
+    if (!kept_[row]) return ColourRole::dimmed;
+    if (colourColumn() >= 0) {
+      const auto column = static_cast<std::size_t>(colourColumn());
+      const std::vector<std::string> values = valuesIn(*file_, column);
+      const auto known = std::ranges::find(values, shownCell(*file_, row, column));
+      return geometry::seriesRole(static_cast<int>(known - values.begin()));
+    }
     if (front_[row]) return kFrontRole;
     return file_->fits[row] ? kFitsRole : kFailsRole;
+  }
+
+  /// Keeps the combinations within a rectangle that the user drags. A double click keeps all again. Returns
+  /// true for events that are done with.
+  bool brush(const QEvent& event) {
+    if (file_ == nullptr || file_->table.rows.empty()) return false;
+    const auto* mouse = static_cast<const QMouseEvent*>(&event);
+    switch (event.type()) {
+      case QEvent::MouseButtonPress:
+        isBrushing_ = false;
+        pressed_ = mouse->pos();
+        return false;
+      case QEvent::MouseMove:
+        if (!(mouse->buttons() & Qt::LeftButton)) return false;
+        isBrushing_ =
+            isBrushing_ || (mouse->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance();
+        band_->setVisible(isBrushing_);
+        band_->setGeometry(QRect(pressed_, mouse->pos()).normalized());
+        return isBrushing_;
+      case QEvent::MouseButtonRelease:
+        if (!isBrushing_) return false;
+        band_->hide();
+        keep(QRect(pressed_, mouse->pos()).normalized());
+        isBrushing_ = false;
+        return true;
+      case QEvent::MouseButtonDblClick:
+        kept_.assign(file_->table.rows.size(), true);
+        draw();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /// Keeps what is drawn within the rectangle, if anything is.
+  void keep(const QRect& part) {
+    std::vector<bool> kept(file_->table.rows.size(), false);
+    for (std::size_t row = 0; row < kept.size(); ++row)
+      kept[row] = meets_ && meets_(chart_->size(), static_cast<int>(row), part);
+    if (std::ranges::none_of(kept, [](bool one) { return one; })) kept.assign(kept.size(), true);
+    kept_ = std::move(kept);
+    draw();
   }
 
   void drawScatter(std::size_t x, std::size_t y) {
@@ -289,9 +399,14 @@ class SweepPage : public shell::Page {
       return geometry::FigureAxis{description.heading + " (" + description.doc + ")", formatOf(description),
                                   description.format == sections::Format::bytes};
     };
-    setChart([points, across = axis(x), up = axis(y)](QSize size) {
+    const auto at = [points, across = axis(x), up = axis(y)](QSize size) {
       return geometry::ScatterPlot(points, across, up, size.width(), size.height());
-    });
+    };
+    setChart(at);
+    meets_ = [at](QSize size, int row, const QRect& part) {
+      const geometry::Box box = at(size).boxOf(row);
+      return box.width > 0 && part.intersects(QRect(box.x, box.y, box.width, box.height));
+    };
   }
 
   void drawParallel() {
@@ -299,9 +414,13 @@ class SweepPage : public shell::Page {
     for (std::size_t c = 0; c + 1 < file_->table.columns.size(); ++c) axes.push_back(axisOf(*file_, c));
     std::vector<geometry::ParallelLine> lines;
     for (std::size_t r = 0; r < file_->table.rows.size(); ++r) lines.push_back({roleOf(r), front_[r]});
-    setChart([axes, lines](QSize size) {
+    const auto at = [axes, lines](QSize size) {
       return geometry::ParallelAxes(axes, lines, size.width(), size.height());
-    });
+    };
+    setChart(at);
+    meets_ = [at](QSize size, int row, const QRect& part) {
+      return at(size).meets(row, {part.x(), part.y(), part.width(), part.height()});
+    };
   }
 
   template <class Make>
@@ -329,15 +448,23 @@ class SweepPage : public shell::Page {
 
   void mark(int row) {
     chart_->setMarked(row);
-    table_->markRow(row);
+    const auto shown = std::ranges::find(shownRows_, static_cast<std::size_t>(row));
+    table_->markRow(shown == shownRows_.end() ? -1 : static_cast<int>(shown - shownRows_.begin()));
     say(row);
   }
 
   void say(int row) {
     const bool any = std::ranges::any_of(file_->profiles, [](const auto& one) { return !one.empty(); });
     if (row < 0) {
-      said_->setText(any ? tr("A click on a combination opens its profile; the arrow keys only mark one.")
-                         : tr("This sweep wrote no profiles; with --profiles FOLDER, a click opens one."));
+      const auto kept = std::ranges::count(kept_, true);
+      if (kept < static_cast<std::ptrdiff_t>(kept_.size()))
+        return said_->setText(tr("%1 of %2 combinations are kept; a double click on the chart keeps all.")
+                                  .arg(kept)
+                                  .arg(kept_.size()));
+      said_->setText(
+          any ? tr("A click on a combination opens its profile; the arrow keys only mark one. Drag a "
+                   "rectangle to keep some of them.")
+              : tr("This sweep wrote no profiles; with --profiles FOLDER, a click opens one."));
       return;
     }
     const std::string& profile = file_->profiles[static_cast<std::size_t>(row)];
@@ -361,6 +488,13 @@ class SweepPage : public shell::Page {
 
   QString path_, shownPath_;  ///< path of the table that is wanted, and of the one that is shown
   std::shared_ptr<const SweepFile> file_;
+  std::vector<std::size_t> shownRows_;  ///< row of the file that each row of the table shows
+  std::vector<bool> kept_;              ///< false for combinations outside of the rectangle that was dragged
+  std::function<bool(QSize, int row, const QRect&)> meets_;  ///< a combination is drawn within a part
+  QRubberBand* band_ = nullptr;
+  QPoint pressed_;
+  bool isBrushing_ = false;
+  QComboBox* colour_ = nullptr;
   std::vector<std::size_t> columns_;  ///< columns that may be axes
   std::vector<bool> front_;
   bool byKey_ = false;  ///< the chart was used by key last

@@ -35,7 +35,50 @@ std::string keyFor(const std::string& pattern, const std::string& subject) {
   return key;
 }
 
+/// The kind of a change, and what stands for N or NAME in its key.
+std::pair<const replay::ChangeKind*, std::string> kindOf(const std::string& key) {
+  for (const replay::ChangeKind& kind : replay::changeKinds()) {
+    if (kind.key == key) return {&kind, {}};
+  }
+  for (const replay::ChangeKind& kind : replay::changeKinds()) {
+    for (const std::string word : {"NAME", "N"}) {
+      const std::size_t at = kind.key.find("." + word + ".");
+      if (at == std::string::npos) continue;
+      const std::string before = kind.key.substr(0, at + 1), after = kind.key.substr(at + 1 + word.size());
+      if (key.size() > before.size() + after.size() && key.starts_with(before) && key.ends_with(after))
+        return {&kind, key.substr(before.size(), key.size() - before.size() - after.size())};
+    }
+  }
+  return {nullptr, {}};
+}
+
+/// A value of a change for people: "× 0.8" for "*0.8".
+QString valueInWords(const std::string& key, const std::string& value) {
+  if (value.starts_with("*")) return QStringLiteral("× ") + text(value.substr(1));
+  if (key == replay::kRecomputeKey && value == "none") return WhatIfControls::tr("none: results are kept");
+  if (key == replay::kRecomputeKey && value == "pipeline") return WhatIfControls::tr("all of each stage");
+  const std::size_t colon = value.rfind(':');
+  if (key == "move" && colon != std::string::npos)
+    return WhatIfControls::tr("%1 to stage %2")
+        .arg(text(value.substr(0, colon)), text(value.substr(colon + 1)));
+  return text(value);
+}
+
 }  // namespace
+
+QString changeInWords(const replay::Change& change) {
+  const auto [kind, name] = kindOf(change.key);
+  if (kind == nullptr) return text(change.text());
+  const QString value = valueInWords(change.key, change.value);
+  switch (subjectOf(kind->key)) {
+    case Subject::stage:
+      return WhatIfControls::tr("%1 of stage %2: %3").arg(text(kind->words), text(name), value);
+    case Subject::link:
+      return WhatIfControls::tr("bandwidth of %1: %2").arg(text(name), value);
+    default:
+      return QStringLiteral("%1: %2").arg(text(kind->words), value);
+  }
+}
 
 WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recording& recording) {
   WhatIfOffer offer;
@@ -69,7 +112,7 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
   row_->label(tr("to"));
   value_ =
       row_->combo({}, tr("New value"),
-                  tr("A number in the unit of the reports, a factor (*0.8), a percentage (+5%) or a word"));
+                  tr("A number in the unit of the reports, a factor (× 0.8), a percentage (+5%) or a word"));
   value_->setEditable(true);
   value_->setInsertPolicy(QComboBox::NoInsert);
   value_->setMinimumContentsLength(8);
@@ -103,21 +146,23 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
 
 const replay::ChangeKind& WhatIfControls::kind() const {
   const std::vector<replay::ChangeKind>& all = replay::changeKinds();
-  const auto found = std::ranges::find(all, kind_->currentText().toStdString(), &replay::ChangeKind::key);
+  const auto found =
+      std::ranges::find(all, kind_->currentData().toString().toStdString(), &replay::ChangeKind::key);
   return found == all.end() ? all.front() : *found;
 }
 
 /// Lists the kinds that the recorded call may have; all while it is being read.
 void WhatIfControls::showKinds() {
   const QSignalBlocker quiet(kind_);
-  const QString before = kind_->currentText();
+  const QVariant before = kind_->currentData();
   kind_->clear();
   for (const replay::ChangeKind& kind : replay::changeKinds()) {
     if (!offer_.keys.empty() && std::ranges::find(offer_.keys, kind.key) == offer_.keys.end()) continue;
-    kind_->addItem(text(kind.key));
-    kind_->setItemData(kind_->count() - 1, text(kind.doc), Qt::ToolTipRole);
+    kind_->addItem(text(kind.words), text(kind.key));
+    kind_->setItemData(kind_->count() - 1, tr("%1\nKey: %2").arg(text(kind.doc), text(kind.key)),
+                       Qt::ToolTipRole);
   }
-  kind_->setCurrentIndex(std::max(0, kind_->findText(before)));
+  kind_->setCurrentIndex(std::max(0, kind_->findData(before)));
 }
 
 void WhatIfControls::setOffer(const WhatIfOffer& offer) {
@@ -126,25 +171,30 @@ void WhatIfControls::setOffer(const WhatIfOffer& offer) {
   followKind();
 }
 
-QStringList WhatIfControls::valuesOf(const std::string& key) const {
-  const auto words = [](const std::vector<std::string>& from) {
-    QStringList all;
-    for (const std::string& word : from) all << text(word);
-    return all;
-  };
-  if (key == replay::kScheduleKey) return words(offer_.schedules);
-  if (key == "move") return words(offer_.moves);
-  if (key == replay::kRecomputeKey) return {QStringLiteral("pipeline"), QStringLiteral("none")};
-  if (key == "micro_batch_costs") return {QStringLiteral("1,0.5,2")};
-  if (key.ends_with(".replication_factor"))
-    return {QStringLiteral("1"), QStringLiteral("2"), QStringLiteral("4"), QStringLiteral("8")};
-  if (key == replay::kAccumulationKey) return {QStringLiteral("*2"), QStringLiteral("*4")};
-  return {QStringLiteral("*0.5"), QStringLiteral("*0.8"), QStringLiteral("*1.25"), QStringLiteral("*2")};
+std::vector<std::string> WhatIfControls::valuesOf(const std::string& key) const {
+  if (key == replay::kScheduleKey) return offer_.schedules;
+  if (key == "move") return offer_.moves;
+  if (key == replay::kRecomputeKey) return {"pipeline", "none"};
+  if (key == "micro_batch_costs") return {"1,0.5,2"};
+  if (key.ends_with(".replication_factor")) return {"1", "2", "4", "8"};
+  if (key == replay::kAccumulationKey) return {"*2", "*4"};
+  return {"*0.5", "*0.8", "*1.25", "*2"};
+}
+
+/// The value that is chosen or typed. People may write "× 0.8" and "−5 %".
+std::string WhatIfControls::typedValue() const {
+  const QString typed = value_->currentText().trimmed();
+  const int chosen = value_->findText(typed);
+  if (chosen >= 0) return value_->itemData(chosen).toString().toStdString();
+  QString value = typed;
+  value.replace(QChar(0xD7), QLatin1Char('*')).replace(QChar(0x2212), QLatin1Char('-'));
+  if (value.startsWith(QLatin1Char('*')) || value.endsWith(QLatin1Char('%'))) value.remove(QLatin1Char(' '));
+  return value.toStdString();
 }
 
 void WhatIfControls::followKind() {
   const std::string& key = kind().key;
-  kind_->setToolTip(text(kind().doc));
+  kind_->setToolTip(tr("%1\nKey: %2").arg(text(kind().doc), text(key)));
   const Subject subject = subjectOf(key);
   const QString before = subject_->currentText();
   subject_->clear();
@@ -158,14 +208,14 @@ void WhatIfControls::followKind() {
   of_->setText(subject == Subject::stage ? tr("of stage") : tr("of link"));
   of_->setVisible(subject != Subject::none);
   value_->clear();
-  value_->addItems(valuesOf(key));
+  for (const std::string& value : valuesOf(key)) value_->addItem(valueInWords(key, value), text(value));
   add_->setEnabled(subject == Subject::none || subject_->count() > 0);
 }
 
 void WhatIfControls::addTyped() {
-  const QString value = value_->currentText().trimmed();
-  if (value.isEmpty() || !add_->isEnabled()) return;
-  addChange({keyFor(kind().key, subject_->currentText().toStdString()), value.toStdString()});
+  const std::string value = typedValue();
+  if (value.empty() || !add_->isEnabled()) return;
+  addChange({keyFor(kind().key, subject_->currentText().toStdString()), value});
 }
 
 /// A second change of a key replaces the first one, unless changes add up.
@@ -195,12 +245,12 @@ void WhatIfControls::showChanges() {
     delete item;
   }
   for (std::size_t i = 0; i < changes_.size(); ++i) {
-    const QString what = text(changes_[i].text());
+    const QString what = changeInWords(changes_[i]);
     auto* chip = new QToolButton(list_);
     chip->setText(what);
     chip->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     chip->setIcon(shell::icon(QStringLiteral("close"), context_.palette));
-    chip->setToolTip(tr("Take back %1").arg(what));
+    chip->setToolTip(tr("Take back %1").arg(text(changes_[i].text())));
     chip->setAccessibleName(tr("Take back %1").arg(what));
     chip->setFocusPolicy(Qt::TabFocus);
     connect(&context_.palette, &shell::Palette::changed, chip,

@@ -24,6 +24,9 @@ struct WhatIfOffer {
 /// Reads it from a recording. Call it on a worker.
 WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recording& recording);
 
+/// A change in words for people: "forward pass of stage 1: × 0.8".
+QString changeInWords(const replay::Change& change);
+
 /// The row in which a change is chosen, and below it the changes that are applied.
 class WhatIfControls : public QWidget {
   Q_OBJECT
@@ -47,7 +50,9 @@ class WhatIfControls : public QWidget {
   void followKind();
   void addTyped();
   void showChanges();
-  QStringList valuesOf(const std::string& key) const;
+  /// Values that users often try, as changes have them.
+  std::vector<std::string> valuesOf(const std::string& key) const;
+  std::string typedValue() const;
 
   shell::PageContext& context_;
   WhatIfOffer offer_;

@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 #include <array>
 #include <memory>
+#include <utility>
 
 #include "profiler/figures/figure.h"
 #include "profiler/geometry/charts/waterfall.h"
@@ -146,6 +147,20 @@ class WhatIfPage : public shell::Page {
 
   shell::Picture picture() override { return {waterfall_, accessibleName(), {}}; }
 
+  /// Replays the changes of the place in place of those that were chosen before.
+  void show(const shell::Place& place) override {
+    if (place.changes.isEmpty()) return;
+    std::vector<replay::Change> changes;
+    for (const QString& words : place.changes) {
+      const base::Result<replay::Change> change = replay::parseChange(words.toStdString());
+      if (!change.ok()) return remark(text(change.error().message), shell::NoticeKind::error);
+      changes.push_back(*change);
+    }
+    controls_->setChanges(std::move(changes));
+    compareWanted_ = place.compare;
+    reload();
+  }
+
  protected:
   Load load() override {
     return [this, held = held_, changes = controls_->changes()](const Job& job) -> base::Result<Apply> {
@@ -163,10 +178,18 @@ class WhatIfPage : public shell::Page {
           job.begin([this, first] { apply(*first); });
       }
       PIPESCOPE_ASSIGN(auto recording, hold(context, job.executable, held));
-      PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, recording->recording, changes));
-      const std::shared_ptr<WhatIfContent> made = contentOf(job.catalog, answer);
+      auto answer = replay::whatIf(context, recording->recording, changes);
+      // Changes that cannot be replayed stay above, so that the user can take them back.
+      const QString refused = answer.ok() ? QString() : text(answer.error().message);
+      if (!answer.ok() && !changes.empty()) answer = replay::whatIf(context, recording->recording, {});
+      if (!answer.ok()) return answer.error();
+      const std::shared_ptr<WhatIfContent> made = contentOf(job.catalog, *answer);
       made->held = std::move(recording);
-      return Apply([this, content = std::shared_ptr<const WhatIfContent>(made)] { apply(*content); });
+      return Apply([this, content = std::shared_ptr<const WhatIfContent>(made), refused] {
+        if (!refused.isEmpty()) compareWanted_ = false;
+        apply(*content);
+        remark(refused, shell::NoticeKind::error);
+      });
     };
   }
   void forget() override {
@@ -198,6 +221,7 @@ class WhatIfPage : public shell::Page {
     stages_->setTable(*tableNamed(content.section, "stages"), perUnit);
     memory_->setTable(*tableNamed(content.section, "memory"), perUnit);
     memory_->parentWidget()->setVisible(content.held && !tableNamed(content.section, "memory")->rows.empty());
+    if (content.held && std::exchange(compareWanted_, false)) openAsProfile();
   }
 
   void applyCard(FigureCard& card, const std::string& key, const WhatIfContent& content) {
@@ -294,6 +318,7 @@ class WhatIfPage : public shell::Page {
 
   std::shared_ptr<const HeldRecording> held_;
   WhatIfControls* controls_ = nullptr;
+  bool compareWanted_ = false;  ///< the replayed call is to be opened as soon as it is known
   QLabel* words_ = nullptr;
   std::array<FigureCard*, kWhatIfCards.size()> cards_{};
   Panel* waterfall_ = nullptr;

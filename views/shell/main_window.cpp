@@ -52,7 +52,8 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       [this](const Place& place) { go(place); }, [this] { setTimeUnit(!menus_->showsTime()); },
       [this](bool whole) { saveCurrentPicture(whole); }, [this](const QString& path) { saved_->show(path); },
       [this](const QString& text) { find_->begin(text); }, *comparison_,
-      [this] { dialogs_->chooseCompared(); }, [this](const MadeProfile& made) { Q_EMIT profileMade(made); }});
+      [this] { dialogs_->chooseCompared(); }, [this](const MadeProfile& made) { Q_EMIT profileMade(made); },
+      [this](const QStringList& changes) { Q_EMIT runAgainRequested(changes); }});
   beside_ = std::make_unique<BesidePages>(*context_, nullptr);
   dialogs_ = new WindowDialogs(*this);
   new StaleTips(this);

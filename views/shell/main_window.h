@@ -96,8 +96,8 @@ class MainWindow : public QMainWindow {
   void configurationGiven(const QString& file);
   /// Several files were dropped. The program knows which of them belong together.
   void filesGiven(const QStringList& files);
-  /// The settings of the window's profile are wanted in the workbench.
-  void runAgainRequested();
+  /// The settings of the window's profile are wanted in the workbench, with these changes of them.
+  void runAgainRequested(const QStringList& changes);
   /// A page has made a profile, which wants a window of its own.
   void profileMade(const MadeProfile& made);
   void closed();

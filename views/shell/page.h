@@ -35,6 +35,8 @@ struct Place {
   QString lane;            ///< name of a device
   model::DeviceId device;  ///< device that has `unit`
   std::int64_t unit = -1;  ///< a tile
+  QStringList changes;     ///< on the page of what-ifs: KEY=VALUE of each change to replay
+  bool compare = false;    ///< and opens the replayed call beside the recorded one
 };
 
 /// Content that "Save picture" draws.
@@ -72,6 +74,8 @@ struct PageContext {
   std::function<void()> chooseCompared;  ///< asks for the profile to compare with
   /// Shows a profile that a page has made in a window of its own, beside this one.
   std::function<void(const MadeProfile&)> openBeside;
+  /// Shows the settings of the profile in the workbench, with these changes of them: KEY=VALUE each.
+  std::function<void(const QStringList& changes)> runAgain;
 };
 
 /// A page shows content that it loads on a worker, or a notice. The last good content stays visible until the

@@ -56,7 +56,7 @@ void WindowMenus::makeActions() {
   actions_.add(file, tr("New r&un…"), {QKeySequence(QStringLiteral("Ctrl+Shift+N"))},
                [this] { Q_EMIT window_.newRunRequested(); });
   runAgain_ = actions_.add(file, tr("Edit and run a&gain…"), {QKeySequence(QStringLiteral("Ctrl+Shift+R"))},
-                           [this] { Q_EMIT window_.runAgainRequested(); });
+                           [this] { Q_EMIT window_.runAgainRequested({}); });
   picture_ = actions_.add(file, tr("&Save picture…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))},
                           [this] { window_.saveCurrentPicture(false); });
   wholePicture_ = actions_.add(file, tr("Save picture of the &whole chart…"),

@@ -8,28 +8,41 @@ namespace {
 constexpr int kGap = 10, kCard = 24, kCardGap = 4, kLeastHeight = 160, kLeastWidth = 200, kLeastDrop = 80;
 }  // namespace
 
-StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics) {
+StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics, int width) {
   std::set<int> devices;
   for (const StagePlace& stage : places.stages) devices.insert(stage.device);
-  const int top = 2 * kStagePad + metrics.lineSpacing();
-  int x = kGap, bottom = top;
+  const int head = 2 * kStagePad + metrics.lineSpacing();
+  int x = kGap, top = 0, bottom = head;
+  std::size_t first = 0;  // column of the present row
+  const auto endRow = [&] {
+    for (; first < columns_.size(); ++first) columns_[first].rect.setBottom(bottom - 1);
+  };
+  const auto fits = [&](int wide) { return x == kGap || x + wide + kGap <= width; };
+  const auto nextRow = [&] {
+    endRow();
+    x = kGap, top = bottom, bottom = top + head;
+  };
   for (const int device : devices) {
+    if (!fits(kStageColumn)) nextRow();
     StageColumn column;
     column.device = device;
-    int y = top;
+    int y = top + head;
     for (std::size_t i = 0; i < places.stages.size(); ++i) {
       if (places.stages[i].device != device) continue;
       column.stages.push_back(boxFor(places.stages[i], static_cast<int>(i), QPoint(x, y), metrics));
       y = column.stages.back().rect.bottom() + 1 + kGap;
     }
-    column.rect = QRect(x, 0, kStageColumn, y);
+    column.rect = QRect(x, top, kStageColumn, y - top);
     bottom = std::max(bottom, y);
     columns_.push_back(std::move(column));
     x += kStageColumn + kGap;
   }
-  for (StageColumn& column : columns_) column.rect.setHeight(bottom);
-  if (!places.stages.empty() && whyFixed(places).isEmpty())
-    newDevice_ = QRect(x, top, kStageColumn / 2, std::max(kLeastDrop, bottom - top - kGap));
+  if (!places.stages.empty() && whyFixed(places).isEmpty()) {
+    if (!fits(kStageColumn / 2)) nextRow();
+    newDevice_ = QRect(x, top + head, kStageColumn / 2, std::max(kLeastDrop, bottom - top - head - kGap));
+    bottom = std::max(bottom, newDevice_.bottom() + 1);
+  }
+  endRow();
 }
 
 StageBox StageLayout::boxFor(const StagePlace& place, int stage, const QPoint& corner,
@@ -54,7 +67,10 @@ QSize StageLayout::size() const {
     right = std::max(right, column.rect.right() + kGap);
     bottom = std::max(bottom, column.rect.bottom());
   }
-  if (!newDevice_.isEmpty()) right = newDevice_.right() + kGap;
+  if (!newDevice_.isEmpty()) {
+    right = std::max(right, newDevice_.right() + kGap);
+    bottom = std::max(bottom, newDevice_.bottom());
+  }
   return {right, bottom};
 }
 
@@ -89,7 +105,7 @@ QRect StageLayout::cardRect(const QString& block) const {
 
 int StageLayout::deviceAt(const QPoint& at) const {
   for (const StageColumn& column : columns_) {
-    if (at.x() >= column.rect.left() && at.x() <= column.rect.right()) return column.device;
+    if (column.rect.contains(at)) return column.device;
   }
   return -1;
 }

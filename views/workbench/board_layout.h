@@ -1,6 +1,6 @@
 #pragma once
 // Places of the stages and their blocks on the board. A column is a device; its stages follow each other
-// downwards.
+// downwards. Columns that have no room beside the others begin another row.
 #include <QFontMetrics>
 #include <QRect>
 #include <QSize>
@@ -30,7 +30,8 @@ struct StageColumn {
 class StageLayout {
  public:
   StageLayout() = default;
-  StageLayout(const StagePlaces& places, const QFontMetrics& metrics);
+  /// `width`: of the board.
+  StageLayout(const StagePlaces& places, const QFontMetrics& metrics, int width);
 
   const std::vector<StageColumn>& columns() const { return columns_; }
   /// Place that gives a block a stage and a device of its own; empty: blocks cannot be moved.

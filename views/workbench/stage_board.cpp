@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QToolTip>
 #include <algorithm>
 
@@ -60,10 +61,16 @@ void StageBoard::setPending(bool pending) {
 }
 
 void StageBoard::arrange() {
-  layout_ = StageLayout(places(), QFontMetrics(font()));
+  layout_ = StageLayout(places(), QFontMetrics(font()), width());
   updateGeometry();
-  setMinimumSize(sizeHint());
+  // The rows of columns follow the width, so only the height may ask for room.
+  setMinimumHeight(layout_.size().height());
   update();
+}
+
+void StageBoard::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (event->size().width() != event->oldSize().width()) arrange();
 }
 
 QRect StageBoard::headRect(int stage) const {

@@ -31,8 +31,8 @@ void StagePainter::paint() const {
   const int line = QFontMetrics(font_).height();
   for (const StageColumn& column : picture_.layout.columns()) {
     painter_.setPen(palette_.ui(Ui::muted));
-    painter_.drawText(QRect(column.rect.x(), kStagePad, kStageColumn, line), Qt::AlignLeft | Qt::AlignVCenter,
-                      QObject::tr("Device %1").arg(column.device));
+    painter_.drawText(QRect(column.rect.x(), column.rect.y() + kStagePad, kStageColumn, line),
+                      Qt::AlignLeft | Qt::AlignVCenter, QObject::tr("Device %1").arg(column.device));
     for (const StageBox& box : column.stages) paintStage(box);
   }
   paintNewDevice();

@@ -24,6 +24,7 @@
 #include "views/shell/look/palette.h"
 #include "views/shell/window_settings.h"
 #include "views/workbench/child_run.h"
+#include "views/workbench/key_value.h"
 #include "views/workbench/run_list.h"
 #include "views/workbench/settings_form.h"
 #include "views/workbench/stage_board.h"
@@ -118,7 +119,7 @@ void Workbench::makeLayout() {
   connect(tools_, &WorkbenchTools::startWanted, this, &Workbench::startRun);
   connect(form_, &SettingsForm::changed, this, &Workbench::settingsChanged);
   connect(runs_, &RunList::openWanted, this, &Workbench::openWanted);
-  connect(runs_, &RunList::profileStarted, this, &Workbench::openWanted);
+  connect(runs_, &RunList::profileStarted, this, &Workbench::runStarted);
   connect(runs_, &RunList::compareWanted, this, &Workbench::compareWanted);
   connect(runs_, &RunList::editWanted, this, &Workbench::edit);
   connect(runs_, &RunList::activeChanged, this, [this] {
@@ -174,7 +175,14 @@ void Workbench::makeActions() {
     action->setShortcut(key);
     connect(action, &QAction::triggered, this, act);
     addAction(action);
+    return action;
   };
+  // A field for text has undo and redo of its own, and keeps these keys while it is edited.
+  undo_ = add(QKeySequence::Undo, [this] { undo(); });
+  redo_ = add(QKeySequence(QStringLiteral("Ctrl+Shift+Z")), [this] { redo(); });
+  undo_->setEnabled(false);
+  redo_->setEnabled(false);
+  tools_->setSteps(*undo_, *redo_);
   add(QKeySequence(QStringLiteral("Ctrl+Return")), [this] { startRun(); });
   add(QKeySequence::Open, [this] { tools_->chooseConfiguration(); });
   add(QKeySequence::Save, [this] { tools_->chooseSaveName(); });
@@ -210,6 +218,70 @@ void Workbench::edit(const QString& profile, const std::vector<model::Configurat
                                                       "its configuration."));
 }
 
+void Workbench::change(const QStringList& changes) {
+  QStringList unknown;
+  for (const QString& change : changes) {
+    const int equals = change.indexOf(QLatin1Char('='));
+    const QString path = change.left(equals), value = change.mid(equals + 1);
+    const int colon = value.lastIndexOf(QLatin1Char(':'));
+    if (path == QStringLiteral("move") && colon > 0) {
+      moves_.emplace_back(value.left(colon), value.mid(colon + 1).toInt());
+    } else if (const KeyRow* key = draft_->keys().of(path); key != nullptr && equals > 0) {
+      draft_->set(path, tomlOf(*key, value));
+    } else {
+      unknown << change;
+    }
+  }
+  if (!unknown.isEmpty())
+    notice_->setNotice(
+        shell::NoticeKind::warning,
+        tr("These changes are no settings, and are left out: %1.").arg(unknown.join(QStringLiteral(", "))));
+  if (changes.isEmpty()) return;
+  form_->refresh();
+  settingsChanged();
+}
+
+/// Moves the blocks that a change named, now that it is known which stage holds them.
+void Workbench::moveWanted() {
+  if (moves_.empty()) return;
+  StagePlaces places = board_->places();
+  for (const auto& [block, stage] : std::exchange(moves_, {})) {
+    if (stageOf(places, block) < 0 || !whyFixed(places).isEmpty())
+      return notice_->setNotice(shell::NoticeKind::warning,
+                                tr("The block %1 cannot be moved to stage %2 here.").arg(block).arg(stage));
+    places = withBlockIn(std::move(places), block, stage);
+  }
+  takeStages(places);
+}
+
+/// Keeps the state before a change, so that it can be taken back.
+void Workbench::remember() {
+  if (remembered_ && !(*remembered_ == *draft_)) {
+    past_.push_back(*std::move(remembered_));
+    future_.clear();
+  }
+  remembered_ = *draft_;
+  undo_->setEnabled(!past_.empty());
+  redo_->setEnabled(!future_.empty());
+}
+
+void Workbench::restore(std::vector<Draft>& from, std::vector<Draft>& to) {
+  if (from.empty()) return;
+  to.push_back(*draft_);
+  *draft_ = std::move(from.back());
+  from.pop_back();
+  remembered_ = *draft_;
+  form_->refresh();
+  settingsChanged();
+}
+
+void Workbench::undo() {
+  restore(past_, future_);
+}
+void Workbench::redo() {
+  restore(future_, past_);
+}
+
 void Workbench::openConfiguration(const QString& file) {
   reading_ = true;
   shell::inBackground(
@@ -225,6 +297,10 @@ void Workbench::begin(const std::vector<FormSetting>& settings, const QString& f
   const QStringList unknown = draft_->assign(settings);
   former_ = former;
   ++beginnings_;
+  past_.clear();
+  future_.clear();
+  remembered_.reset();
+  moves_.clear();
   startingRate_.reset();
   board_->clear();
   notice_->clear();
@@ -247,6 +323,7 @@ void Workbench::saveConfiguration(const QString& file) {
 }
 
 void Workbench::settingsChanged() {
+  remember();
   stale_ = true;
   predictor_->cancel();
   board_->setPending(true);
@@ -306,6 +383,7 @@ void Workbench::showPrediction(const QString& toml, const Prediction& prediction
       board_->setPlaces(found);
     board_->setPrediction(prediction);
     if (!startingRate_) startingRate_ = prediction.samplesPerSecond;
+    moveWanted();
   } else {
     return;
   }

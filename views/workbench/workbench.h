@@ -2,11 +2,14 @@
 #include <QMainWindow>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "views/workbench/draft.h"
 #include "views/workbench/predictor.h"
 #include "views/workbench/stage_places.h"
 
+class QAction;
 class QLabel;
 
 namespace pipescope::shell {
@@ -38,6 +41,12 @@ class Workbench : public QMainWindow {
   void newRun();
   /// Begins with the settings of a recorded run. New runs are compared with it; `profile` may be empty.
   void edit(const QString& profile, const std::vector<model::ConfigurationEntry>& options);
+  /// Changes the settings: KEY=VALUE each. "move=BLOCK:STAGE" puts a block into another stage. What is no
+  /// setting is named in the notice.
+  void change(const QStringList& changes);
+  /// Takes back the last change of the settings, or makes it again.
+  void undo();
+  void redo();
   /// Begins with a configuration file.
   void openConfiguration(const QString& file);
   /// Writes the settings as a configuration file.
@@ -56,6 +65,8 @@ class Workbench : public QMainWindow {
 
  Q_SIGNALS:
   void openWanted(const QString& profile);
+  /// A run has begun to write its profile, which is shown without taking the keyboard from the workbench.
+  void runStarted(const QString& profile);
   void compareWanted(const QString& former, const QString& profile);
 
  protected:
@@ -69,6 +80,9 @@ class Workbench : public QMainWindow {
   /// Takes other settings. The predicted speed of these is what changes are compared with.
   void begin(const std::vector<FormSetting>& settings, const QString& former);
   void settingsChanged();
+  void remember();
+  void restore(std::vector<Draft>& from, std::vector<Draft>& to);
+  void moveWanted();
   void check();
   void applyCheck(const std::vector<Problem>& problems);
   void predict();
@@ -85,6 +99,10 @@ class Workbench : public QMainWindow {
   QString former_, trialToml_;
   std::optional<double> startingRate_;
   bool checking_ = false, stale_ = false, wrong_ = false, closing_ = false, reading_ = false;
+  std::vector<Draft> past_, future_;  ///< states before the present one, and those that were taken back
+  std::optional<Draft> remembered_;   ///< the present state, as it was last remembered
+  std::vector<std::pair<QString, int>> moves_;  ///< blocks to move once their stages are predicted
+  QAction *undo_ = nullptr, *redo_ = nullptr;
   int beginnings_ = 0;  ///< number of times that other settings were taken
 
   shell::NoticeBar* notice_ = nullptr;

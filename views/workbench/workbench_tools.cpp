@@ -1,5 +1,6 @@
 #include "views/workbench/workbench_tools.h"
 
+#include <QAction>
 #include <QComboBox>
 #include <QDir>
 #include <QFileDialog>
@@ -7,6 +8,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <tuple>
 
 namespace pipescope::workbench {
 
@@ -25,6 +27,8 @@ WorkbenchTools::WorkbenchTools(const QString& folder, QWidget* parent)
   QPushButton* saves = button(tr("Save…"), tr("Write the settings as a configuration file (Ctrl+S)"));
   row->addWidget(opens);
   row->addWidget(saves);
+  steps_ = new QHBoxLayout;
+  row->addLayout(steps_);
   row->addSpacing(8);
   auto* label = new QLabel(tr("Profiles in"), this);
   folder_->setAccessibleName(tr("Folder of profiles"));
@@ -65,6 +69,20 @@ void WorkbenchTools::setPresets(const std::vector<Preset>& presets) {
 
 void WorkbenchTools::forgetPreset() {
   samples_->setCurrentIndex(0);
+}
+
+void WorkbenchTools::setSteps(QAction& undo, QAction& redo) {
+  for (const auto& [action, text, tip] :
+       {std::tuple(&undo, tr("Undo"), tr("Take back the last change of the settings (Ctrl+Z)")),
+        std::tuple(&redo, tr("Redo"), tr("Make the change again (Ctrl+Shift+Z)"))}) {
+    QPushButton* made = button(text, tip);
+    made->setFocusPolicy(Qt::TabFocus);
+    made->setEnabled(action->isEnabled());
+    steps_->addWidget(made);
+    connect(made, &QPushButton::clicked, action, &QAction::trigger);
+    connect(action, &QAction::changed, made,
+            [made, action = action] { made->setEnabled(action->isEnabled()); });
+  }
 }
 
 void WorkbenchTools::setStartPossible(bool possible) {

@@ -4,7 +4,9 @@
 
 #include "views/workbench/services.h"
 
+class QAction;
 class QComboBox;
+class QHBoxLayout;
 class QLineEdit;
 class QPushButton;
 
@@ -21,6 +23,8 @@ class WorkbenchTools : public QWidget {
   /// The settings do not come from a sample any more.
   void forgetPreset();
   void setStartPossible(bool possible);
+  /// Shows buttons for the actions that take back a change and make it again.
+  void setSteps(QAction& undo, QAction& redo);
   /// The name that is offered for a saved configuration.
   void setName(const QString& name) { name_ = name; }
   /// Returns the folder for profiles; empty: its field is empty.
@@ -42,6 +46,7 @@ class WorkbenchTools : public QWidget {
   QComboBox* samples_;
   QLineEdit* folder_;
   QPushButton* start_ = nullptr;
+  QHBoxLayout* steps_ = nullptr;
 };
 
 }  // namespace pipescope::workbench

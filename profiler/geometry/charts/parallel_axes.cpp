@@ -64,6 +64,11 @@ Box ParallelAxes::boxOf(int line) const {
   return {places.front().x - kSize / 2, places.front().y - kSize / 2, kSize, kSize};
 }
 
+bool ParallelAxes::meets(int line, const Box& part) const {
+  return std::ranges::any_of(placesOf(static_cast<std::size_t>(line)),
+                             [&](const Place& place) { return part.contains(place.x, place.y); });
+}
+
 void ParallelAxes::drawLine(Shapes& shapes, std::size_t line, ColourRole role, bool strong) const {
   const std::vector<Place> places = placesOf(line);
   for (std::size_t i = 1; i < places.size(); ++i)

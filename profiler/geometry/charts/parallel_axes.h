@@ -31,6 +31,8 @@ class ParallelAxes {
   int hit(int x, int y) const;
   /// Returns the place where a line meets the first axis that it has a value for; empty: it has none.
   Box boxOf(int line) const;
+  /// True if a line crosses one of the axes within the rectangle.
+  bool meets(int line, const Box& part) const;
 
  private:
   struct Place {

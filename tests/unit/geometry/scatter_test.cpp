@@ -134,5 +134,14 @@ TEST(ParallelCoordinates, FindTheLineBelowThePointer) {
   EXPECT_EQ(chart.hit(300, 2), -1);
 }
 
+TEST(ParallelCoordinates, LinesCrossARectangleOnAnAxis) {
+  const ParallelAxes chart = someLines();
+  EXPECT_TRUE(chart.meets(0, chart.boxOf(0)));
+  EXPECT_FALSE(chart.meets(1, chart.boxOf(0)));
+  const Box axis{chart.boxOf(0).x, 0, chart.boxOf(0).width, 300};
+  for (const int line : {0, 1, 2}) EXPECT_TRUE(chart.meets(line, axis)) << "all have a batch";
+  EXPECT_FALSE(chart.meets(0, {200, 0, 40, 300})) << "between two axes";
+}
+
 }  // namespace
 }  // namespace pipescope::geometry

@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "profiler/replay/change.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/shell/look/icons.h"
@@ -51,6 +52,8 @@ class InsightReader {
     shown.what = wordsIn(cell("what"));
     shown.advice = wordsIn(cell("advice"));
     shown.changes = wordsIn(cell("changes"));
+    shown.canTry = !shown.changes.isEmpty() && canReplay(shown.changes);
+    shown.canRun = !shown.changes.isEmpty() && !catalog_.measured() && !catalog_.configuration.empty();
     shown.gainReason = wordsIn(cell("gain_reason"));
     shown.severe = numberIn(cell("severe")) != 0 || cell("severe") == Cell(true);
     const auto [figure, threshold] = toldApart(numberIn(cell("figure")), numberIn(cell("threshold")));
@@ -64,6 +67,15 @@ class InsightReader {
   }
 
  private:
+  /// True if a replay knows the keys of all changes.
+  static bool canReplay(const QString& changes) {
+    const QStringList all = changes.split(QLatin1Char(' '));
+    return std::all_of(all.begin(), all.end(), [](const QString& change) {
+      const std::string key = change.left(change.indexOf(QLatin1Char('='))).toStdString();
+      return std::ranges::find(replay::changeKinds(), key, &replay::ChangeKind::key) !=
+             replay::changeKinds().end();
+    });
+  }
   static void readGain(const Cell& gain, ShownInsight& shown) {
     constexpr double kWorthwhile = 0.01;  // analysis::kWorthwhileGain
     if (std::holds_alternative<std::monostate>(gain)) return;
@@ -201,6 +213,7 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
   connect(seenIn_, &QPushButton::clicked, this, [this] { Q_EMIT wanted(insight_.place); });
   links->addWidget(seenIn_);
   if (!insight_.changes.isEmpty()) {
+    addTrials(*links, box);
     copy_ = new QPushButton(tr("Copy the change"), box);
     copy_->setToolTip(insight_.changes);
     connect(copy_, &QPushButton::clicked, this,
@@ -211,6 +224,35 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
   layout->addLayout(links);
   layout->addStretch(1);
   return box;
+}
+
+/// Buttons that try the changes: by a replay, by a run, and by a replay beside the recorded call.
+void InsightCard::addTrials(QHBoxLayout& links, QWidget* box) {
+  const QStringList changes = insight_.changes.split(QLatin1Char(' '));
+  const auto add = [&](const QString& name, const QString& tip, auto clicked) {
+    auto* button = new QPushButton(name, box);
+    button->setToolTip(tip);
+    connect(button, &QPushButton::clicked, this, clicked);
+    links.addWidget(button);
+  };
+  const auto replay = [this, changes](bool compare) {
+    shell::Place place;
+    place.page = QStringLiteral("what-if");
+    place.changes = changes;
+    place.compare = compare;
+    Q_EMIT wanted(place);
+  };
+  if (insight_.canTry) {
+    add(tr("Try in What if"), tr("Replay the recorded call with this change"), [replay] { replay(false); });
+  }
+  if (insight_.canRun) {
+    add(tr("Run…"), tr("Show the settings with this change in the workbench, to run them"),
+        [this, changes] { Q_EMIT runWanted(changes); });
+  }
+  if (insight_.canTry) {
+    add(tr("Compare"), tr("Open the replayed call as a profile and compare it with the recorded one"),
+        [replay] { replay(true); });
+  }
 }
 
 QWidget* InsightCard::makeGain(const shell::Palette& palette) {

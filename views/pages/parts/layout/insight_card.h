@@ -3,6 +3,7 @@
 #include "views/pages/parts/layout/panel.h"
 #include "views/shell/page.h"
 
+class QHBoxLayout;
 class QLabel;
 class QPushButton;
 
@@ -16,6 +17,8 @@ enum class InsightSign { error, warning, info };
 struct ShownInsight {
   int rank = 0;
   QString rule, what, figure, advice, changes;
+  /// True if a replay can try the changes, and if a run can have them.
+  bool canTry = false, canRun = false;
   QString gain;        ///< "+16.4 %"; empty: not known
   QString bound;       ///< the gain that no change exceeds, "up to +12.3 %"; empty: not known
   QString gainReason;  ///< reason why the gain is not known, or what it assumes
@@ -53,9 +56,12 @@ class InsightCard : public Panel {
   QPushButton* copy() const { return copy_; }
 
  Q_SIGNALS:
-  void wanted(const shell::Place& place);  ///< the user wants to see where the finding comes from
+  /// The user wants to see where the finding comes from, or what a replay says of its changes.
+  void wanted(const shell::Place& place);
+  void runWanted(const QStringList& changes);  ///< in the workbench, with these changes of the settings
 
  private:
+  void addTrials(QHBoxLayout& links, QWidget* box);
   QWidget* makeSentences(const shell::Palette& palette);
   QWidget* makeGain(const shell::Palette& palette);
 

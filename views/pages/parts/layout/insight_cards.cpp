@@ -27,6 +27,7 @@ void InsightCards::setInsights(const std::vector<ShownInsight>& insights) {
   for (const ShownInsight& insight : insights) {
     auto* card = new InsightCard(palette_, insight, gainWidth, this);
     connect(card, &InsightCard::wanted, this, &InsightCards::wanted);
+    connect(card, &InsightCard::runWanted, this, &InsightCards::runWanted);
     cards_.push_back(card);
     card->show();
   }

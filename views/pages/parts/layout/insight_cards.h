@@ -23,6 +23,7 @@ class InsightCards : public QWidget, public shell::Growing {
 
  Q_SIGNALS:
   void wanted(const shell::Place& place);
+  void runWanted(const QStringList& changes);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
