@@ -247,6 +247,65 @@ TEST_F(FeatureTest, AFractionHasAnAxisOfPercentages) {
   EXPECT_EQ(chart.axisScaleDraw(QwtPlot::yLeft)->label(0.4).text(), QStringLiteral("0.4"));
 }
 
+TEST_F(FeatureTest, ValidationIsInTheChartOfTraining) {
+  const ProfileFixture recorded;
+  model::RowSet rows = *recorded.profile()->everything();
+  // The inference's accuracy is recorded after the first and after the third call of the training.
+  std::vector<model::Run> training;
+  for (const model::Run& run : rows.of<model::Run>())
+    if (run.executable == model::ExecutableId(0)) training.push_back(run);
+  ASSERT_EQ(training.size(), 3U);
+  const auto add = [&](std::int64_t executable, const std::vector<std::pair<std::size_t, double>>& values) {
+    const model::CounterId id(static_cast<std::int64_t>(rows.of<model::Counter>().size()));
+    rows.of<model::Counter>().push_back({id, model::ExecutableId(executable), {}, "accuracy", "fraction"});
+    for (const auto& [call, value] : values)
+      rows.of<model::CounterSample>().push_back({id, training[call].end, training[call].id, value});
+  };
+  add(0, {{0, 0.5}, {1, 0.7}, {2, 0.9}});
+  add(1, {{0, 0.4}, {2, 0.8}});
+  auto profile = std::make_shared<record::MemoryProfile>();
+  ASSERT_TRUE(profile->commit(rows).ok());
+  ASSERT_TRUE(profile->finish(model::ProfileState::complete, "").ok());
+  open(profile, QStringLiteral("training"));
+  const auto* chart = child<pages::CurveChart>(QStringLiteral("Accuracy"));
+  ASSERT_NE(chart, nullptr);
+  ASSERT_NE(chart->also(), nullptr);
+  EXPECT_EQ(chart->alsoName(), QStringLiteral("inference"));
+  ASSERT_EQ(chart->also()->points.size(), 2U);
+  EXPECT_EQ(chart->also()->points[0].index, 0) << "beside the first call";
+  EXPECT_EQ(chart->also()->points[1].index, 2) << "beside the third call";
+  EXPECT_EQ(chart->also()->points[1].last, 0.8);
+  EXPECT_EQ(child<pages::CurveChart>(QStringLiteral("Loss"))->also(), nullptr) << "only training has one";
+  picture("training_validation");
+}
+
+TEST_F(FeatureTest, CurvesAreSmoothedAndLogarithmic) {
+  openPage(QStringLiteral("training"));
+  auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));
+  const auto& points = chart->series()->points;
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(chart->smoothed(), (std::vector<double>{points[0].last, points[1].last, points[2].last}));
+  auto* smoothing = child<QComboBox>(QStringLiteral("Smoothing"));
+  choose(smoothing, 1);
+  // The moving mean with weight 0.6 by hand: (0.4 b + 0.24 a) ÷ 0.64, (0.4 c + 0.24 b + 0.144 a) ÷ 0.784.
+  const std::vector<double> means = chart->smoothed();
+  EXPECT_NEAR(means[0], points[0].last, 1e-12);
+  EXPECT_NEAR(means[1], (0.4 * points[1].last + 0.24 * points[0].last) / 0.64, 1e-12);
+  EXPECT_NEAR(means[2], (0.4 * points[2].last + 0.24 * points[1].last + 0.144 * points[0].last) / 0.784,
+              1e-12);
+  EXPECT_FALSE(chart->isLogarithmic());
+  auto* box = child<QCheckBox>();
+  ASSERT_EQ(box->text(), QStringLiteral("Logarithmic axis"));
+  box->click();
+  EXPECT_TRUE(chart->isLogarithmic());
+  // Equal ratios have equal heights.
+  const auto y = [&](double value) { return chart->canvasMap(QwtPlot::yLeft).transform(value); };
+  EXPECT_NEAR(y(0.5) - y(1), y(1) - y(2), 1);
+  picture("training_logarithmic");
+  box->click();
+  EXPECT_FALSE(chart->isLogarithmic());
+}
+
 TEST_F(FeatureTest, TrainingDrawsOnlyWhatChanges) {
   const ProfileFixture recorded;
   model::RowSet rows = *recorded.profile()->everything();

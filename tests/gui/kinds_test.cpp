@@ -180,6 +180,23 @@ TEST_F(WindowTest, TheBarsOfRecordedAcceleratorsBeginWithWhatTheseDo) {
   }
 }
 
+TEST_F(WindowTest, TheSentencesOfARecordedRunBeginWithWhatIsKnown) {
+  open(importSample("traces/pipeline_1f1b"), QStringLiteral("recorded"));
+  std::vector<std::pair<int, QString>> sentences;  // by their place on the page
+  for (const auto* sentence : window->currentPage()->findChildren<pages::IconSentence*>()) {
+    for (const QLabel* label : sentence->findChildren<QLabel*>())
+      if (!label->text().isEmpty())
+        sentences.emplace_back(sentence->mapTo(window.get(), QPoint()).y(), label->text());
+  }
+  std::sort(sentences.begin(), sentences.end());
+  ASSERT_EQ(sentences.size(), 3U);
+  EXPECT_TRUE(sentences[0].second.startsWith(QStringLiteral("1f1b fits best of all schedules")))
+      << sentences[0].second.toStdString();
+  for (const std::size_t later : {1U, 2U})
+    EXPECT_TRUE(sentences[later].second.contains(QStringLiteral("no ")))
+        << sentences[later].second.toStdString();
+}
+
 TEST_F(WindowTest, ASummaryWithoutStagesSaysWhyItsCardsAreEmpty) {
   open(importSample("traces/gaudi3.csv.gz"), QStringLiteral("summary"));
   int empty = 0;

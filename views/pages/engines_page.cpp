@@ -94,11 +94,24 @@ class EnginesPage : public shell::Page {
       return showInstead(data_->section.lacks.empty() ? tr("Nothing is known about engines of the devices.")
                                                       : text(data_->section.lacks));
     }
+    phases_ = worksInPhases(*table);
     applyWhole(*table);
     applyLanes(*table);
     applyCommunication(*table);
     table_->setTable(*table, data_->section.ticksPerShownUnit);
     followOthers();
+  }
+
+  /// True for devices such as IPUs that compute, exchange and copy one after the other, and so have no
+  /// engines that work at the same time.
+  static bool worksInPhases(const sections::SectionTable& table) {
+    const auto knows = [&](const char* key) {
+      const std::size_t column = columnNamed(table, key);
+      return std::ranges::any_of(table.rows, [column](const auto& row) {
+        return !std::holds_alternative<std::monostate>(row[column]);
+      });
+    };
+    return knows("exchange_utilisation") && !knows("mme_utilisation") && !knows("nic_utilisation");
   }
 
   static QString nameIn(const sections::SectionTable& table, std::size_t row) {
@@ -119,7 +132,8 @@ class EnginesPage : public shell::Page {
     const std::size_t shown = std::min(kMostDevicesShown, table.rows.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const auto& row = table.rows[i];
-      bars.push_back({{tr("an engine works"), ColourRole::compute, numberIn(row[busy])},
+      bars.push_back({{phases_ ? tr("computes, exchanges or copies") : tr("an engine works"),
+                       ColourRole::compute, numberIn(row[busy])},
                       {tr("sync"), ColourRole::sync, numberIn(row[sync])},
                       {tr("control"), ColourRole::control, numberIn(row[control])},
                       {tr("idle"), ColourRole::otherWait, numberIn(row[idle]), true}});
@@ -140,7 +154,9 @@ class EnginesPage : public shell::Page {
       for (const LaneColumn& lane : kLaneColumns) {
         const std::size_t column = columnNamed(table, lane.key);
         const sections::Cell& cell = table.rows[i][column];
-        if (std::holds_alternative<std::monostate>(cell) || ++all > kMostLanesShown) continue;
+        // A phase that a device never has needs no bar.
+        if (std::holds_alternative<std::monostate>(cell) || (phases_ && numberIn(cell) == 0)) continue;
+        if (++all > kMostLanesShown) continue;
         const QString heading = text(table.columns[column].heading);
         bars.push_back({{heading, lane.role, numberIn(cell)}});
         names << QStringLiteral("%1 · %2").arg(nameIn(table, i), heading);
@@ -151,9 +167,10 @@ class EnginesPage : public shell::Page {
     const std::size_t shown = bars.size();
     lanes_->setParts(bars, enginesPercent, names, notes);
     lanes_->bars()->setScaleTo(1);
-    lanes_->setTitle(
-        tr("How much each engine works"),
-        limited(tr("share of the last call; engines may work at the same time"), shown, all, tr("engines")));
+    lanes_->setTitle(phases_ ? tr("What each device does, by phase") : tr("How much each engine works"),
+                     limited(phases_ ? tr("share of the last call; the phases of a device follow each other")
+                                     : tr("share of the last call; engines may work at the same time"),
+                             shown, all, phases_ ? tr("phases") : tr("engines")));
   }
 
   void applyCommunication(const sections::SectionTable& table) {
@@ -215,6 +232,7 @@ class EnginesPage : public shell::Page {
     whole_->bars()->setMarked(marked);
   }
 
+  bool phases_ = false;  ///< the devices work in phases instead of with engines
   std::shared_ptr<const EnginesData> data_;
   ColumnsArea* area_ = nullptr;
   PartsChart *whole_ = nullptr, *lanes_ = nullptr, *communication_ = nullptr;

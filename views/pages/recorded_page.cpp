@@ -100,13 +100,20 @@ class RecordedPage : public shell::Page {
     const auto nodes = std::ranges::find(data_->sections, "nodes", &sections::Section::name);
     const bool hasNodes = nodes != data_->sections.end() && nodes->lacks.empty();
     std::set<std::string> said;
-    for (const sections::Section& section : data_->sections) {
-      for (const std::string& sentence : section.remarks)
-        // A Gaudi records nodes instead of kernels.
-        if (!(hasNodes && section.name == "kernels" && sentence == section.lacks) &&
-            said.insert(sentence).second)
-          sentences_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"),
-                                                         shell::Ui::accent, text(sentence), sentences_));
+    // What is known comes first, and then why other things are not.
+    for (const bool lacks : {false, true}) {
+      for (const sections::Section& section : data_->sections) {
+        for (const std::string& sentence : section.remarks) {
+          if ((sentence == section.lacks) != lacks) continue;
+          // A Gaudi records nodes instead of kernels.
+          if ((hasNodes && section.name == "kernels" && lacks) || !said.insert(sentence).second) continue;
+          auto* line =
+              new IconSentence(context_.palette, QStringLiteral("info"),
+                               lacks ? shell::Ui::muted : shell::Ui::accent, text(sentence), sentences_);
+          line->setObjectName(lacks ? QStringLiteral("not_known") : QStringLiteral("known"));
+          sentences_->body()->addWidget(line);
+        }
+      }
     }
   }
 

@@ -1,4 +1,6 @@
-// Shows loss, accuracy, learning rate and loss scale over the calls.
+// Shows loss, accuracy, learning rate and loss scale over the calls, those of validation in the same charts.
+#include <QCheckBox>
+#include <QComboBox>
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/layout/tool_row.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/shell/look/picture.h"
 #include "views/shell/page.h"
@@ -20,7 +23,24 @@ namespace pipescope::pages {
 namespace {
 
 using sections::Format;
-using Series = std::vector<std::shared_ptr<const analysis::CounterSeries>>;
+using OneSeries = std::shared_ptr<const analysis::CounterSeries>;
+using Series = std::vector<OneSeries>;
+
+/// The counters of an executable, and for each of them the same counter of another executable, if that has
+/// it.
+struct TrainingData {
+  Series series;
+  std::vector<std::pair<OneSeries, QString>> also;  ///< null: none; the name of the other executable
+};
+
+/// Places the samples of another executable on the axis of a series: where that was at the time.
+OneSeries onAxisOf(const analysis::CounterSeries& series, analysis::CounterSeries also) {
+  for (analysis::CounterPoint& point : also.points) {
+    const std::ptrdiff_t at = analysis::pointAt(series, point.time);
+    point.index = at < 0 ? 0 : series.points[static_cast<std::size_t>(at)].index;
+  }
+  return std::make_shared<const analysis::CounterSeries>(std::move(also));
+}
 
 constexpr std::size_t kMostPoints = 20'000;
 constexpr int kCurveHeight = 230;
@@ -42,14 +62,20 @@ QString valueOf(const model::Counter& counter, double value) {
 class TrainingPage : public shell::Page {
  public:
   explicit TrainingPage(shell::PageContext& context) : Page(context) {
-    area_ = new ColumnsArea(this);
+    auto* content = new QWidget(this);
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(makeTools());
+    area_ = new ColumnsArea(content);
+    column->addWidget(area_, 1);
     outcomes_ = new DataTable(context.palette, new Panel(context.palette, {}, this));
     outcomes_->setRowsShown(8);
     static_cast<Panel*>(outcomes_->parentWidget())->body()->addWidget(outcomes_);
     area_->top()->addWidget(outcomes_->parentWidget());
     area_->left()->addStretch(1);
     area_->right()->addStretch(1);
-    setContent(area_);
+    setContent(content);
   }
 
   shell::Picture picture() override { return {area_->widget(), accessibleName(), {}}; }
@@ -57,21 +83,68 @@ class TrainingPage : public shell::Page {
  protected:
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
-      analysis::CounterRequest request;
-      request.executable = job.executable;
-      request.mostPoints = kMostPoints;
-      request.ofDevices = false;
-      auto made = analysis::counterSeries(job.source, job.catalog, request, job.progress);
-      if (!made.ok()) return made.error();
-      auto series = std::make_shared<Series>();
-      for (analysis::CounterSeries& one : *made)
-        series->push_back(std::make_shared<const analysis::CounterSeries>(std::move(one)));
-      return Apply([this, series] { apply(*series); });
+      const auto read = [&job](model::ExecutableId executable) {
+        analysis::CounterRequest request;
+        request.executable = executable;
+        request.mostPoints = kMostPoints;
+        request.ofDevices = false;
+        return analysis::counterSeries(job.source, job.catalog, request, job.progress);
+      };
+      PIPESCOPE_ASSIGN(auto made, read(job.executable));
+      auto content = std::make_shared<TrainingData>();
+      for (analysis::CounterSeries& one : made)
+        content->series.push_back(std::make_shared<const analysis::CounterSeries>(std::move(one)));
+      content->also.resize(content->series.size());
+      const model::Executable* own = job.catalog.executable(job.executable);
+      const bool training = own != nullptr && own->kind == model::ExecutableKind::training;
+      for (const model::Executable& other : job.catalog.executables) {
+        if (!training || other.id == job.executable) continue;
+        PIPESCOPE_ASSIGN(auto others, read(other.id));
+        for (analysis::CounterSeries& one : others) addAlso(*content, std::move(one), text(other.name));
+      }
+      return Apply([this, content] { apply(*content); });
     };
   }
 
  private:
-  void apply(const Series& series) {
+  static void addAlso(TrainingData& content, analysis::CounterSeries also, const QString& name) {
+    for (std::size_t i = 0; i < content.series.size(); ++i) {
+      const analysis::CounterSeries& series = *content.series[i];
+      if (content.also[i].first || series.counter.name != also.counter.name ||
+          series.counter.unit != also.counter.unit || series.points.empty())
+        continue;
+      content.also[i] = {onAxisOf(series, std::move(also)), name};
+      return;
+    }
+  }
+
+  QWidget* makeTools() {
+    auto* tools = new ToolRow(context_, this);
+    logarithmic_ = new QCheckBox(tr("Logarithmic axis"), tools);
+    logarithmic_->setToolTip(
+        tr("Shows equal ratios of values as equal heights, where there are values above 0"));
+    tools->add(logarithmic_);
+    tools->label(tr("Smoothing"));
+    smoothing_ = tools->combo(
+        {tr("none"), QStringLiteral("0.6"), QStringLiteral("0.9"), QStringLiteral("0.97")}, tr("Smoothing"),
+        tr("Draws the exponential moving mean: the weight of what came before. The "
+           "values themselves stay as a faint line."));
+    tools->stretch();
+    tools->pictureButton();
+    connect(logarithmic_, &QCheckBox::toggled, this, &TrainingPage::applyView);
+    connect(smoothing_, QOverload<int>::of(&QComboBox::activated), this, &TrainingPage::applyView);
+    return tools;
+  }
+
+  void applyView() {
+    for (const OneChart& one : charts_) {
+      one.chart->setLogarithmic(logarithmic_->isChecked());
+      one.chart->setSmoothing(smoothing_->currentText().toDouble());
+    }
+  }
+
+  void apply(const TrainingData& content) {
+    const Series& series = content.series;
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     sections::SectionTable table{"outcomes",
                                  "Outcomes",
@@ -90,13 +163,16 @@ class TrainingPage : public shell::Page {
       return showInstead(whyNoLoss(catalog, context_.session.executable()));
     // A value that never changes is a figure and no curve.
     Series curves;
-    for (const auto& one : series) {
-      if (one->samples > 1 && one->smallest == one->largest) {
+    std::vector<std::pair<OneSeries, QString>> also;
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      const OneSeries& one = series[i];
+      if (one->samples > 1 && one->smallest == one->largest && !content.also[i].first) {
         table.rows.push_back({titleOf(one->counter).toStdString(),
                               valueOf(one->counter, one->largest).toStdString(),
                               std::string("the same in all calls")});
       } else {
         curves.push_back(one);
+        also.push_back(content.also[i]);
       }
     }
     outcomes_->parentWidget()->setVisible(!table.rows.empty());
@@ -105,7 +181,9 @@ class TrainingPage : public shell::Page {
       if (i >= charts_.size()) addChart();
       arrange(charts_[i], i, curves.size());
       fill(charts_[i], curves[i]);
+      charts_[i].chart->setAlso(also[i].first, also[i].second);
     }
+    applyView();
     for (std::size_t i = curves.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
   }
 
@@ -201,9 +279,19 @@ class TrainingPage : public shell::Page {
     const QString value = at.count == 1 ? valueOf(series->counter, at.last)
                                         : tr("%1 … %2").arg(valueOf(series->counter, at.smallest),
                                                             valueOf(series->counter, at.largest));
-    readout.setText(tr("%1 %2: %3").arg(axisOf(*series)).arg(at.index + 1).arg(value));
+    QString words = tr("%1 %2: %3").arg(axisOf(*series)).arg(at.index + 1).arg(value);
+    if (const analysis::CounterSeries* also = chart.also()) {
+      // The last one up to here; there need not be one of each call.
+      const auto after = std::partition_point(also->points.begin(), also->points.end(),
+                                              [&](const auto& one) { return one.index <= at.index; });
+      if (after != also->points.begin())
+        words += tr(" · %1: %2").arg(chart.alsoName(), valueOf(also->counter, std::prev(after)->last));
+    }
+    readout.setText(words);
   }
 
+  QCheckBox* logarithmic_ = nullptr;
+  QComboBox* smoothing_ = nullptr;
   ColumnsArea* area_ = nullptr;
   DataTable* outcomes_ = nullptr;
   std::vector<OneChart> charts_;

@@ -11,6 +11,7 @@
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "views/timeline/painters/shapes_painter.h"
@@ -42,6 +43,20 @@ class CountScale : public QwtScaleDraw {
   QwtText label(double value) const override { return QwtScaleDraw::label(value + 1); }
 };
 
+/// The exponential moving mean of the last values of points, without the bias of its beginning (Kingma and Ba
+/// 2015, section 3).
+std::vector<double> movingMean(const std::vector<analysis::CounterPoint>& points, double weight) {
+  std::vector<double> means;
+  means.reserve(points.size());
+  double sum = 0, weights = 0;
+  for (const analysis::CounterPoint& point : points) {
+    sum = weight * sum + (1 - weight) * point.last;
+    weights = weight * weights + (1 - weight);
+    means.push_back(weights > 0 ? sum / weights : point.last);
+  }
+  return means;
+}
+
 /// Fractions are shown as elsewhere.
 class PercentScale : public QwtScaleDraw {
  public:
@@ -57,8 +72,15 @@ class CurveChart::CurveItem : public QwtPlotItem {
             const QRectF& canvas) const override {
     if (chart_.other_)
       drawSeries(*painter, xMap, yMap, canvas, *chart_.other_, chart_.palette_.ui(shell::Ui::muted));
-    if (chart_.series_)
-      drawSeries(*painter, xMap, yMap, canvas, *chart_.series_, chart_.palette_.ui(shell::Ui::accent));
+    if (chart_.series_) {
+      const QColor strong = chart_.palette_.ui(shell::Ui::accent);
+      const bool smooth = chart_.smoothing_ > 0 && chart_.series_->points.size() > 1;
+      QColor own = strong;
+      if (smooth) own.setAlphaF(0.3);
+      drawSeries(*painter, xMap, yMap, canvas, *chart_.series_, own);
+      if (smooth) drawSmoothed(*painter, xMap, yMap, canvas, strong);
+    }
+    if (chart_.also_) drawAlso(*painter, xMap, yMap);
     painter->setFont(timeline::LabelFont(chart_.font()).font());
     for (const Name& name : namesAt(yMap, canvas)) {
       painter->setPen(name.colour);
@@ -77,23 +99,65 @@ class CurveChart::CurveItem : public QwtPlotItem {
   std::vector<Name> namesAt(const QwtScaleMap& yMap, const QRectF& canvas) const {
     constexpr double kLeft = 6, kHeight = 14, kAbove = 2, kBetween = 10;
     std::vector<Name> names;
-    if (!chart_.other_ || !chart_.series_) return names;
+    if ((!chart_.other_ && !chart_.also_) || !chart_.series_) return names;
     const QFontMetricsF metrics(timeline::LabelFont(chart_.font()).font());
     const auto add = [&](const analysis::CounterSeries& series, const QString& text, Ui colour) {
       if (series.points.empty()) return;
       const double above = yMap.transform(series.points.front().last) - kAbove - kHeight;
       QRectF box(canvas.left() + kLeft, std::max(canvas.top(), above), metrics.horizontalAdvance(text) + 1,
                  kHeight);
-      if (!names.empty() && names.front().box.intersects(box))
-        box.moveLeft(names.front().box.right() + kBetween);
+      for (const Name& before : names)
+        if (before.box.intersects(box)) box.moveLeft(before.box.right() + kBetween);
       names.push_back({text, chart_.palette_.ui(colour), box});
     };
-    add(*chart_.other_, tr("source"), Ui::muted);
-    add(*chart_.series_, tr("target"), Ui::accent);
+    if (chart_.other_) add(*chart_.other_, tr("source"), Ui::muted);
+    add(*chart_.series_, chart_.other_ ? tr("target") : tr("training"), Ui::accent);
+    if (chart_.also_) add(*chart_.also_, chart_.alsoName_, Ui::warning);
     return names;
   }
 
  private:
+  void drawSmoothed(QPainter& painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas,
+                    const QColor& colour) const {
+    const auto& points = chart_.series_->points;
+    const std::vector<double> means = chart_.smoothed();
+    QPainterPath path;
+    int column = INT_MIN;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double x = xMap.transform(static_cast<double>(points[i].index));
+      const int here = static_cast<int>(std::floor(x));
+      if (here == column && i + 1 < points.size()) continue;  // a line needs no two points of a column
+      column = here;
+      const QPointF place(x, yMap.transform(means[i]));
+      path.elementCount() == 0 ? path.moveTo(place) : path.lineTo(place);
+      if (x > canvas.right()) break;
+    }
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(colour, 2));
+    painter.drawPath(path);
+    painter.restore();
+  }
+
+  void drawAlso(QPainter& painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap) const {
+    constexpr std::size_t kMostDots = 200;
+    const auto& points = chart_.also_->points;
+    const QColor colour = chart_.palette_.ui(Ui::warning);
+    QPolygonF line;
+    for (const analysis::CounterPoint& point : points)
+      line << QPointF(xMap.transform(static_cast<double>(point.index)), yMap.transform(point.last));
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(colour, 1.6));
+    painter.drawPolyline(line);
+    painter.setBrush(colour);
+    for (const QPointF& dot : line) {
+      if (points.size() <= kMostDots) painter.drawEllipse(dot, kDot, kDot);
+    }
+    painter.restore();
+  }
+
   void drawSeries(QPainter& painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas,
                   const analysis::CounterSeries& series, const QColor& colour) const {
     const auto& points = series.points;
@@ -192,6 +256,37 @@ void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series
   showAll();
 }
 
+void CurveChart::setAlso(std::shared_ptr<const analysis::CounterSeries> also, const QString& name) {
+  also_ = std::move(also);
+  alsoName_ = name;
+  showAll();
+}
+
+void CurveChart::setLogarithmic(bool logarithmic) {
+  logarithmic_ = logarithmic;
+  showAll();
+}
+
+void CurveChart::setSmoothing(double weight) {
+  smoothing_ = std::clamp(weight, 0.0, 0.999);
+  replot();
+}
+
+std::vector<double> CurveChart::smoothed() const {
+  return series_ ? movingMean(series_->points, smoothing_) : std::vector<double>();
+}
+
+/// The smallest value above 0 of all curves; 0: there is none.
+double CurveChart::leastPositive() const {
+  double least = 0;
+  for (const auto* series : {series_.get(), other_.get(), also_.get()}) {
+    if (series == nullptr) continue;
+    for (const analysis::CounterPoint& point : series->points)
+      if (point.smallest > 0 && (least == 0 || point.smallest < least)) least = point.smallest;
+  }
+  return least;
+}
+
 /// Shows all values of one profile or of both.
 void CurveChart::showAll() {
   if (!series_) return replot();
@@ -202,8 +297,22 @@ void CurveChart::showAll() {
     high = std::max(high, other_->largest);
     samples = std::max(samples, other_->samples);
   }
+  if (also_) {
+    low = std::min(low, also_->smallest);
+    high = std::max(high, also_->largest);
+  }
   high = std::max(high, low + 1e-12);
-  setAxisScale(yLeft, low, high + (high - low) * 0.06);
+  const double least = logarithmic_ ? leastPositive() : 0;
+  if (const bool wanted = least > 0; wanted != shownLogarithmic_) {
+    shownLogarithmic_ = wanted;
+    setAxisScaleEngine(
+        yLeft, wanted ? static_cast<QwtScaleEngine*>(new QwtLogScaleEngine) : new QwtLinearScaleEngine);
+  }
+  if (shownLogarithmic_) {
+    setAxisScale(yLeft, least / 1.2, std::max(high, least) * 1.2);
+  } else {
+    setAxisScale(yLeft, low, high + (high - low) * 0.06);
+  }
   setWhole(static_cast<double>(std::max<std::int64_t>(1, samples - 1)), kCurveChartFewest);
   setRange(0, whole());
 }

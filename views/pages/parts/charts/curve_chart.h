@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QString>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,19 @@ class CurveChart : public RangePlot, public shell::Beside, public shell::Growing
 
   void setSeries(std::shared_ptr<const analysis::CounterSeries> series, const QString& indices);
   const analysis::CounterSeries* series() const { return series_.get(); }
+  /// Draws the same counter of another executable, such as validation, as a line with a dot for each sample.
+  /// The numbers of its points are places on the axis of the series. Null: none.
+  void setAlso(std::shared_ptr<const analysis::CounterSeries> also, const QString& name);
+  const analysis::CounterSeries* also() const { return also_.get(); }
+  const QString& alsoName() const { return alsoName_; }
+  /// Makes the axis of values logarithmic, if there are values above 0.
+  void setLogarithmic(bool logarithmic);
+  bool isLogarithmic() const { return shownLogarithmic_; }
+  /// Draws the exponential moving mean with this weight of what came before, from 0 (none) to less than 1,
+  /// and the values themselves faintly.
+  void setSmoothing(double weight);
+  /// The values that are drawn strongly, one for each point of the series.
+  std::vector<double> smoothed() const;
   /// Fixes the height from which the chart grows, up to a good shape for its width.
   void setLeastHeight(int pixels);
   Heights heights() const override;
@@ -50,8 +64,13 @@ class CurveChart : public RangePlot, public shell::Beside, public shell::Growing
   class CurveItem;
   int pointNear(int x) const;
   void showAll();
+  double leastPositive() const;
 
   std::shared_ptr<const analysis::CounterSeries> series_, other_;  ///< other_: of the other profile
+  std::shared_ptr<const analysis::CounterSeries> also_;            ///< of another executable
+  QString alsoName_;
+  double smoothing_ = 0;
+  bool logarithmic_ = false, shownLogarithmic_ = false;
   int leastHeight_ = 0;
   bool percent_ = false;  ///< the axis shows fractions as percentages
   CurveItem* curve_;
