@@ -1,4 +1,5 @@
 // Tests what all pages share: opening profiles, errors, profiles that still grow, themes and keys.
+#include <QCheckBox>
 #include <QClipboard>
 #include <QDialog>
 #include <QDir>
@@ -375,6 +376,39 @@ TEST_F(WindowTest, AGrowingProfileIsFollowed) {
   fixture.finish(model::ProfileState::cancelled, "Stopped by Ctrl-C.");
   ASSERT_TRUE(waitFor([&] { return !window->notice().isEmpty(); }));
   EXPECT_EQ(window->notice(), QStringLiteral("This profile is cancelled: Stopped by Ctrl-C."));
+}
+
+TEST_F(WindowTest, ARunIsFollowedToItsNewestCall) {
+  ProfileFixture fixture({.inference = false, .finish = false});
+  open(fixture.profile(), QStringLiteral("trace"));
+  const auto says = [&](const char* words) {
+    for (const QLabel* label : window->findChildren<QLabel*>())
+      if (label->isVisible() && label->text().contains(QLatin1String(words))) return true;
+    return false;
+  };
+  EXPECT_TRUE(says("running, call 3 has ended"));
+  QCheckBox* follow = nullptr;
+  for (auto* box : window->currentPage()->findChildren<QCheckBox*>())
+    if (box->text() == QStringLiteral("Follow the run")) follow = box;
+  ASSERT_TRUE(follow != nullptr && follow->isVisible());
+  follow->click();
+  ASSERT_TRUE(settle());
+  auto* calls = child<QComboBox>(QStringLiteral("Call"));
+  fixture.addTrainingRun();
+  ASSERT_TRUE(waitFor([&] { return calls->currentText() == QStringLiteral("Call 4 (last)"); }));
+  ASSERT_TRUE(settle());
+  const auto& trace = *child<timeline::TimelineCanvas>()->scene().model()->trace;
+  EXPECT_EQ(window->timeRange().start(), trace.iterations.back().start) << "its last iteration";
+  EXPECT_TRUE(says("running, call 4 has ended"));
+  // Who chooses a call stops following.
+  choose(calls, 0);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(follow->isChecked());
+  fixture.addTrainingRun();
+  ASSERT_TRUE(waitFor([&] { return calls->count() == 6; }));
+  EXPECT_EQ(calls->currentText(), QStringLiteral("Call 1"));
+  fixture.finish(model::ProfileState::complete);
+  ASSERT_TRUE(waitFor([&] { return !follow->isVisible(); })) << "there is nothing to follow any more";
 }
 
 TEST_F(WindowTest, MeasuredSpansStayWhileTheirProfileGrowsAndEndWithIt) {

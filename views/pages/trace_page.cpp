@@ -161,7 +161,12 @@ class TracePage : public shell::Page {
   QWidget* makeToolbar() {
     bar_ = new TraceToolbar(context_, *this);
     connect(bar_, &TraceToolbar::optionsChanged, this, &TracePage::applyOptions);
+    connect(bar_, &TraceToolbar::followChanged, this, [this](bool follows) {
+      calls_.setFollowing(follows);
+      if (follows) reload();
+    });
     connect(bar_, &TraceToolbar::callChosen, this, [this](qlonglong call) {
+      bar_->stopFollowing();
       calls_.choose(call);
       reload();
     });
@@ -268,6 +273,7 @@ class TracePage : public shell::Page {
     applying_ = false;
     fillCalls();
     fillLegend();
+    enterFromEnd_ = enterFromEnd_ || (!grew && bar_->follows());
     if (!grew) openOnStep();
     const bool units = table_->ranges()->hasUnits();
     bar_->setTilesPossible(units, model_->tiles && model_->tiles->recorded);
@@ -309,6 +315,7 @@ class TracePage : public shell::Page {
   }
 
   void fillCalls() {
+    bar_->setRunning(context_.session.snapshot()->catalog->state.state == model::ProfileState::running);
     bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()),
                    calls_.chosen(), true);
   }
@@ -502,6 +509,7 @@ class TracePage : public shell::Page {
   void goCall(int direction) {
     const auto call = calls_.beside(direction);
     if (!call) return;
+    bar_->stopFollowing();
     calls_.choose(call->value);
     enterFromEnd_ = direction < 0;
     reload();

@@ -90,8 +90,10 @@ void Header::follow() {
 QString Header::stateText() const {
   const analysis::Catalog& catalog = *session_.snapshot()->catalog;
   const QString name = QString::fromStdString(catalog.target.name);
-  return catalog.state.state == model::ProfileState::running ? tr("%1 · still being written").arg(name)
-                                                             : name;
+  if (catalog.state.state != model::ProfileState::running) return name;
+  const std::size_t calls = catalog.runsOf(session_.executable()).size();
+  return calls == 0 ? tr("%1 · running, no call has ended").arg(name)
+                    : tr("%1 · running, call %2 has ended").arg(name).arg(calls);
 }
 
 /// Returns a text such as "pipelined · popart · 4 stages · 10 micro-batches of 40".

@@ -15,6 +15,7 @@ analysis::TraceRequest TraceCalls::wanted() {
   const model::ExecutableId executable = context_.session.executable();
   const std::vector<const model::Run*> runs = context_.session.snapshot()->catalog->runsOf(executable);
   if (runs.empty()) return {executable, {}, {}};
+  if (following_) chosen_ = runs.back()->id.value;
   if (chosen_ == RunToolbar::kAllCalls) return {executable, runs.front()->id, runs.back()->id};
   if (chosen_ == kLastCall) chosen_ = runs.back()->id.value;
   return {executable, model::RunId(chosen_), model::RunId(chosen_)};

@@ -8,13 +8,15 @@
 namespace pipescope::pages {
 
 /// Calls of the executable that the trace shows. The first is the last call, which then stays until users
-/// choose another.
+/// choose another, or follow a run to the newest one.
 class TraceCalls {
  public:
   explicit TraceCalls(const shell::PageContext& context) : context_(context) {}
 
   /// A RunId, or RunToolbar::kAllCalls.
   void choose(qlonglong call) { chosen_ = call; }
+  /// While a run is followed, the newest call is wanted whatever was chosen.
+  void setFollowing(bool following) { following_ = following; }
   qlonglong chosen() const { return chosen_; }
   /// Another executable has its own calls, so the choice is dropped.
   void forget();
@@ -36,6 +38,7 @@ class TraceCalls {
 
   const shell::PageContext& context_;
   qlonglong chosen_ = kLastCall;
+  bool following_ = false;
   std::optional<analysis::TraceRequest> loaded_;
 };
 

@@ -24,6 +24,12 @@ TraceToolbar::TraceToolbar(shell::PageContext& context, shell::Page& owner) : Ru
   space();
   addCalls();
   addSteps(tr("Timeline"), tr("Next iteration"), tr("Previous iteration"));
+  follow_ = new QCheckBox(tr("Follow the run"), this);
+  follow_->setToolTip(tr("Shows the last iteration of the newest call as soon as it has ended"));
+  follow_->setFocusPolicy(Qt::TabFocus);
+  follow_->setVisible(false);
+  add(follow_);
+  connect(follow_, &QCheckBox::toggled, this, &TraceToolbar::followChanged);
   stretch();
   span_ = new QLabel(this);
   span_->setToolTip(tr("Length of the visible time"));
@@ -34,6 +40,11 @@ TraceToolbar::TraceToolbar(shell::PageContext& context, shell::Page& owner) : Ru
   button(QStringLiteral("fit"), tr("Show this iteration (1)"), [this] { Q_EMIT stepWanted(0); });
   button(QStringLiteral("undo"), tr("Undo the last zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
   addPicture();
+}
+
+void TraceToolbar::setRunning(bool running) {
+  if (!running) stopFollowing();
+  follow_->setVisible(running);
 }
 
 void TraceToolbar::addChoices() {

@@ -1,4 +1,5 @@
 #pragma once
+#include <QCheckBox>
 #include <QLabel>
 
 #include "profiler/geometry/timeline/timeline_layout.h"
@@ -26,9 +27,14 @@ class TraceToolbar : public RunToolbar {
   /// Enables the actions for tiles: only some devices have tiles, and only tiles that were recorded have
   /// heights.
   void setTilesPossible(bool possible, bool recorded);
+  /// Offers to follow a run that goes on.
+  void setRunning(bool running);
+  bool follows() const { return follow_->isChecked() && follow_->isVisibleTo(this); }
+  void stopFollowing() { follow_->setChecked(false); }
 
  Q_SIGNALS:
   void undoWanted();
+  void followChanged(bool follows);
 
  private:
   void addChoices();
@@ -37,6 +43,7 @@ class TraceToolbar : public RunToolbar {
   QAction* toggle(QMenu& menu, const QString& name, const QString& setting, bool first, const QString& key);
   QAction* height(QMenu& menu, const QString& name, const QString& setting, int first, int by,
                   const QString& key);
+  QCheckBox* follow_ = nullptr;
   QComboBox *rows_ = nullptr, *colours_ = nullptr;
   QLabel* span_ = nullptr;
   QAction *counters_ = nullptr, *transfers_ = nullptr, *tiles_ = nullptr;
