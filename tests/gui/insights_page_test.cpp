@@ -8,7 +8,9 @@
 #include <QToolButton>
 #include <optional>
 
+#include "app/run/orders/replay_schedules.h"
 #include "profiler/sections/frame/section.h"
+#include "profiler/sections/replays.h"
 #include "views/pages/parts/layout/insight_card.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -200,6 +202,7 @@ TEST_F(InsightsPageTest, AChangeIsCopied) {
 }
 
 TEST_F(InsightsPageTest, AChangeIsTriedRunAndCompared) {
+  sections::setSchedules(app::replaySchedules());  // as the programs do
   openPage({.slowHost = true});
   QSignalSpy runs(window.get(), &shell::MainWindow::runAgainRequested);
   const auto buttonOf = [](const InsightCard& card, const char* name) -> QPushButton* {
@@ -244,6 +247,7 @@ TEST_F(InsightsPageTest, AChangeIsTriedRunAndCompared) {
   ASSERT_TRUE(waitFor([&] { return made.has_value(); }));
   EXPECT_NE(made->source.source, nullptr);
   EXPECT_NE(made->from.source, nullptr);
+  sections::setSchedules({});
 }
 
 TEST_F(InsightsPageTest, ARowOfTheTableLeadsThereToo) {

@@ -99,6 +99,10 @@ TEST_F(LayoutTest, TheSidebarShowsAllPagesInALowWindow) {
     for (const QToolButton* button : buttons) {
       EXPECT_TRUE(sidebar->rect().contains(button->geometry())) << height << button->text().toStdString();
       EXPECT_GE(button->height(), 20);
+      EXPECT_LE(
+          shell::Sidebar::kTextLeft + QFontMetrics(button->font()).horizontalAdvance(button->text()) + 2,
+          button->width())
+          << button->text().toStdString() << " is cut";
     }
   }
 }

@@ -67,8 +67,10 @@ class PageButton : public QToolButton {
     icon().paint(&painter, QRect(kIndent, (height() - size) / 2, size, size), Qt::AlignCenter,
                  hovered && !lit ? QIcon::Active : QIcon::Normal, lit ? QIcon::On : QIcon::Off);
     painter.setPen(lit || hovered ? palette_.ui(Ui::text) : palette_.ui(Ui::muted));
-    const int left = kIndent + kIcon + kIconGap;
-    painter.drawText(QRect(left, 0, width() - left - 2, height()), Qt::AlignLeft | Qt::AlignVCenter, text());
+    constexpr int kLeft = Sidebar::kTextLeft;
+    static_assert(kLeft == kIndent + kIcon + kIconGap);
+    painter.drawText(QRect(kLeft, 0, width() - kLeft - 2, height()), Qt::AlignLeft | Qt::AlignVCenter,
+                     text());
   }
 
  private:

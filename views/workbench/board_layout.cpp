@@ -38,7 +38,8 @@ StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics,
     x += kStageColumn + kGap;
   }
   if (!places.stages.empty() && whyFixed(places).isEmpty()) {
-    if (!fits(kStageColumn / 2)) nextRow();
+    // The stage that is put there needs a whole column, which must not lie elsewhere.
+    if (!fits(kStageColumn)) nextRow();
     newDevice_ = QRect(x, top + head, kStageColumn / 2, std::max(kLeastDrop, bottom - top - head - kGap));
     bottom = std::max(bottom, newDevice_.bottom() + 1);
   }

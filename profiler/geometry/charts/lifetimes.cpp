@@ -67,7 +67,7 @@ Shapes LifeChart::draw(const TextMeasure& measure, int marked) const {
       static_cast<std::int64_t>(std::max(1.0, niceStep(static_cast<double>(steps_) * kLifeTickRoom / room)));
   for (std::int64_t step = 0; step < steps_; step += by) {
     const int x = xOf(step);
-    shapes.lines.push_back({x, kLifeAxis - 4, x, bottom, ColourRole::gaps});
+    shapes.ground(ColourRole::gaps, {x, kLifeAxis - 4, 1, bottom - kLifeAxis + 4});  // below the bars
     const std::string number = groupedNumber(step);
     const int wide = measure.width(number) + 2;
     if (x + wide <= width_) shapes.labels.push_back({{x, 0, wide, kLifeAxis - 5}, number, ColourRole::idle});

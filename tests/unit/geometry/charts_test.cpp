@@ -40,7 +40,8 @@ TEST(LifeChart, BarsLieOverTheirSteps) {
   EXPECT_EQ(chart.stepAt(second.right() - 1), 99);
   EXPECT_EQ(chart.stepAt(0), -1) << "the names";
   const Shapes shapes = chart.draw(TextMeasure(), 1);
-  ASSERT_EQ(shapes.grounds.size(), 1u);
+  ASSERT_FALSE(shapes.grounds.empty());
+  EXPECT_EQ(shapes.grounds[0].first, ColourRole::free) << "the selected steps";
   EXPECT_NEAR(shapes.grounds[0].second.x - first.x, tenth, 1);
   EXPECT_NEAR(shapes.grounds[0].second.width, tenth, 1);
   EXPECT_EQ(shapes.outlines.size(), 1u);
