@@ -69,7 +69,8 @@ TEST(VariableDecay, IsComputedWhileItIsZero) {
 
 TEST(Settings, OfALoadedStateMayBeAnyFiniteRateAndDecay) {
   const std::map<std::string, double> below{{"learning_rate", -0.5}, {"weight_decay", -0.25}};
-  EXPECT_NE(optimizersRefusal("sgd", below).find("weight_decay is -0.25; it must be 0 to"), std::string::npos);
+  EXPECT_NE(optimizersRefusal("sgd", below).find("weight_decay is -0.25; it must be 0 to"),
+            std::string::npos);
   const auto rule = createOptimizer("sgd", below, SettingRanges::anyRateAndDecay);
   ASSERT_TRUE(rule.ok());
   EXPECT_EQ((*rule)->learningRate(), -0.5);
@@ -417,7 +418,7 @@ TEST(Optimizers, RefuseWithNameAndRange) {
             "optimizer adamw has no setting beta3; did you mean beta1?");
   EXPECT_EQ(optimizersRefusal("sgd", {{"rho", 1}}),
             "optimizer sgd has no setting rho; known are momentum, dampening, weight_decay, "
-            "velocity_scaling, nesterov, half_velocity, learning_rate");
+            "variable_decay, velocity_scaling, nesterov, half_velocity, learning_rate");
   EXPECT_EQ(optimizersRefusal("sgd", {{"half_velocity", 1}}),
             "optimizer sgd: half_velocity needs momentum; set a momentum above 0, or leave it out");
   EXPECT_EQ(optimizersRefusal("adamw", {{"beta1", 1}}),
