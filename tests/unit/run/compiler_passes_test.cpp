@@ -225,7 +225,9 @@ TEST_F(CompilerPassesTest, RepeatedLayersAreCallsOfOneFunction) {
   ASSERT_TRUE(report.ok());
   const auto compilation = report->compilation();
   ASSERT_TRUE(compilation.ok());
-  for (const pva::Program& root : compilation->programs()) root.accept(walk);
+  const auto roots = compilation->rootPrograms();
+  ASSERT_TRUE(roots.ok());
+  for (const pva::Program& root : *roots) root.accept(walk);
   EXPECT_EQ(walk.calls, calls);
   EXPECT_GT(walk.functions, 0);
   EXPECT_GT(walk.repeats, 0);
