@@ -1,5 +1,5 @@
 #pragma once
-// How far emulated step times of a system can be trusted when plans are compared.
+// The trust in emulated step times of a system when plans are compared.
 #include <optional>
 
 #include "engine/devices/core/device_family.h"

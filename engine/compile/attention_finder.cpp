@@ -106,15 +106,15 @@ class AttentionFinder {
     }
     const auto work = ops::workOf(graph_, node, registry_);
     const bool fuses = work.ok() && std::ranges::all_of(*work, [&](const ops::Work& each) {
-      if (const auto* map = std::get_if<ops::Map>(&each.item)) {
-        if (map->elements != to.elements() || each.repeat != 1) return false;
-        attention.functions.push_back(static_cast<std::int64_t>(map->function));
-        return true;
-      }
-      const bool random = std::holds_alternative<ops::Random>(each.item);
-      attention.draws = attention.draws || random;
-      return random;
-    });
+                         if (const auto* map = std::get_if<ops::Map>(&each.item)) {
+                           if (map->elements != to.elements() || each.repeat != 1) return false;
+                           attention.functions.push_back(static_cast<std::int64_t>(map->function));
+                           return true;
+                         }
+                         const bool random = std::holds_alternative<ops::Random>(each.item);
+                         attention.draws = attention.draws || random;
+                         return random;
+                       });
     if (fuses && !attention.causal && !attention.softmax && masks_.hidesLater(node, scores, keys)) {
       attention.causal = true;
       attention.maskInputs = {inputs, attention.others.size()};

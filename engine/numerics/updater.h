@@ -53,8 +53,8 @@ class Updater {
   base::Status changeOptimizer(std::unique_ptr<optimizers::Optimizer> optimizer);
   /// The same for the parameters of a group of SessionOptions::groups.
   base::Status changeOptimizer(std::size_t group, std::unique_ptr<optimizers::Optimizer> optimizer);
-  /// Gives one parameter a rule of its own, until the rule of its group changes. Refused as above. A parameter
-  /// without a gradient is never updated, so nothing happens.
+  /// Gives one parameter a rule of its own, until the rule of its group changes. Refused as above. A
+  /// parameter without a gradient is never updated, so nothing happens.
   base::Status changeOptimizer(const std::string& parameter,
                                std::unique_ptr<optimizers::Optimizer> optimizer);
   /// The group of SessionOptions::groups that holds a parameter; −1: none does.

@@ -243,7 +243,7 @@ TEST(StageLayout, ColumnsThatHaveNoRoomBeginAnotherRow) {
       for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(parts[a].intersects(parts[b])) << width;
     }
     EXPECT_EQ(layout.deviceAt(layout.newDevice().center()), -1) << width;
-    // What is put there stays below the pointer.
+    // A stage that is put there stays below the pointer.
     const workbench::StagePlaces added =
         workbench::withBlockAlone(places, QStringLiteral("B8_2"), workbench::nextDevice(places));
     EXPECT_EQ(workbench::StageLayout(added, metrics, width).deviceAt(layout.newDevice().center()), 9)

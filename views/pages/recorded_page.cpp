@@ -100,7 +100,7 @@ class RecordedPage : public shell::Page {
     const auto nodes = std::ranges::find(data_->sections, "nodes", &sections::Section::name);
     const bool hasNodes = nodes != data_->sections.end() && nodes->lacks.empty();
     std::set<std::string> said;
-    // What is known comes first, and then why other things are not.
+    // Known things come first, and then the reasons why others are not.
     for (const bool lacks : {false, true}) {
       for (const sections::Section& section : data_->sections) {
         for (const std::string& sentence : section.remarks) {

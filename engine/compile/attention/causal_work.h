@@ -25,7 +25,7 @@ std::int64_t causalPairs(std::int64_t firstQuery, std::int64_t endQuery, std::in
 
 /// Pairs that the rank with the most of them computes for the keys of all ranks.
 std::int64_t mostCausalPairs(const CausalRanks& ranks);
-/// Those of each step of a ring, in which rank r has the keys of rank r − step: of the rank with the most.
+/// The same for each step of a ring, in which rank r has the keys of rank r − step.
 std::vector<std::int64_t> causalPairsOfRing(const CausalRanks& ranks);
 /// Pairs of the rank with the most ÷ mean over ranks, without tiles: (2·ranks − 1) ÷ ranks for neighbouring
 /// positions of a long sample, and 1 for paired ones.

@@ -46,7 +46,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   const bool graphs = read.notNegative("uses_graphs", "1") > 0;
   card.recipeLaunch = read.notNegative("graph_launch", "s");
   card.callOverhead = read.notNegative("call_overhead", "s");
-  card.skipsMaskedAttention = 
+  card.skipsMaskedAttention =
       !read.has("skips_masked_attention") || read.notNegative("skips_masked_attention", "1") > 0;
   card.fusesAttentionFrom = read.count("fuses_attention_from", "tokens", kSide);
   card.hostBytesPerSecond = read.positive("host_bandwidth", "B/s");

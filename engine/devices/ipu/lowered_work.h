@@ -91,9 +91,9 @@ struct IpuLoweringContext {
   Planner& planner;
   double memoryProportion = 0.6;
   double hostBytesPerSecond = 1;
-  std::string what = {};      ///< the operator, for error sentences
-  bool halfPartials = false;  ///< products of float16 keep float16 sums, whatever the Work says
-  bool jointPlans = true;     ///< the three products of a trained layer may share one plan
+  std::string what = {};        ///< the operator, for error sentences
+  bool halfPartials = false;    ///< products of float16 keep float16 sums, whatever the Work says
+  bool jointPlans = true;       ///< the three products of a trained layer may share one plan
   OperandPlaces operands = {};  ///< of the product that is lowered
   // Collectives need these three.
   const Ladder* ladder = nullptr;  ///< null: a single chip

@@ -32,8 +32,8 @@ struct Contraction {
   /// Multiply-adds of the phase, which are the same for all three.
   std::int64_t multiplyAdds() const;
 };
-/// The same product of matrices written in the other order, [n,k]·[k,m] instead of [m,k]·[k,n], whose gradients
-/// have changed places. A convolution stays as it is.
+/// The same product of matrices written in the other order, [n,k]·[k,m] instead of [m,k]·[k,n], whose
+/// gradients have changed places. A convolution stays as it is.
 Contraction transposedProduct(Contraction product);
 
 /// Elementwise work: each result element comes from one element of each operand.

@@ -45,8 +45,8 @@ Result<AttentionPlan> attentionPlan(const OperatorCall& call, std::size_t first)
   if (const std::vector<std::int64_t> seen = graph::intsAttribute(call.node, "keys_seen", {});
       seen.size() == 1) {
     if (seen[0] < 0 || seen[0] > plan.scores.n)
-      return base::badInput(fmt::format("{}: keys_seen is {}, but there are {} keys", call.title(), seen[0],
-                                        plan.scores.n));
+      return base::badInput(
+          fmt::format("{}: keys_seen is {}, but there are {} keys", call.title(), seen[0], plan.scores.n));
     plan.scores.n = plan.context.k = std::max<std::int64_t>(1, seen[0]);
   }
   plan.all = plan.scores.matrices * plan.scores.m * plan.scores.n;
@@ -175,7 +175,7 @@ const std::vector<AttributeRule> kAttributes{{"functions", AttributeKind::intege
                                              {"draws", AttributeKind::integer},
                                              {"keys_seen", AttributeKind::integers},
                                              {"merges", AttributeKind::integer},
-                                             // Those of a ring, which ranks/ranks.h names.
+                                             // A ring has these, which ranks/ranks.h names.
                                              {"ranks", AttributeKind::integer},
                                              {"mesh_axis", AttributeKind::text}};
 

@@ -386,8 +386,8 @@ TEST(GaudiBuckets, SumsOverMicroBatchesArePackedOnce) {
   EXPECT_EQ(list.kernels[2].bucket, 1);
   hbm_card::KernelList update;
   hbm_card::unpackBuckets(model, stage, uses, update);
-  EXPECT_THAT(kernelsOf(update), ::testing::ElementsAre("PackBucket@-1", "UnpackBucket@-1", "PackBucket@-1",
-                                                        "UnpackBucket@-1"));
+  EXPECT_THAT(kernelsOf(update),
+              ::testing::ElementsAre("PackBucket@-1", "UnpackBucket@-1", "PackBucket@-1", "UnpackBucket@-1"));
 }
 
 TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
