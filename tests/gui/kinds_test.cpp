@@ -181,6 +181,7 @@ TEST_F(WindowTest, TheBarsOfRecordedAcceleratorsBeginWithWhatTheseDo) {
 }
 
 TEST_F(WindowTest, TheSentencesOfARecordedRunBeginWithWhatIsKnown) {
+  sections::setSchedules(app::replaySchedules());  // as the programs do
   open(importSample("traces/pipeline_1f1b"), QStringLiteral("recorded"));
   QStringList sentences;  // in the order of the page
   for (const auto* sentence : window->currentPage()->findChildren<pages::IconSentence*>()) {
@@ -192,6 +193,7 @@ TEST_F(WindowTest, TheSentencesOfARecordedRunBeginWithWhatIsKnown) {
       << sentences[0].toStdString();
   for (const int later : {1, 2})
     EXPECT_TRUE(sentences[later].contains(QStringLiteral("no "))) << sentences[later].toStdString();
+  sections::setSchedules({});
 }
 
 TEST_F(WindowTest, ASummaryWithoutStagesSaysWhyItsCardsAreEmpty) {

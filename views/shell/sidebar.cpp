@@ -15,7 +15,7 @@ namespace pipescope::shell {
 namespace {
 
 constexpr int kLeastRow = 20, kUsualRow = 29, kLeastHead = 5, kUsualHead = 24, kIcon = 16, kMark = 3,
-              kIndent = 6, kIconGap = 5;
+              kIndent = 4, kIconGap = 3;
 
 /// Titles of the groups, in the order of PageGroup.
 constexpr std::array kGroupTitles = {"Result", "Time", "Memory", "Model", "Recorded", "Experiments"};

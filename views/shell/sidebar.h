@@ -21,7 +21,7 @@ class Sidebar : public QWidget {
   /// is its tool tip; empty: it has content.
   void setLack(int index, const QString& sentence);
   QString lack(int index) const;
-  static constexpr int kWidth = 108, kTextLeft = 27;  ///< kTextLeft: where the names of pages begin
+  static constexpr int kWidth = 102, kTextLeft = 23;  ///< kTextLeft: where the names of pages begin
 
  Q_SIGNALS:
   void chosen(int index);
