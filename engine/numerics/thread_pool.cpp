@@ -1,5 +1,7 @@
 #include "engine/numerics/thread_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <exception>
 #include <string>
@@ -41,21 +43,38 @@ void callBody(const std::function<void(std::size_t)>& body, std::size_t index) {
   }
 }
 
+/// True if another thread, and what threads allocate when they start, have room in the address space. The C
+/// library ends the program if it cannot note a thread's first object with a destructor.
+bool hasRoomForThread() {
+  constexpr std::size_t kRoom = std::size_t{192} << 20;
+  void* room = ::mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  ::munmap(room, kRoom);
+  return true;
+}
+
+void sayFewerThreads(std::size_t threads, std::size_t asked, const std::string& reason) {
+  base::log(base::LogLevel::warning, "Work goes on with " + std::to_string(threads) + " of " +
+                                         std::to_string(asked) + " threads, because " + reason + ".");
+}
+
 }  // namespace
 
 ThreadPool::ThreadPool(std::size_t threads) {
   PIPESCOPE_CHECK(threads >= 1, "a thread pool needs a thread");
   if (threads <= hardwareThreads()) looks_ = kLooks;
   for (std::size_t i = 1; i < threads; ++i) {
+    if (!hasRoomForThread()) {
+      sayFewerThreads(i, threads, "the address space has no room for more");
+      return;
+    }
     try {
       workers_.emplace_back([this, i] {
         record::nameHostThread("worker " + std::to_string(i));
         work();
       });
     } catch (const std::system_error& problem) {
-      base::log(base::LogLevel::warning,
-                "Work goes on with " + std::to_string(i) + " of " + std::to_string(threads) +
-                    " threads, because the system refuses to start more: " + problem.code().message() + ".");
+      sayFewerThreads(i, threads, "the system refuses to start more: " + problem.code().message());
       return;
     }
   }
