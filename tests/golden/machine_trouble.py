@@ -84,7 +84,7 @@ class Trouble(unittest.TestCase):
         """Whatever memory there is, the run ends or says that it is too little."""
         refused = 0
         for mebibytes in range(100, 700, 40):
-            command = ["run", *DECODER, "--set", "model.layers=60", "--threads", "2", "-o", "m.pop"]
+            command = ["run", *DECODER, "--set", "model.layers=300", "--threads", "2", "-o", "m.pop"]
             status, _, err = self.run_it(*command, limits=[(resource.RLIMIT_AS, mebibytes << 20)])
             if status == 127:  # the loader of the system had no memory for libraries
                 continue
