@@ -201,13 +201,12 @@ std::vector<std::string> dimensionRemarks(const DimensionPlan& planned) {
     constexpr double kSure = 0.9;
     const std::optional<double> ahead = aheadOf(planned, planned.proposals[1]);
     if (ahead && *ahead < kSure)
-      remarks.push_back(
-          fmt::format("The plan is ahead of the second proposal in {:.0f} % of draws of the device model's "
-                      "errors, so that "
-                      "their order is open. Measure a step of the second one: it settles the order if it is "
-                      "slower than what "
-                      "is said of the plan, and `pipescope calibrate` narrows the errors of both.",
-                      100 * *ahead));
+      remarks.push_back(fmt::format(
+          "The plan is ahead of the second proposal in {:.0f} % of draws of the device model's "
+          "errors, so that "
+          "their order is open. Measure a step of either and give it to `pipescope calibrate`, which "
+          "narrows the errors of both.",
+          100 * *ahead));
   }
   if (!planned.samplesGiven) {
     remarks.push_back(fmt::format(

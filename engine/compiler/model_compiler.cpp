@@ -189,6 +189,16 @@ class ModelCompiler {
     fusion.ring = request_.ranks.ring;
     PIPESCOPE_ASSIGN(std::optional<graph::Graph> fused,
                      fuseAttention(plain.graph, fusion, ops::standardOperators()));
+    const auto isRing = [](const graph::Node& node) {
+      return node.op == "FusedAttention" && node.attributes.contains("ranks");
+    };
+    if (request_.ranks.ring && request_.ranks.context > 1 &&
+        (!fused || std::ranges::none_of(fused->nodes(), isRing)))
+      return base::badInput(
+          "execution.context_exchange is ring, but no attention of the model is fused with keys and values "
+          "that "
+          "its ranks gather: set execution.fused_attention to true for short samples, or choose gather or "
+          "heads.");
     if (!fused) return std::optional<StagedGraph>();
     skipsMasked_ = skipsMasked_ || std::ranges::any_of(fused->nodes(), [&](const graph::Node& node) {
                      return fusion.skipsMasked && node.attributes.contains("keys_seen");
@@ -381,7 +391,7 @@ class ModelCompiler {
   /// Says that ranks along `context` have unequal work under a causal mask.
   void noteCausalWork() {
     const std::int64_t positions = ranks_.contextPositions();
-    if (!skipsMasked_ || positions == 0) return;
+    if (!skipsMasked_ || positions == 0 || request_.ranks.exchangesHeads) return;
     const double imbalance = causalImbalance(
         {.positions = positions, .ranks = request_.ranks.context, .paired = request_.ranks.paired});
     constexpr double kEqual = 1.005;

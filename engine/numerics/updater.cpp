@@ -91,7 +91,7 @@ base::Status Updater::checkChange(std::size_t gradient, const optimizers::Optimi
   return {};
 }
 
-/// Checks the new rule of a group, and takes back the rules that its parameters have of their own.
+/// Checks the new rule of a group, which then holds for all of its parameters, also those that had their own.
 base::Status Updater::changeGroup(int group, const optimizers::Optimizer& optimizer) {
   for (std::size_t gradient = 0; gradient < groupOf_.size(); ++gradient) {
     if (groupOf_[gradient] == group) {

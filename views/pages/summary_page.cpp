@@ -244,7 +244,7 @@ class SummaryPage : public shell::Page {
     advice_->parentWidget()->setVisible(!content.advice.rows.empty());
   }
 
-  /// Shows how fast a generation answers, which says more than its samples. False: the run generates nothing.
+  /// Shows output tokens per second of a generation. Returns false if the run generates nothing.
   bool applyTokens(const SummaryData& content, bool overflows) {
     const sections::Fact* tokens = factNamed(content.section, "output_tokens_per_second");
     if (tokens == nullptr || std::holds_alternative<std::monostate>(tokens->value)) return false;

@@ -34,10 +34,16 @@ class AttentionFuser : public GraphRewriter {
   AttentionFuser(const Graph& source, const ops::OperatorRegistry& registry,
                  std::map<NodeId, FoundAttention> found, const AttentionFusion& fusion)
       : GraphRewriter(source, registry), found_(std::move(found)), fusion_(fusion) {
+    std::map<TensorId, std::size_t> left;  // readers of gathered keys and values that are no ring
+    for (const Node& node : source.nodes())
+      for (const TensorId input : node.inputs)
+        if (input.valid()) ++left[input];
+    for (const TensorId output : source.outputs) ++left[output];
     for (const auto& [last, attention] : found_) {
       inside_.insert(attention.nodes.begin(), std::prev(attention.nodes.end()));
+      if (!isRing(attention)) continue;
       for (const TensorId exchanged : exchangedBy(attention))
-        if (fusion.ring && gatherOf(exchanged) != nullptr) inside_.insert(gatherOf(exchanged)->id);
+        if (--left[exchanged] == 0) inside_.insert(gatherOf(exchanged)->id);
     }
   }
 
@@ -50,7 +56,12 @@ class AttentionFuser : public GraphRewriter {
     const Node& scores = source_.node(attention.nodes.front());
     const auto [keys, values] = exchangedBy(attention);
     const Node *keysGather = gatherOf(keys), *valuesGather = gatherOf(values);
-    const bool ring = fusion_.ring && keysGather != nullptr && valuesGather != nullptr;
+    const bool ring = isRing(attention);
+    if (fusion_.ring && !ring && (keysGather != nullptr || valuesGather != nullptr))
+      return base::badInput(fmt::format(
+          "Ranks gather only one of the factors of {}, so that no ring is possible: choose gather "
+          "or heads for execution.context_exchange.",
+          scores.name));
     const bool skips = fusion_.skipsMasked && attention.causal;
     std::vector<TensorId> others = attention.others;
     std::vector<std::int64_t> functions = attention.functions;
@@ -98,6 +109,12 @@ class AttentionFuser : public GraphRewriter {
   /// Keys and values.
   std::array<TensorId, 2> exchangedBy(const FoundAttention& attention) const {
     return {source_.node(attention.nodes.front()).inputs[1], source_.node(attention.nodes.back()).inputs[1]};
+  }
+
+  /// True if keys and values go around the ranks.
+  bool isRing(const FoundAttention& attention) const {
+    const auto [keys, values] = exchangedBy(attention);
+    return fusion_.ring && gatherOf(keys) != nullptr && gatherOf(values) != nullptr;
   }
 
   /// The node by which ranks along `context` gather a tensor; null: another one makes it.

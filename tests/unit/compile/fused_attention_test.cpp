@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <functional>
+#include <span>
 #include <variant>
 
 #include "engine/compile/gradients.h"
@@ -44,23 +47,35 @@ class AttentionModel {
     return graph.addParameter("layer/" + name, {ElementType::float32, std::move(shape)}, {});
   }
 
-  explicit AttentionModel(bool trainedMask = false, std::int64_t queries = kTokens) {
+  using Masking = std::function<TensorId(AttentionModel&, TensorId)>;
+
+  /// `masking` adds what hides scores, in place of an input that is added to them.
+  explicit AttentionModel(bool trainedMask = false, std::int64_t queries = kTokens,
+                          std::int64_t keys = kTokens, const Masking& masking = {}) {
     const TensorId x = graph.addTensor("x", {ElementType::float32, {kStacks, queries, kSize}},
                                        TensorRole::input),
-                   y = graph.addTensor("y", {ElementType::float32, {kStacks, kTokens, kSize}},
+                   y = graph.addTensor("y", {ElementType::float32, {kStacks, keys, kSize}},
                                        TensorRole::input);
     graph.inputs = {x, y};
     const TensorId q = node("MatMul", "query", {x, weight("wq", {kSize, kSize})}),
                    k = node("MatMul", "key", {y, weight("wk", {kSize, kSize})}),
                    v = node("MatMul", "value", {y, weight("wv", {kSize, kSize})});
     const TensorId kT = node("Transpose", "turn", {k}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
-    mask = trainedMask
-               ? weight("bias", {queries, kTokens})
-               : graph.addTensor("mask", {ElementType::float32, {queries, kTokens}}, TensorRole::input);
-    if (!trainedMask) graph.inputs.push_back(mask);
-    scores = node("Add", "mask", {node("MatMul", "scores", {q, kT}), mask});
+    const TensorId products = node("MatMul", "scores", {q, kT});
+    if (masking) {
+      scores = masking(*this, products);
+    } else {
+      addInputMask(trainedMask, {queries, keys}, products);
+    }
     const TensorId weights = node("Softmax", "softmax", {scores}, {{"axis", std::int64_t{-1}}});
     graph.outputs = {node("MatMul", "context", {weights, v})};
+  }
+
+  void addInputMask(bool trained, const graph::Shape& shape, TensorId products) {
+    mask = trained ? weight("bias", shape)
+                   : graph.addTensor("mask", {ElementType::float32, shape}, TensorRole::input);
+    if (!trained) graph.inputs.push_back(mask);
+    scores = node("Add", "mask", {products, mask});
   }
   TensorId scores;
 };
@@ -78,6 +93,48 @@ std::optional<Graph> fusedGraphOf(const Graph& graph, AttentionFusion fusion = {
   auto fused = fuseAttention(graph, fusion, ops::standardOperators());
   EXPECT_TRUE(fused.ok()) << (fused.ok() ? "" : fused.error().message);
   return fused.ok() ? *fused : std::nullopt;
+}
+
+/// Kernels that skip what a causal mask hides compute whole tiles of 128 x 128 pairs, whether numbers are
+/// added to the scores or booleans choose among them. A mask that hides something else is no causal one.
+TEST(FusedAttention, SkipsOnlyWhatACausalMaskHides) {
+  constexpr std::int64_t kLong = 512;
+  enum class Kind { added, seen, hidden, shifted };
+  for (const Kind kind : {Kind::added, Kind::seen, Kind::hidden, Kind::shifted}) {
+    AttentionModel model(false, kLong, kLong, [&](AttentionModel& of, TensorId scores) {
+      const bool numbers = kind == Kind::added || kind == Kind::shifted;
+      std::vector<float> added;
+      std::vector<std::byte> bytes;
+      for (std::int64_t row = 0; row < kLong; ++row) {
+        for (std::int64_t column = 0; column < kLong; ++column) {
+          const bool seen = column <= row + (kind == Kind::shifted ? 1 : 0);
+          added.push_back(seen ? 0.0F : -1e9F);
+          if (!numbers) bytes.push_back(std::byte{seen == (kind == Kind::seen)});
+        }
+      }
+      if (numbers) {
+        const auto raw = std::as_bytes(std::span(added));
+        bytes.assign(raw.begin(), raw.end());
+      }
+      const TensorId mask = of.graph.addConstant(
+          "causal", {numbers ? ElementType::float32 : ElementType::boolean, {kLong, kLong}}, bytes);
+      if (numbers) return of.node("Add", "causal", {scores, mask});
+      const float least = -1e9F;
+      const auto raw = std::as_bytes(std::span(&least, 1));
+      const TensorId filler =
+          of.graph.addConstant("filler", {ElementType::float32, {}}, {raw.begin(), raw.end()});
+      return kind == Kind::seen ? of.node("Where", "causal", {mask, scores, filler})
+                                : of.node("Where", "causal", {mask, filler, scores});
+    });
+    const auto fused = fusedGraphOf(model.graph, {.skipsMasked = true});
+    ASSERT_TRUE(fused);
+    std::int64_t products = 0;
+    for (const Node& node : fused->nodes())
+      if (node.op == "FusedAttention") products = productsOf(*fused, node);
+    // Of 4 x 4 tiles, 10 lie on the diagonal or below.
+    const std::int64_t pairs = kind == Kind::shifted ? kLong * kLong : 10 * 128 * 128;
+    EXPECT_EQ(products, kStacks * 2 * pairs * kSize) << static_cast<int>(kind);
+  }
 }
 
 TEST(FusedAttention, StandsForTheTwoProductsAndWhatLiesBetween) {

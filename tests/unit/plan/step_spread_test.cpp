@@ -11,7 +11,7 @@ namespace {
 
 TEST(StepSpread, OrderIsSurerTheFurtherApartAndTheSmallerTheErrors) {
   EXPECT_DOUBLE_EQ(shareOfDrawsAhead(1, 0.1), 0.5);
-  // One, and 1.2816 standard deviations of a normal distribution.
+  // Shares of a normal distribution below 1 and 1.2816 standard deviations.
   EXPECT_NEAR(shareOfDrawsAhead(std::exp(0.1), 0.1), 0.8413, 1e-4);
   EXPECT_NEAR(shareOfDrawsAhead(std::exp(0.12816), 0.1), 0.9, 1e-4);
   EXPECT_NEAR(shareOfDrawsAhead(std::exp(-0.1), 0.1), 0.1587, 1e-4);
