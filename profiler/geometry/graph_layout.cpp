@@ -28,8 +28,8 @@ class GraphLayering {
     std::size_t from, to;
   };
 
-  /// Ranks by longest path. Nodes on a circle get their rank from the arcs that are left when the arc that
-  /// closes the circle is reversed.
+  /// Finds ranks by longest path. Nodes on a circle get their rank from the arcs that are left when the arc
+  /// that closes the circle is reversed.
   void findRanks() {
     reversed_.assign(arcs_.size(), false);
     std::vector<std::vector<std::size_t>> out(real_);
@@ -66,6 +66,26 @@ class GraphLayering {
         const std::size_t to = reversed_[a] ? arcs_[a].from : arcs_[a].to;
         rank_[to] = std::max(rank_[to], rank_[*node] + 1);
       }
+    }
+    lowerSources(finished, below);
+  }
+
+  /// Lowers each node that has no more arcs from above than to below to the row above its uppermost
+  /// successor. The arcs become no longer in sum, and an input of a late layer, such as the labels of a loss,
+  /// is drawn beside that layer instead of in the first row with an arc along the whole graph. `finished`
+  /// holds each node after its successors.
+  void lowerSources(const std::vector<std::size_t>& finished,
+                    const std::vector<std::vector<std::size_t>>& below) {
+    std::vector<std::size_t> above(real_, 0);
+    for (const auto& arcs : below) {
+      for (const std::size_t a : arcs) ++above[reversed_[a] ? arcs_[a].from : arcs_[a].to];
+    }
+    for (const std::size_t node : finished) {
+      if (below[node].empty() || above[node] > below[node].size()) continue;
+      int first = rank_[node] + static_cast<int>(real_);
+      for (const std::size_t a : below[node])
+        first = std::min(first, rank_[reversed_[a] ? arcs_[a].from : arcs_[a].to]);
+      rank_[node] = std::max(rank_[node], first - 1);
     }
   }
 

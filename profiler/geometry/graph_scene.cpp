@@ -83,15 +83,6 @@ GraphScene::GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs)
   std::vector<GraphArc> plain;
   for (const SceneArc& arc : arcs_) plain.push_back({arc.from, arc.to});
   layout_ = layOutGraph(std::vector<GraphSize>(boxes_.size(), {kBoxWidth, kBoxHeight}), plain);
-  fold();
-}
-
-GraphScene::GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs, GraphLayout layout)
-    : boxes_(std::move(boxes)), arcs_(std::move(arcs)), layout_(std::move(layout)) {
-  fold();
-}
-
-void GraphScene::fold() {
   std::vector<int> regions;
   for (const SceneBox& box : boxes_) regions.push_back(box.region);
   layout_ = foldTallGraph(std::move(layout_), regions, kUsualAspect);

@@ -31,8 +31,6 @@ class GraphScene {
 
   GraphScene() = default;
   GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs);
-  /// The same with places that another program has found. It must have as many boxes and arcs.
-  GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs, GraphLayout layout);
 
   /// Draws what lies on a canvas of this size. The cost depends on what can be seen.
   Shapes draw(const GraphPlace& place, int width, int height, const TextMeasure& measure, int marked) const;
@@ -47,7 +45,6 @@ class GraphScene {
  private:
   static constexpr double kUsualAspect = 3;  ///< aspect of a canvas: tall graphs are folded for it
 
-  void fold();
   /// The grounds of a region. There are several if boxes of other regions lie between its own.
   std::vector<Box> groundsOf(int region) const;
   Box regionLabelPlace(const GraphPlace& place, const Box& ground, int width, int height,

@@ -15,7 +15,6 @@
 #include "profiler/analysis/model/model_graph.h"
 #include "profiler/sections/frame/section.h"
 #include "profiler/sections/program_rows.h"
-#include "views/pages/parts/charts/dot_layout.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -513,44 +512,6 @@ TEST_F(ModelPagesTest, TheGraphZoomsAboutThePointerAndPans) {
   EXPECT_LT(canvas->place().x, x);
   QTest::keyClick(canvas, Qt::Key_0);
   EXPECT_DOUBLE_EQ(canvas->place().scale, before);
-}
-
-/// Writes a program that stands for dot: it ignores its input and runs this script.
-QString fakeDot(const QTemporaryDir& folder, const char* script) {
-  const QString path = folder.filePath(QStringLiteral("dot"));
-  QFile file(path);
-  EXPECT_TRUE(file.open(QIODevice::WriteOnly));
-  file.write(QByteArray("#!/bin/sh\n") + script + "\n");
-  file.close();
-  file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-  return path;
-}
-
-TEST(DotLayout, ReadsThePlacesOfBoxesAndArcs) {
-  const QTemporaryDir folder;
-  // Text that dot 2.43 prints for two boxes of 72 by 36 points, one above the other.
-  const QString dot =
-      fakeDot(folder,
-              "cat > /dev/null; printf 'graph 1 1 2\\nnode n0 0.5 1.75 1 0.5 \"\" solid box black "
-              "lightgrey\\nnode n1 0.5 0.25 1 0.5 \"\" solid box black lightgrey\\nedge n0 n1 4 0.5 "
-              "1.5 0.5 1.25 0.5 0.9 0.5 0.64 solid black\\nstop\\n'");
-  const auto layout = pages::dotLayout(dot, {{72, 36}, {72, 36}}, {{0, 1}}, 5'000);
-  ASSERT_TRUE(layout);
-  EXPECT_EQ(layout->boxes[0], (geometry::Box{0, 0, 72, 36}));
-  EXPECT_EQ(layout->boxes[1], (geometry::Box{0, 108, 72, 36}));
-  ASSERT_EQ(layout->arcs[0].size(), 2U);
-  EXPECT_EQ(layout->arcs[0][0], std::pair(36, 36));
-  EXPECT_EQ(layout->width, 72);
-}
-
-TEST(DotLayout, AProgramThatFailsOrHangsIsDoneWithout) {
-  const QTemporaryDir folder;
-  for (const char* script : {"exit 1", "cat > /dev/null; printf 'graph 1 x 2\\n'",
-                             "cat > /dev/null; printf 'stop\\n'", "exec tail -f /dev/null"}) {
-    EXPECT_FALSE(pages::dotLayout(fakeDot(folder, script), {{72, 36}}, {}, 300)) << script;
-  }
-  EXPECT_FALSE(pages::dotLayout(QStringLiteral("/no/such/dot"), {{72, 36}}, {}, 300));
-  EXPECT_FALSE(pages::dotLayout(QString(), {{72, 36}}, {}, 300));
 }
 
 TEST_F(ModelPagesTest, FindShowsAnOperatorOfTheGraph) {

@@ -288,6 +288,15 @@ TEST(GraphLayout, CirclesAndLoopsAreDrawnToo) {
   EXPECT_TRUE(layOutGraph({}, {}).boxes.empty());
 }
 
+TEST(GraphLayout, InputsOfLateLayersStandBesideThem) {
+  // 0 → 1 → … → 9, and 10 → 11 → 9, as labels that a loss takes after a cast.
+  std::vector<GraphArc> arcs = {{10, 11}, {11, 9}};
+  for (std::size_t i = 0; i + 1 < 10; ++i) arcs.push_back({i, i + 1});
+  const GraphLayout layout = layOutGraph(std::vector<GraphSize>(12, {50, 20}), arcs);
+  EXPECT_EQ(layout.boxes[11].y, layout.boxes[8].y);
+  EXPECT_EQ(layout.boxes[10].y, layout.boxes[7].y);
+}
+
 /// Layers whose arcs are permutations can be drawn without a crossing.
 TEST(GraphLayout, ArcsOfPermutationsDoNotCross) {
   constexpr std::size_t kLayers = 12, kWide = 4;

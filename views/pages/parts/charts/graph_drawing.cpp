@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "profiler/sections/frame/section.h"
-#include "views/pages/parts/charts/dot_layout.h"
 
 namespace pipescope::pages {
 namespace {
@@ -62,16 +61,7 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
     }
     arcs.push_back({link.from, link.to, std::move(label), link.cut, std::move(amount)});
   }
-  std::vector<geometry::GraphArc> plain;
-  for (const geometry::SceneArc& arc : arcs) plain.push_back({arc.from, arc.to});
-  constexpr int kPatience = 2'000;
-  auto found = dotLayout(boxes.size() > kMostDotBoxes ? QString() : dotProgram(),
-                         std::vector<geometry::GraphSize>(boxes.size(), {geometry::GraphScene::kBoxWidth,
-                                                                         geometry::GraphScene::kBoxHeight}),
-                         plain, kPatience);
-  opened.scene = found ? std::make_shared<const geometry::GraphScene>(std::move(boxes), std::move(arcs),
-                                                                      *std::move(found))
-                       : std::make_shared<const geometry::GraphScene>(std::move(boxes), std::move(arcs));
+  opened.scene = std::make_shared<const geometry::GraphScene>(std::move(boxes), std::move(arcs));
   return opened;
 }
 

@@ -11,8 +11,6 @@ namespace pipescope::pages {
 
 /// A group with more boxes shows the first of them and says how many operators are left out.
 inline constexpr std::size_t kMostGraphBoxes = 8'000;
-/// More boxes than this are laid out without dot, which would take too long.
-inline constexpr std::size_t kMostDotBoxes = 300;
 
 struct GraphData {
   analysis::ModelGraph graph;
