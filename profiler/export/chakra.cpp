@@ -11,6 +11,7 @@
 
 #include "chakra.pb.h"
 #include "profiler/export/event_work.h"
+#include "profiler/export/packed_messages.h"
 #include "profiler/export/wanted_rows.h"
 
 namespace pipescope::exporting {
@@ -58,7 +59,12 @@ chakra_wire::CollectiveType collectiveType(std::string_view name) {
 class ChakraFile {
  public:
   ChakraFile(const ChromeRequest& request, const Writer& write, base::Progress& progress)
-      : request_(request), catalog_(request.catalog), write_(write), progress_(progress), work_(request) {}
+      : request_(request),
+        catalog_(request.catalog),
+        write_(write),
+        progress_(progress),
+        rows_(request, progress),
+        work_(request) {}
 
   base::Status run() {
     PIPESCOPE_TRY(read());
@@ -81,7 +87,7 @@ class ChakraFile {
       PIPESCOPE_TRY(pass(i));
     }
     PIPESCOPE_TRY(messages());
-    return buffer_.empty() ? base::Status() : write_(buffer_);
+    return flushAbove(0, write_, buffer_);
   }
 
  private:
@@ -92,22 +98,12 @@ class ChakraFile {
     return {p.replica, p.iteration, p.microBatch, p.pass, stage};
   }
 
-  template <class Row, class Visit>
-  base::Status rows(Visit&& visit) {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<Row>());
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      PIPESCOPE_ASSIGN(const model::Rows<Row> block, request_.source.block<Row>(b));
-      for (const Row& row : *block)
-        if (!request_.run || row.run == *request_.run) visit(row);
-    }
-    return {};
-  }
-
   base::Status read() {
-    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) {
+    PIPESCOPE_TRY(rows_.each<model::Placement>([&](const model::Placement& row) -> base::Status {
       const bool known =
           model::isComputePass(row.pass) || row.pass == Pass::update || row.pass == Pass::collective;
-      if (known && row.stage >= 0 && row.end >= row.start) placements_.push_back(row);
+      if (known && rows_.has(row.run) && row.stage >= 0 && row.end >= row.start) placements_.push_back(row);
+      return {};
     }));
     std::stable_sort(placements_.begin(), placements_.end(), [](const auto& a, const auto& b) {
       return std::tie(a.start, a.end) < std::tie(b.start, b.end);
@@ -117,15 +113,16 @@ class ChakraFile {
       byDevice_[{own.device, own.iteration, own.microBatch, own.pass}].push_back(i);
       byPass_.try_emplace(keyOf(placements_[i], placements_[i].stage), i);
     }
-    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) {
+    PIPESCOPE_TRY(rows_.each<model::Transfer>([&](const model::Transfer& row) -> base::Status {
       const bool message =
           row.kind == model::TransferKind::activation || row.kind == model::TransferKind::gradient;
-      if (message && producerOf(row) && row.end >= row.start) transfers_.push_back(row);
+      if (message && rows_.has(row.run) && row.end >= row.start && producerOf(row)) transfers_.push_back(row);
+      return {};
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     // Simulators need this work of a pass to estimate its time on other hardware.
-    PIPESCOPE_TRY(work_.read(WantedRows(request_, progress_)));
+    PIPESCOPE_TRY(work_.read(rows_));
     // Ids: the passes, then a send and a receive for each transfer.
     for (std::size_t t = 0; t < transfers_.size(); ++t) {
       const model::Placement& from = placements_[*producerOf(transfers_[t])];
@@ -251,25 +248,15 @@ class ChakraFile {
 
   template <class Message>
   base::Status add(const Message& message) {
-    message.SerializeToString(&packed_);
-    for (std::size_t size = packed_.size();; size >>= 7U) {
-      if (size < 0x80) {
-        buffer_ += static_cast<char>(size);
-        break;
-      }
-      buffer_ += static_cast<char>((size & 0x7FU) | 0x80U);
-    }
-    buffer_ += packed_;
-    if (buffer_.size() < std::size_t{1} << 20) return {};
-    PIPESCOPE_TRY(write_(buffer_));
-    buffer_.clear();
-    return {};
+    appendSized(message, packed_, buffer_);
+    return flushAbove(kFlushBytes, write_, buffer_);
   }
 
   const ChromeRequest& request_;
   const analysis::Catalog& catalog_;
   const Writer& write_;
   base::Progress& progress_;
+  WantedRows rows_;
   std::string buffer_, packed_;
   std::vector<model::Placement> placements_;
   std::vector<model::Transfer> transfers_;
