@@ -47,7 +47,7 @@ class CheckpointSearch {
   base::Result<std::vector<std::string>> run() {
     const std::vector<std::string> before = request_.recompute.checkpoints;
     PIPESCOPE_ASSIGN(const compile::Compilation present, tryRequest(request_, context_));
-    findCandidates(present.executables.front().plan);
+    findCandidates(present.executables.front().ir);
     best_ = plan::tryOut(present);
     bestNames_ = before;
     kept_.resize(candidates_.size());
@@ -63,15 +63,15 @@ class CheckpointSearch {
 
  private:
   /// The blocks' last results, but not what the stage ends with: it is sent on, or used at once.
-  void findCandidates(const compile::ExecutablePlan& plan) {
+  void findCandidates(const compile::ExecutableIr& ir) {
     std::map<std::string, std::string> blockOf;
     for (const graph::Node& node : request_.executables.front().forward->nodes())
       if (node.pass == model::Pass::forward) blockOf[node.name] = node.block;
-    for (const compile::StagePlan& stage : plan.stages) {
+    for (const compile::StageIr& stage : ir.stages) {
       std::vector<std::string> names, ends, endBlocks;
-      for (const compile::PassPlan& pass : stage.passes) {
+      for (const compile::PassIr& pass : stage.passes) {
         if (pass.pass != model::Pass::forward) continue;
-        for (const compile::PlanOperator& op : pass.operators) {
+        for (const compile::IrOperator& op : pass.operators) {
           const auto block = blockOf.find(op.name);
           if (block == blockOf.end()) continue;
           names.push_back(op.name);
@@ -159,8 +159,8 @@ class CheckpointSearch {
     }
     plan::TriedPlan tried = plan::tryOut(*compilation);
     const auto ofStage = [&](const plan::TriedPlan& plan) {
-      return stage && *stage < plan.stages.size()
-                 ? std::pair(plan.stages[*stage].missing, plan.stages[*stage].occupied)
+      return stage && *stage < ir.stages.size()
+                 ? std::pair(ir.stages[*stage].missing, ir.stages[*stage].occupied)
                  : std::pair(std::int64_t{0}, std::int64_t{0});
     };
     const bool better =

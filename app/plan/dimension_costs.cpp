@@ -73,8 +73,8 @@ void addLeastTimes(const devices::LoweredDevice& device, double ticksPerSecond, 
   }
 }
 
-void addHeldBytes(const compile::StagePlan& stage, WholeRank& whole) {
-  for (const compile::PlanTensor& tensor : stage.tensors) {
+void addHeldBytes(const compile::StageIr& stage, WholeRank& whole) {
+  for (const compile::IrTensor& tensor : stage.tensors) {
     if (tensor.shared || tensor.remote) continue;
     const double bytes = static_cast<double>(tensor.type.bytes().count * tensor.copies) / whole.units;
     if (tensor.use == compile::TensorUse::weight) whole.weights += bytes;
@@ -120,7 +120,7 @@ base::Result<WholeRank> measure(const Configuration& c, std::int64_t layers, com
   for (const devices::MemorySpaceInfo& space : device.memory)
     if (space.bytesPerUnit.count == unit.room) whole.units = static_cast<double>(space.units);
   addLeastTimes(executable.lowered.front(), static_cast<double>(device.ticksPerSecond), whole);
-  addHeldBytes(executable.plan.stages.front(), whole);
+  addHeldBytes(executable.ir.stages.front(), whole);
   PIPESCOPE_TRY(addBlocks(executable, *request.executables.front().forward, whole));
   return whole;
 }

@@ -134,7 +134,7 @@ void addTraining(const Configuration& c, const compile::CompiledExecutable& trai
   addBatches(c, "training", savings, changes);
   const double kept = savings.of({"stash", "activation"}, 0.8);
   // A single stage has nothing to recompute.
-  if (training.facts.recompute == "none" && training.plan.stages.size() > 1)
+  if (training.facts.recompute == "none" && training.ir.stages.size() > 1)
     changes.push_back({"execution.recompute", "pipeline", kept});
   if (c.texts("execution.checkpoints").empty() && training.graph) {
     if (std::string ends = endsOfBlocks(*training.graph); !ends.empty())
@@ -197,9 +197,9 @@ std::vector<Change> changesOf(const Configuration& c, const compile::Compilation
   std::vector<Change> changes;
   addStages(c, compilation, savings, changes);
   for (const compile::CompiledExecutable& executable : compilation.executables) {
-    if (executable.plan.kind == model::ExecutableKind::training) {
+    if (executable.ir.kind == model::ExecutableKind::training) {
       addTraining(c, executable, savings, changes);
-    } else if (executable.plan.kind == model::ExecutableKind::inference) {
+    } else if (executable.ir.kind == model::ExecutableKind::inference) {
       addBatches(c, "inference", savings, changes);
     }
   }

@@ -29,7 +29,7 @@ struct LocalSums {
 /// its own gradient, as PopART does with tied weights. Such a gradient crosses no boundary;
 /// `parameterGradients` of the result has no entry for the parameter, but `partial` has one for each stage.
 ///
-/// The plan takes the result. Numerics keeps the one sum in its canonical order. None: no gradient is made by
+/// The IR takes the result. Numerics keeps the one sum in its canonical order. None: no gradient is made by
 /// several stages, so the graph is planned as it is.
 std::optional<LocalSums> withLocalSums(const graph::Graph& graph, const std::vector<StageSpec>& stages);
 

@@ -26,7 +26,7 @@ StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialG
       options_(options),
       registry_(registry),
       stage_(stage) {
-  plan_.index = stage;
+  ir_.index = stage;
   for (const auto& [parameter, gradient] : graph_.parameterGradients)
     ofParameters_.push_back({parameter, gradient, true});
   ofParameters_.insert(ofParameters_.end(), partial_.begin(), partial_.end());
@@ -34,7 +34,7 @@ StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialG
     places_[ofParameters_[place].gradient].push_back(place);
 }
 
-base::Result<StagePlan> StageBuilder::build() {
+base::Result<StageIr> StageBuilder::build() {
   addHostIn();
   PIPESCOPE_TRY(addForward());
   addHostOut();  // before the backward pass gives restored and recomputed values their own tensors
@@ -43,14 +43,14 @@ base::Result<StagePlan> StageBuilder::build() {
     addAllReduce();
     addUpdate();
   }
-  if (stashes()) plan_.stashEntries = options_.stashEntries[static_cast<std::size_t>(stage_)];
-  std::erase_if(plan_.passes, [](const PassPlan& p) { return p.operators.empty(); });
-  return std::move(plan_);
+  if (stashes()) ir_.stashEntries = options_.stashEntries[static_cast<std::size_t>(stage_)];
+  std::erase_if(ir_.passes, [](const PassIr& p) { return p.operators.empty(); });
+  return std::move(ir_);
 }
 
-PlanTensorId StageBuilder::add(std::string name, TensorType type, TensorUse use, std::int64_t copies) {
-  plan_.tensors.push_back({std::move(name), std::move(type), use, copies});
-  return PlanTensorId(static_cast<std::int64_t>(plan_.tensors.size()) - 1);
+IrTensorId StageBuilder::add(std::string name, TensorType type, TensorUse use, std::int64_t copies) {
+  ir_.tensors.push_back({std::move(name), std::move(type), use, copies});
+  return IrTensorId(static_cast<std::int64_t>(ir_.tensors.size()) - 1);
 }
 
 /// A constant without a value is memory that stays on the device between calls.
@@ -63,7 +63,7 @@ std::int64_t StageBuilder::copiesOf(TensorUse use) const {
   return use == TensorUse::cache ? options_.microBatches : 1;
 }
 
-PlanTensorId StageBuilder::tensorFor(TensorId id) {
+IrTensorId StageBuilder::tensorFor(TensorId id) {
   if (!id.valid()) return {};
   if (const auto found = known_.find(id); found != known_.end()) return found->second;
   const Tensor& tensor = graph_.tensor(id);
@@ -77,17 +77,17 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
   return known_[id] = add(tensor.name, tensor.type, use, copiesOf(use));
 }
 
-PassPlan& StageBuilder::pass(Pass kind) {
+PassIr& StageBuilder::pass(Pass kind) {
   // The order in which a micro-batch passes through them.
   static constexpr Pass order[] = {Pass::hostIn,  Pass::forward,    Pass::backward, Pass::weightGradient,
                                    Pass::hostOut, Pass::collective, Pass::update};
   const auto rank = [](Pass p) {
     return std::find(std::begin(order), std::end(order), p) - std::begin(order);
   };
-  const auto place = std::lower_bound(plan_.passes.begin(), plan_.passes.end(), kind,
-                                      [&](const PassPlan& p, Pass k) { return rank(p.pass) < rank(k); });
-  if (place != plan_.passes.end() && place->pass == kind) return *place;
-  return *plan_.passes.insert(place, PassPlan{kind, {}});
+  const auto place = std::lower_bound(ir_.passes.begin(), ir_.passes.end(), kind,
+                                      [&](const PassIr& p, Pass k) { return rank(p.pass) < rank(k); });
+  if (place != ir_.passes.end() && place->pass == kind) return *place;
+  return *ir_.passes.insert(place, PassIr{kind, {}});
 }
 
 bool StageBuilder::isParameter(TensorId id) const {
@@ -156,7 +156,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
     addPrepared(node);
     return {};
   }
-  PlanOperator op;
+  IrOperator op;
   op.name = ops::originOf(node.name);
   op.kind = node.op;
   op.block = node.block;
@@ -168,7 +168,7 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   for (const TensorId input : node.inputs) {
     if (input.valid()) op.inputs.push_back(tensorFor(input));
   }
-  for (const PlanTensorId input : op.inputs) restoreBefore(input, kind, op.again);
+  for (const IrTensorId input : op.inputs) restoreBefore(input, kind, op.again);
   for (const TensorId output : node.outputs) op.outputs.push_back(tensorFor(output));
   pass(kind).operators.push_back(std::move(op));
   return {};
@@ -227,7 +227,7 @@ void StageBuilder::keepInPlace(TensorId id, std::int64_t entries) {
     if (!view) break;
     id = viewed;
   }
-  PlanTensor& tensor = plan_.tensors[tensorFor(id)];
+  IrTensor& tensor = ir_.tensors[tensorFor(id)];
   if (isAlwaysLive(tensor.use)) return;
   tensor.use = TensorUse::stash;
   tensor.copies = entries;
@@ -242,8 +242,8 @@ void StageBuilder::addStash(TensorId id) {
   if (options_.stashInPlace) return keepInPlace(id, entries);
   const Home ring = makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash,
                              options_.locations.activations, Holders::replicas);
-  plan_.tensors[ring.id].copies = entries;
-  const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
+  ir_.tensors[ring.id].copies = entries;
+  const IrTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
   if (ring.remote) {
     addRemoteCopy(Pass::forward, tensor.name + "/stash", false, tensorFor(id), ring.id);
     addRemoteCopy(Pass::backward, tensor.name + "/restore", true, ring.id, restored);
@@ -253,13 +253,13 @@ void StageBuilder::addStash(TensorId id) {
     pass(Pass::forward)
         .operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring.id}});
     restores_[restored] = {tensor.name + "/restore", "Restore", {copy}, {ring.id}, {restored}};
-    plan_.stashBytesPerEntry += tensor.type.bytes();
+    ir_.stashBytesPerEntry += tensor.type.bytes();
   }
   rings_[id] = ring.id;
   known_[id] = restored;
 }
 
-void StageBuilder::restoreBefore(PlanTensorId tensor, Pass kind, bool again) {
+void StageBuilder::restoreBefore(IrTensorId tensor, Pass kind, bool again) {
   const auto found = restores_.find(tensor);
   if (found == restores_.end()) return;
   found->second.again = again;
@@ -274,9 +274,9 @@ base::Status StageBuilder::addBackward() {
   const bool leaves = options_.locations.activations.offChip && !keeps;
   if (stashes() || leaves) {
     for (const TensorId id : neededByBackward()) addStash(id);
-    for (const PlanTensor& tensor : plan_.tensors) {
+    for (const IrTensor& tensor : ir_.tensors) {
       if (options_.stashInPlace && tensor.use == TensorUse::stash)
-        plan_.stashBytesPerEntry += tensor.type.bytes();
+        ir_.stashBytesPerEntry += tensor.type.bytes();
     }
   }
   fetchWeights(Pass::backward, {Pass::recompute, Pass::backward, Pass::weightGradient});
@@ -359,7 +359,7 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
     if (ring == rings_.end()) {
       const Home home = makeHome(tensor.name + "/weight_stash", tensor.type, TensorUse::stash,
                                  options_.locations.activations, Holders::replicas);
-      plan_.tensors.back().copies = entries;
+      ir_.tensors.back().copies = entries;
       if (home.remote) {
         addRemoteCopy(Pass::backward, tensor.name + "/weight_stash", false, tensorFor(id), home.id);
       } else {
@@ -369,8 +369,8 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
       }
       ring = rings_.emplace(id, home.id).first;
     }
-    const PlanTensorId restored = add(tensor.name + "/weight_restored", tensor.type, TensorUse::activation);
-    if (plan_.tensors[ring->second].remote) {
+    const IrTensorId restored = add(tensor.name + "/weight_restored", tensor.type, TensorUse::activation);
+    if (ir_.tensors[ring->second].remote) {
       addRemoteCopy(Pass::weightGradient, tensor.name + "/weight_restore", true, ring->second, restored);
     } else {
       pass(Pass::weightGradient)

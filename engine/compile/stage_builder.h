@@ -1,13 +1,13 @@
 #pragma once
-// Builds the plan of one stage. Only plan_builder uses it.
+// Builds the IR of one stage. Only ir_builder uses it.
 #include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/compile/ir_builder.h"
 #include "engine/compile/local_sums.h"
-#include "engine/compile/plan_builder.h"
 
 namespace pipescope::compile {
 
@@ -26,19 +26,19 @@ class StageBuilder {
   StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
                const std::map<std::string, int>& stageOf, const std::vector<StageBoundary>& boundaries,
                const PlanOptions& options, const ops::OperatorRegistry& registry, int stage);
-  base::Result<StagePlan> build();
+  base::Result<StageIr> build();
 
  private:
   bool training() const { return options_.kind == model::ExecutableKind::training; }
   bool stashes() const { return training() && options_.stashEntries[static_cast<std::size_t>(stage_)] > 0; }
   bool mine(const graph::Node& node) const { return stageOf_.at(node.block) == stage_; }
 
-  PlanTensorId add(std::string name, graph::TensorType type, TensorUse use, std::int64_t copies = 1);
+  IrTensorId add(std::string name, graph::TensorType type, TensorUse use, std::int64_t copies = 1);
   /// The stage's tensor for a value of the graph; it is made at the first use.
-  PlanTensorId tensorFor(graph::TensorId id);
+  IrTensorId tensorFor(graph::TensorId id);
   TensorUse constantUse(graph::TensorId id) const;
   std::int64_t copiesOf(TensorUse use) const;
-  PassPlan& pass(model::Pass kind);
+  PassIr& pass(model::Pass kind);
 
   bool isParameter(graph::TensorId id) const;
   bool touchesParameter(const graph::Node& node) const;
@@ -56,10 +56,10 @@ class StageBuilder {
   void keepInPlace(graph::TensorId id, std::int64_t entries);
   /// Adds the copy of a stashed tensor out of its ring, unless it was added before. `again`: for an operator
   /// that is recomputed.
-  void restoreBefore(PlanTensorId tensor, Pass kind, bool again);
+  void restoreBefore(IrTensorId tensor, Pass kind, bool again);
   /// Tensor that is kept between the uses of a value. The full value may have to be loaded or gathered first.
   struct Home {
-    PlanTensorId id;  ///< tensor that is kept
+    IrTensorId id;  ///< tensor that is kept
     bool remote = false, sharded = false;
     graph::TensorType type;  ///< type of what is kept, which is a share if it is sharded
   };
@@ -83,9 +83,9 @@ class StageBuilder {
   /// Loads and gathers these weights.
   void fetch(Pass kind, const std::set<graph::TensorId>& weights, const std::string& name);
   /// Adds a load from streaming memory or a store to it. It joins the copy before it.
-  void addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from, PlanTensorId to);
+  void addRemoteCopy(Pass kind, const std::string& name, bool toDevice, IrTensorId from, IrTensorId to);
   void addCollective(Pass kind, const std::string& name, ops::Collective::Kind what,
-                     const std::vector<PlanTensorId>& from, const std::vector<PlanTensorId>& to,
+                     const std::vector<IrTensorId>& from, const std::vector<IrTensorId>& to,
                      graph::ElementType element, std::int64_t elements, Holders holders);
   base::Status addBackward();
   /// The backward nodes that serve only parameter gradients. No neighbour waits for them.
@@ -103,8 +103,8 @@ class StageBuilder {
   void addAccumulate(const PartialGradient& part, model::Pass kind);
   /// Sums a gradient over replicas, each of which keeps its share; `then` uses the share. Where collectives
   /// bundle gradients, that happens once a bundle is full, or in scatterPending().
-  void scatterGradient(PlanTensorId gradient, PlanTensorId share, const graph::Tensor& parameter,
-                       std::optional<PlanOperator> then, Pass kind);
+  void scatterGradient(IrTensorId gradient, IrTensorId share, const graph::Tensor& parameter,
+                       std::optional<IrOperator> then, Pass kind);
   void scatterPending(Pass kind);
   /// The collective that sums gradients of which each replica keeps its share.
   ops::Collective::Kind summing() const;
@@ -126,15 +126,15 @@ class StageBuilder {
   const PlanOptions& options_;
   const ops::OperatorRegistry& registry_;
   int stage_;
-  StagePlan plan_;
-  std::map<graph::TensorId, PlanTensorId> known_;
+  StageIr ir_;
+  std::map<graph::TensorId, IrTensorId> known_;
   std::vector<Gradient> gradients_;  ///< gradients in the order in which they are made
   /// Gradients of one type that wait for their common reduce-scatter, and what uses their shares.
   struct PendingScatter {
     graph::ElementType element{};
     Holders holders = Holders::all;
-    std::vector<PlanTensorId> gradients, shares;
-    std::vector<PlanOperator> then;
+    std::vector<IrTensorId> gradients, shares;
+    std::vector<IrOperator> then;
     std::int64_t elements = 0;
   };
   PendingScatter pending_;
@@ -142,9 +142,9 @@ class StageBuilder {
   std::set<std::pair<Pass, std::string>> gathered_;  ///< blocks whose weights are there
   std::map<graph::TensorId, Home> weightHomes_;  ///< homes of weights that may lie off the chip or in shares
   /// Weights of which a replica has updated only its share.
-  std::map<std::pair<graph::ElementType, Holders>, std::vector<PlanTensorId>> updatedShares_;
-  std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values
-  std::map<PlanTensorId, PlanOperator> restores_;  ///< copies out of rings that nothing has needed yet
+  std::map<std::pair<graph::ElementType, Holders>, std::vector<IrTensorId>> updatedShares_;
+  std::map<graph::TensorId, IrTensorId> rings_;  ///< stashed values
+  std::map<IrTensorId, IrOperator> restores_;    ///< copies out of rings that nothing has needed yet
 };
 
 }  // namespace pipescope::compile

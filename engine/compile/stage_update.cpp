@@ -37,18 +37,18 @@ StageBuilder::Home StageBuilder::makeHome(const std::string& name, const TensorT
   home.sharded = location.sharded && holdersOf(holders) > 1 && type.elements() >= location.leastSharded;
   home.type = home.sharded ? shareOf(type, holders) : type;
   home.id = add(name, home.type, use);
-  plan_.tensors.back().remote = home.remote;
+  ir_.tensors.back().remote = home.remote;
   return home;
 }
 
-void StageBuilder::addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from,
-                                 PlanTensorId to) {
-  const base::Bytes bytes = plan_.tensors[from].type.bytes();
+void StageBuilder::addRemoteCopy(Pass kind, const std::string& name, bool toDevice, IrTensorId from,
+                                 IrTensorId to) {
+  const base::Bytes bytes = ir_.tensors[from].type.bytes();
   const char* copies = toDevice ? "RemoteLoad" : "RemoteStore";
-  std::vector<PlanOperator>& operators = pass(kind).operators;
+  std::vector<IrOperator>& operators = pass(kind).operators;
   // Copies that follow each other are one exchange, as in PopART.
   if (!operators.empty() && operators.back().kind == copies) {
-    PlanOperator& before = operators.back();
+    IrOperator& before = operators.back();
     std::get<ops::HostCopy>(before.work.front().item).bytes += bytes;
     before.inputs.push_back(from);
     before.outputs.push_back(to);
@@ -59,7 +59,7 @@ void StageBuilder::addRemoteCopy(Pass kind, const std::string& name, bool toDevi
 }
 
 void StageBuilder::addCollective(Pass kind, const std::string& name, Kind what,
-                                 const std::vector<PlanTensorId>& from, const std::vector<PlanTensorId>& to,
+                                 const std::vector<IrTensorId>& from, const std::vector<IrTensorId>& to,
                                  graph::ElementType element, std::int64_t elements, Holders holders) {
   const ops::Work work{
       ops::Collective{.kind = what, .elements = elements, .type = element, .holders = holders}, 1, ""};
@@ -105,7 +105,7 @@ void StageBuilder::gatherBlockOf(const Node& node, Pass kind) {
 void StageBuilder::fetch(Pass kind, const std::set<TensorId>& read, const std::string& name) {
   const TensorLocation& location = options_.locations.weights;
   struct Gathered {
-    std::vector<PlanTensorId> shares, whole;
+    std::vector<IrTensorId> shares, whole;
     std::int64_t elements = 0;
   };
   std::map<std::pair<graph::ElementType, Holders>, Gathered> gathers;
@@ -119,7 +119,7 @@ void StageBuilder::fetch(Pass kind, const std::set<TensorId>& read, const std::s
                        : made.id;
     }
     const Home& home = weightHomes_[id];
-    PlanTensorId share = home.id;
+    IrTensorId share = home.id;
     if (home.remote) {
       share = home.sharded ? add(tensor.name + "/share", home.type, TensorUse::gatheredWeight) : known_[id];
       addRemoteCopy(kind, tensor.name + "/load", true, home.id, share);
@@ -137,7 +137,7 @@ void StageBuilder::fetch(Pass kind, const std::set<TensorId>& read, const std::s
 void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
   const Tensor& parameter = graph_.tensor(part.parameter);
   const TensorId gradient = part.gradient;
-  const PlanTensorId made = tensorFor(gradient);
+  const IrTensorId made = tensorFor(gradient);
   if (options_.microBatches <= 1 && part.updates && !isPartial(part)) {
     const TensorType& type = graph_.tensor(gradient).type;
     const TensorLocation& location = options_.locations.accumulators;
@@ -148,7 +148,7 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
       return;
     }
     const TensorType own = shareOf(type, holders(parameter));
-    const PlanTensorId share = add(parameter.name + "/gradient_share", own, TensorUse::gradient);
+    const IrTensorId share = add(parameter.name + "/gradient_share", own, TensorUse::gradient);
     scatterGradient(made, share, parameter, {}, kind);
     gradients_.push_back({{share, false, true, own}, parameter.id, true});
     return;
@@ -157,7 +157,7 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
   const std::string name = parameter.name + "/accumulator";
   const Home home =
       makeHome(name, sums, TensorUse::accumulator, options_.locations.accumulators, holders(parameter));
-  PlanTensorId source = made, target = home.id;
+  IrTensorId source = made, target = home.id;
   if (home.sharded) {
     source = add(parameter.name + "/gradient_share",
                  shareOf(graph_.tensor(gradient).type, holders(parameter)), TensorUse::gradient);
@@ -167,7 +167,7 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
     addRemoteCopy(kind, name + "/load", true, home.id, target);
   }
   const ops::Work sum{ops::Map{ops::MapFunction::add, home.type.elements(), 2, sums.element, true}, 1, ""};
-  PlanOperator accumulate{parameter.name + "/accumulate", "Accumulate", {sum}, {source, target}, {target}};
+  IrOperator accumulate{parameter.name + "/accumulate", "Accumulate", {sum}, {source, target}, {target}};
   if (home.sharded) {
     scatterGradient(made, source, parameter, std::move(accumulate), kind);
   } else {
@@ -177,8 +177,8 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
   if (part.updates) gradients_.push_back({home, parameter.id, home.sharded});
 }
 
-void StageBuilder::scatterGradient(PlanTensorId gradient, PlanTensorId share, const Tensor& parameter,
-                                   std::optional<PlanOperator> then, Pass kind) {
+void StageBuilder::scatterGradient(IrTensorId gradient, IrTensorId share, const Tensor& parameter,
+                                   std::optional<IrOperator> then, Pass kind) {
   const graph::ElementType element = parameter.type.element;
   if (options_.gradientBuckets.empty() || options_.locations.accumulators.offChip) {
     addCollective(kind, parameter.name + "/reduce_scatter", summing(), {gradient}, {share}, element,
@@ -202,7 +202,7 @@ void StageBuilder::scatterPending(Pass kind) {
   addCollective(kind, "stage" + std::to_string(stage_) + "/scatter_gradients" + std::to_string(scatters_++),
                 summing(), pending_.gradients, pending_.shares, pending_.element, pending_.elements,
                 pending_.holders);
-  for (PlanOperator& op : pending_.then) pass(kind).operators.push_back(std::move(op));
+  for (IrOperator& op : pending_.then) pass(kind).operators.push_back(std::move(op));
   pending_ = {};
 }
 
@@ -228,7 +228,7 @@ void StageBuilder::addAllReduce() {
     Kind kind;
     graph::ElementType element;
     Holders holders;
-    std::vector<PlanTensorId> tensors;
+    std::vector<IrTensorId> tensors;
     std::int64_t elements = 0;
   };
   std::vector<Bucket> made;
@@ -238,7 +238,7 @@ void StageBuilder::addAllReduce() {
     if (gradient.summed || (holdersOf(own) <= 1 && !options_.mesh.mirrored)) continue;
     if (gradient.home.remote) {
       const std::string name = graph_.tensor(gradient.parameter).name + "/accumulator";
-      const PlanTensorId loaded = add(name + "/summed", gradient.home.type, TensorUse::gradient);
+      const IrTensorId loaded = add(name + "/summed", gradient.home.type, TensorUse::gradient);
       addRemoteCopy(Pass::collective, name + "/fetch", true, gradient.home.id, loaded);
       gradient.home.id = loaded;
       gradient.home.remote = false;
@@ -273,7 +273,7 @@ void StageBuilder::addUpdate() {
   for (const auto& [key, weights] : updatedShares_) {
     const auto& [element, holders] = key;
     std::int64_t elements = 0;
-    for (const PlanTensorId id : weights) elements += plan_.tensors[id].type.elements();
+    for (const IrTensorId id : weights) elements += ir_.tensors[id].type.elements();
     addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights,
                   weights, element, elements, holders);
   }
@@ -294,7 +294,7 @@ void StageBuilder::addNorms() {
   }
   if (norms == 0) return;
   const std::string name = "stage" + std::to_string(stage_) + "/norms";
-  const PlanTensorId sums = add(name, {graph::ElementType::float32, {norms}}, TensorUse::gradient);
+  const IrTensorId sums = add(name, {graph::ElementType::float32, {norms}}, TensorUse::gradient);
   addCollective(Pass::update, name, Kind::allReduce, {sums}, {sums}, graph::ElementType::float32, norms,
                 Holders::all);
 }
@@ -302,25 +302,25 @@ void StageBuilder::addNorms() {
 void StageBuilder::addUpdateOf(const Gradient& gradient) {
   const Tensor& tensor = graph_.tensor(gradient.parameter);
   const bool share = updatesShare(gradient);
-  PlanOperator op;
+  IrOperator op;
   op.name = tensor.name + "/update";
   op.kind = options_.optimizer.kind;
   const OptimizerCost& cost = options_.optimizer.of(tensor.name);
   const Holders own = holders(tensor);
   op.work = cost.work(share ? shareOf(tensor.type, own) : tensor.type);
-  std::vector<std::pair<PlanTensorId, PlanTensorId>> stores;  // tensor on the chip, and the one that is kept
-  const auto onChip = [&](const std::string& name, PlanTensorId kept, bool changes) {
-    const PlanTensor row = plan_.tensors[kept];
+  std::vector<std::pair<IrTensorId, IrTensorId>> stores;  // tensor on the chip, and the one that is kept
+  const auto onChip = [&](const std::string& name, IrTensorId kept, bool changes) {
+    const IrTensor row = ir_.tensors[kept];
     if (!row.remote) return kept;
-    const PlanTensorId loaded = add(name + "/updated", row.type, TensorUse::gradient);
+    const IrTensorId loaded = add(name + "/updated", row.type, TensorUse::gradient);
     addRemoteCopy(Pass::update, name + "/fetch", true, kept, loaded);
     if (changes) stores.emplace_back(loaded, kept);
     return loaded;
   };
-  const PlanTensorId sum = onChip(tensor.name + "/accumulator", gradient.home.id, false);
+  const IrTensorId sum = onChip(tensor.name + "/accumulator", gradient.home.id, false);
   const auto home = weightHomes_.find(gradient.parameter);
   const bool whole = home == weightHomes_.end() || !home->second.sharded;
-  const PlanTensorId weight =
+  const IrTensorId weight =
       home == weightHomes_.end() ? tensorFor(gradient.parameter) : onChip(tensor.name, home->second.id, true);
   op.inputs = {sum, weight};
   op.outputs = {weight};
@@ -345,7 +345,7 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
     }
   }
   for (const auto& [from, to] : stores) {
-    const std::string name = plan_.tensors[to].name;
+    const std::string name = ir_.tensors[to].name;
     addRemoteCopy(Pass::update, name + "/store", false, from, to);
   }
 }

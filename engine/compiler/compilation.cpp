@@ -9,8 +9,8 @@ namespace pipescope::compile {
 int Compilation::devicesWithStages() const {
   std::set<int> devices;
   for (const CompiledExecutable& executable : executables) {
-    for (const StagePlan& stage : executable.plan.stages) {
-      const Mesh& mesh = executable.plan.mesh;
+    for (const StageIr& stage : executable.ir.stages) {
+      const Mesh& mesh = executable.ir.mesh;
       for (int rank = 0; rank < mesh.width; ++rank)
         for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), {})) devices.insert(chip);
     }
@@ -22,8 +22,8 @@ std::vector<std::string> Compilation::overflow() const {
   std::vector<std::string> sentences;
   for (const CompiledExecutable& executable : executables) {
     const std::string host =
-        executable.facts.host.memoryOverflow(executable.plan.mesh.replicas, executable.plan.mesh.width,
-                                             emulate::streamedBytes(executable.plan, executable.facts));
+        executable.facts.host.memoryOverflow(executable.ir.mesh.replicas, executable.ir.mesh.width,
+                                             emulate::streamedBytes(executable.ir, executable.facts));
     if (!host.empty()) sentences.push_back(host);
     for (const devices::LoweredDevice& device : executable.lowered) {
       for (const devices::LoweredMemory& memory : device.memory) {

@@ -13,13 +13,13 @@ namespace pipescope::compile {
 
 /// One executable, compiled for its devices but not yet recorded.
 struct CompiledExecutable {
-  ExecutablePlan plan;
+  ExecutableIr ir;
   std::vector<devices::LoweredDevice> lowered;
   schedules::Order order;
   emulate::ExecutableFacts facts;
   /// Graph that numerics computes: the undivided model. Null where costs are given: nothing can be computed.
   std::shared_ptr<const graph::Graph> graph;
-  /// Graph that each rank of a place runs, and of which the plan was made; the same as `graph` for one rank.
+  /// Graph that each rank of a place runs, and of which the IR was made; the same as `graph` for one rank.
   std::shared_ptr<const graph::Graph> rankGraph;
   std::vector<PassReport> passes;  ///< reports of the compiler's passes; none where costs are given
 };

@@ -10,23 +10,22 @@
 namespace pipescope::compile {
 namespace {
 
-ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& placeOfStage,
-                      const schedules::Order& order) {
-  ExecutablePlan plan;
-  plan.name = run.training ? "training" : "inference";
-  plan.kind = run.training ? model::ExecutableKind::training : model::ExecutableKind::inference;
-  plan.mesh.replicas = run.replicas;
-  plan.mesh.places = 1 + *std::max_element(placeOfStage.begin(), placeOfStage.end());
+ExecutableIr irOf(const FixedRun& run, const std::vector<int>& placeOfStage, const schedules::Order& order) {
+  ExecutableIr ir;
+  ir.name = run.training ? "training" : "inference";
+  ir.kind = run.training ? model::ExecutableKind::training : model::ExecutableKind::inference;
+  ir.mesh.replicas = run.replicas;
+  ir.mesh.places = 1 + *std::max_element(placeOfStage.begin(), placeOfStage.end());
   const int stages = static_cast<int>(placeOfStage.size()), inPipe = stages / order.pipes;
   for (int s = 0; s < stages; ++s) {
-    StagePlan stage;
+    StageIr stage;
     stage.index = s;
     stage.place = placeOfStage[static_cast<std::size_t>(s)];
-    stage.mesh = plan.mesh;
+    stage.mesh = ir.mesh;
     stage.blocks = {fmt::format("stage{}", s)};
     stage.stashEntries = order.stashEntries[static_cast<std::size_t>(s)];
     stage.stashBytesPerEntry = base::Bytes(run.stages[static_cast<std::size_t>(s % inPipe)].stash);
-    plan.stages.push_back(std::move(stage));
+    ir.stages.push_back(std::move(stage));
     // A boundary without bytes only says who sends to whom.
     const auto bytesAfter = [&](int sender) {
       const std::int64_t bytes = run.stages[static_cast<std::size_t>(sender % inPipe)].sends;
@@ -34,13 +33,13 @@ ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& placeOfStage,
       return graph::TensorType{bytes == 0 ? ElementType::float32 : ElementType::uint8, {bytes}};
     };
     if ((s + 1) % inPipe != 0)
-      plan.boundaries.push_back(
+      ir.boundaries.push_back(
           {fmt::format("activation{}", s), bytesAfter(s), s, s + 1, model::TransferKind::activation});
     if (run.training && s % inPipe != 0)
-      plan.boundaries.push_back(
+      ir.boundaries.push_back(
           {fmt::format("gradient{}", s), bytesAfter(s - 1), s, s - 1, model::TransferKind::gradient});
   }
-  return plan;
+  return ir;
 }
 
 base::Result<schedules::Shape> shapeOf(const FixedRun& run, const schedules::ScheduleDefinition& schedule) {
@@ -154,10 +153,10 @@ emulate::ExecutableFacts factsOf(const FixedRun& run) {
 }
 
 /// Lowers the stages of each device that holds any.
-base::Result<std::vector<devices::LoweredDevice>> lowerStages(const ExecutablePlan& plan,
+base::Result<std::vector<devices::LoweredDevice>> lowerStages(const ExecutableIr& ir,
                                                               const devices::System& system) {
-  std::map<int, std::vector<const StagePlan*>> held;
-  for (const StagePlan& stage : plan.stages) held[stage.place].push_back(&stage);
+  std::map<int, std::vector<const StageIr*>> held;
+  for (const StageIr& stage : ir.stages) held[stage.place].push_back(&stage);
   std::vector<devices::LoweredDevice> lowered;
   for (const auto& [device, stages] : held) {
     PIPESCOPE_ASSIGN(devices::LoweredDevice one, system.lower(stages));
@@ -178,9 +177,9 @@ base::Result<Compilation> compileFixed(const FixedRun& run) {
   Compilation compilation;
   compilation.devicesUsed = places * run.replicas;
   compilation.system = devices::makeFixedSystem(costs, compilation.devicesUsed);
-  executable.plan = planOf(run, shape.placeOfStage, executable.order);
+  executable.ir = irOf(run, shape.placeOfStage, executable.order);
   executable.facts = factsOf(run);
-  PIPESCOPE_ASSIGN(executable.lowered, lowerStages(executable.plan, *compilation.system));
+  PIPESCOPE_ASSIGN(executable.lowered, lowerStages(executable.ir, *compilation.system));
   compilation.executables.push_back(std::move(executable));
   return compilation;
 }

@@ -50,11 +50,11 @@ base::Result<std::shared_ptr<const devices::System>> LoweredStages::system(
 }
 
 base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System& system,
-                                                          const std::vector<const StagePlan*>& stages) {
+                                                          const std::vector<const StageIr*>& stages) {
   if (!remembersStages_) return system.lower(stages);
   // The systems live as long as this object, so that no other one gets the address of one of them.
   std::string key = fmt::format("{}:{};", static_cast<const void*>(&system), stages.size());
-  for (const StagePlan* stage : stages) appendText(key, *stage);
+  for (const StageIr* stage : stages) appendText(key, *stage);
   {
     const std::lock_guard lock(mutex_);
     if (const std::shared_ptr<const Device> known = devices_.find(key)) {
@@ -69,7 +69,7 @@ base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System&
   return *device;
 }
 
-std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& part,
+std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutableIr& part,
                                                           const std::string& options,
                                                           const std::function<PassedStages()>& run) {
   if (!remembersStages_) return std::make_shared<const PassedStages>(run());
@@ -84,7 +84,7 @@ std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutablePlan& 
   key += fmt::format("{},{},{},{},{};{},{},{},{},{},{},{},{},{};", static_cast<int>(kind), ordersForMemory,
                      sharesCode, runsSideBySide, stages.size(), replicas, places, width, contexts, experts,
                      mirrored, atOnce, placesOutermost, fmt::join(ringBytes, ","));
-  for (const StagePlan& stage : stages) appendText(key, stage);
+  for (const StageIr& stage : stages) appendText(key, stage);
   for (const BoundaryTensor& boundary : boundaries) {
     const auto& [tensor, type, fromStage, toStage, transfer] = boundary;
     appendWord(key, tensor);

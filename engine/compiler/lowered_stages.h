@@ -46,13 +46,13 @@ class ValuesByText {
   std::size_t bytes_ = 0;         ///< bytes of the keys
 };
 
-/// The stages of a device after the passes over the plan, with the passes' reports.
+/// The stages of a device after the passes over the IR, with the passes' reports.
 struct PassedStages {
-  std::vector<StagePlan> stages;
+  std::vector<StageIr> stages;
   std::vector<PassReport> reports;
 };
 
-/// Any thread may call it. A result is found again by everything that it depends on: the plans of all stages
+/// Any thread may call it. A result is found again by everything that it depends on: the IRs of all stages
 /// of the device, and the options. Results are the same as without it.
 class LoweredStages {
  public:
@@ -61,11 +61,11 @@ class LoweredStages {
                                                               const devices::SystemOptions& options);
   /// See devices::System::lower. `system` comes from system().
   base::Result<devices::LoweredDevice> lower(const devices::System& system,
-                                             const std::vector<const StagePlan*>& stages);
-  /// Result of `run` for the stages of one device, which is computed if it is not known. `part` is the plan
+                                             const std::vector<const StageIr*>& stages);
+  /// Result of `run` for the stages of one device, which is computed if it is not known. `part` is the IR
   /// with these stages, and with the boundaries that they send; `options` is a text that differs where `run`
   /// does something else.
-  std::shared_ptr<const PassedStages> passed(const ExecutablePlan& part, const std::string& options,
+  std::shared_ptr<const PassedStages> passed(const ExecutableIr& part, const std::string& options,
                                              const std::function<PassedStages()>& run);
   /// Devices that were lowered, and that were found.
   std::int64_t lowered() const { return lowered_; }
@@ -80,7 +80,7 @@ class LoweredStages {
   base::Status goOn() const;
 
  protected:
-  /// Otherwise only systems are, with the plans of products that they know: stages that nobody asks for again
+  /// Otherwise only systems are, with the IRs of products that they know: stages that nobody asks for again
   /// would take as much memory as the model.
   void rememberStages(bool remembers) { remembersStages_ = remembers; }
 

@@ -64,7 +64,7 @@ base::Bytes weightBytes(const graph::Graph& graph, graph::ElementType type) {
   return base::Bytes(elements * graph::sizeOf(type));
 }
 
-/// A graph on its way to a plan.
+/// A graph on its way to an IR.
 struct StagedGraph {
   graph::Graph graph;
   std::vector<StageSpec> stages;
@@ -115,17 +115,17 @@ class ModelCompiler {
       PIPESCOPE_TRY(finishGraph(asked, staged, ofNumbers, executable));
     }
     PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
-    PIPESCOPE_ASSIGN(executable.plan, buildPlan(fused ? fused->graph : staged.graph, staged.stages, options,
-                                                ops::standardOperators()));
-    executable.plan.ordersForMemory = result_.system->ordersForMemory();
-    executable.plan.sharesCode = result_.system->sharesCode();
-    executable.plan.runsSideBySide = result_.system->runsSideBySide();
+    PIPESCOPE_ASSIGN(executable.ir, buildIr(fused ? fused->graph : staged.graph, staged.stages, options,
+                                            ops::standardOperators()));
+    executable.ir.ordersForMemory = result_.system->ordersForMemory();
+    executable.ir.sharesCode = result_.system->sharesCode();
+    executable.ir.runsSideBySide = result_.system->runsSideBySide();
     PIPESCOPE_TRY(goOn());
-    runPasses(ofPlan, staged.stages, executable.plan);
-    if (result_.system->placesShareLinks()) noteRingBytes(executable.plan);
-    executable.facts.host.networkRate = networkRate(executable.plan, *result_.system, asked.microBatchSize);
+    runPasses(ofPlan, staged.stages, executable.ir);
+    if (result_.system->placesShareLinks()) noteRingBytes(executable.ir);
+    executable.facts.host.networkRate = networkRate(executable.ir, *result_.system, asked.microBatchSize);
     PIPESCOPE_TRY(lower(executable));
-    if (!request_.devicesOnly) addSavings(ofPlan, executable.plan, *result_.system, executable.lowered);
+    if (!request_.devicesOnly) addSavings(ofPlan, executable.ir, *result_.system, executable.lowered);
     executable.passes = ofPlan.takeReports();
     executable.rankGraph = std::make_shared<const graph::Graph>(std::move(staged.graph));
     executable.graph = executable.rankGraph;
@@ -255,22 +255,22 @@ class ModelCompiler {
                       [this](const std::string& name) { return !request_.passesOff.contains(name); });
   }
 
-  /// Runs the passes over the plan. Each of them looks at the stages of one device and at what these send, so
-  /// that what is known of a device holds in every plan.
-  void runPasses(PassRunner& passes, const std::vector<StageSpec>& specs, ExecutablePlan& plan) const {
-    if (known_ == nullptr) return passes.runOn(plan);
-    std::vector<StagePlan> stages = std::exchange(plan.stages, {});
-    ExecutablePlan empty = plan;  // says how to compile, but holds nothing
+  /// Runs the passes over the IR. Each of them looks at the stages of one device and at what these send, so
+  /// that what is known of a device holds in every IR.
+  void runPasses(PassRunner& passes, const std::vector<StageSpec>& specs, ExecutableIr& ir) const {
+    if (known_ == nullptr) return passes.runOn(ir);
+    std::vector<StageIr> stages = std::exchange(ir.stages, {});
+    ExecutableIr empty = ir;  // says how to compile, but holds nothing
     empty.boundaries.clear();
-    std::map<int, ExecutablePlan> parts;  // keyed by device
-    for (StagePlan& stage : stages) {
-      ExecutablePlan& part = parts.try_emplace(stage.place, empty).first->second;
-      for (const BoundaryTensor& boundary : plan.boundaries) {
+    std::map<int, ExecutableIr> parts;  // keyed by device
+    for (StageIr& stage : stages) {
+      ExecutableIr& part = parts.try_emplace(stage.place, empty).first->second;
+      for (const BoundaryTensor& boundary : ir.boundaries) {
         if (boundary.fromStage == stage.index) part.boundaries.push_back(boundary);
       }
       part.stages.push_back(std::move(stage));
     }
-    std::vector<ExecutablePlan*> list;
+    std::vector<ExecutableIr*> list;
     for (auto& [device, part] : parts) list.push_back(&part);
     std::vector<std::shared_ptr<const PassedStages>> passed(list.size());
     const std::string off = fmt::format("{}", fmt::join(request_.passesOff, ","));
@@ -281,12 +281,12 @@ class ModelCompiler {
         return PassedStages{list[i]->stages, own.reports()};
       });
     });
-    std::map<int, StagePlan> byIndex;
+    std::map<int, StageIr> byIndex;
     for (const auto& device : passed) {
-      for (const StagePlan& stage : device->stages) byIndex[stage.index] = stage;
+      for (const StageIr& stage : device->stages) byIndex[stage.index] = stage;
       passes.add(device->reports);
     }
-    for (auto& [index, stage] : byIndex) plan.stages.push_back(std::move(stage));
+    for (auto& [index, stage] : byIndex) ir.stages.push_back(std::move(stage));
   }
 
   base::Result<schedules::Shape> shapeOf(const std::vector<StageSpec>& stages, bool training) const {
@@ -500,9 +500,9 @@ class ModelCompiler {
   }
 
   base::Status lower(CompiledExecutable& executable) const {
-    std::map<int, std::vector<const StagePlan*>> byDevice;
-    for (const StagePlan& stage : executable.plan.stages) byDevice[stage.place].push_back(&stage);
-    std::vector<std::vector<const StagePlan*>> held;
+    std::map<int, std::vector<const StageIr*>> byDevice;
+    for (const StageIr& stage : executable.ir.stages) byDevice[stage.place].push_back(&stage);
+    std::vector<std::vector<const StageIr*>> held;
     for (auto& [device, stages] : byDevice) held.push_back(std::move(stages));
     std::vector<std::optional<base::Result<devices::LoweredDevice>>> lowered(held.size());
     executor_.parallelFor(held.size(), [&](std::size_t i) {
@@ -518,7 +518,7 @@ class ModelCompiler {
 
   void notePhases() {
     if (!isPhased(request_.layout.strategy)) return;
-    const auto stages = static_cast<int>(result_.executables.front().plan.stages.size());
+    const auto stages = static_cast<int>(result_.executables.front().ir.stages.size());
     const int count = phaseOfStages(request_.layout, stages).back() + 1;
     result_.notices.push_back(
         schedules::phaseNumbers(count, request_.layout.separateBackwardPhase).describe());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/compile/float8_casts.h"
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/compile/sharding/division_rule.h"
 #include "engine/compile/sharding/expert_load.h"
 #include "engine/compiler/stage_layout.h"

@@ -3,19 +3,19 @@
 namespace pipescope::compile {
 namespace {
 
-using OperatorsByStage = std::map<int, std::vector<PlanOperator>>;
+using OperatorsByStage = std::map<int, std::vector<IrOperator>>;
 
 /// The ticks that the operators would take by themselves on the devices of their stages. An operator that
 /// cannot be lowered counts as 0, because the run itself reports why.
-double ticksOf(const OperatorsByStage& byStage, const ExecutablePlan& plan, const devices::System& system) {
+double ticksOf(const OperatorsByStage& byStage, const ExecutableIr& ir, const devices::System& system) {
   double ticks = 0;
   for (const auto& [index, operators] : byStage) {
     const auto stage = static_cast<std::size_t>(index);
-    if (stage >= plan.stages.size()) continue;
-    StagePlan alone;
-    alone.index = plan.stages[stage].index;
-    alone.place = plan.stages[stage].place;
-    alone.mesh = plan.stages[stage].mesh;
+    if (stage >= ir.stages.size()) continue;
+    StageIr alone;
+    alone.index = ir.stages[stage].index;
+    alone.place = ir.stages[stage].place;
+    alone.mesh = ir.stages[stage].mesh;
     alone.passes.emplace_back();
     alone.passes.back().operators = operators;
     const base::Result<devices::LoweredDevice> lowered = system.lower({&alone});
@@ -27,11 +27,11 @@ double ticksOf(const OperatorsByStage& byStage, const ExecutablePlan& plan, cons
 
 }  // namespace
 
-void addSavings(PassRunner& passes, const ExecutablePlan& plan, const devices::System& system,
+void addSavings(PassRunner& passes, const ExecutableIr& ir, const devices::System& system,
                 const std::vector<devices::LoweredDevice>& lowered) {
   for (const PassReport& report : passes.reports()) {
     const double saved =
-        ticksOf(report.effect.removed, plan, system) - ticksOf(report.effect.added, plan, system);
+        ticksOf(report.effect.removed, ir, system) - ticksOf(report.effect.added, ir, system);
     if (saved != 0) passes.addClaim(report.name, 0, base::Bytes(0), saved);
   }
   for (const devices::LoweredDevice& device : lowered) {

@@ -5,8 +5,8 @@
 namespace pipescope::compile {
 
 /// Adds to the passes' reports what devices made of their proposals, and the time that removed operators
-/// would have taken. The plan must be lowered.
-void addSavings(PassRunner& passes, const ExecutablePlan& plan, const devices::System& system,
+/// would have taken. The IR must be lowered.
+void addSavings(PassRunner& passes, const ExecutableIr& ir, const devices::System& system,
                 const std::vector<devices::LoweredDevice>& lowered);
 
 }  // namespace pipescope::compile

@@ -48,7 +48,7 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
       emulate::recordSystem(recorder, *compilation.system, compilation.devicesWithStages(), hostMemory);
   for (const CompiledExecutable& executable : compilation.executables) {
     recorded.executables.push_back(emulate::recordExecutable(recorder, *compilation.system, recorded.ids,
-                                                             executable.plan, executable.lowered,
+                                                             executable.ir, executable.lowered,
                                                              executable.order, executable.facts, level));
     recordPasses(recorder, recorded.executables.back().id, executable.passes);
     const std::int64_t tokens = executable.graph ? tokensPerSample(*executable.graph) : 0;

@@ -12,7 +12,7 @@ class StageText {
  public:
   explicit StageText(std::string& text) : text_(text) {}
 
-  void add(const StagePlan& stage) {
+  void add(const StageIr& stage) {
     const auto& [index, place, blocks, tensors, passes, stashEntries, stashBytesPerEntry, overlaps, mesh] =
         stage;
     write(index, place, blocks, tensors.items(), passes, stashEntries, stashBytesPerEntry.count, overlaps,
@@ -25,24 +25,24 @@ class StageText {
         mesh;
     write(replicas, places, width, contexts, experts, mirrored, atOnce, placesOutermost, ringBytes);
   }
-  void add(const PlanTensor& tensor) {
+  void add(const IrTensor& tensor) {
     const auto& [name, type, use, copies, remote, shared] = tensor;
     const auto& [element, shape] = type;
     write(name, element, shape, use, copies, remote, shared);
   }
-  void add(const PassPlan& plan) {
-    const auto& [pass, operators, calls] = plan;
+  void add(const PassIr& ir) {
+    const auto& [pass, operators, calls] = ir;
     write(pass, operators, calls);
   }
-  void add(const PlanCall& call) {
+  void add(const IrCall& call) {
     const auto& [function, name, first, count] = call;
     write(function, name, first, count);
   }
-  void add(const PlanOperator& op) {
+  void add(const IrOperator& op) {
     const auto& [name, kind, work, inputs, outputs, block, chains, again, group] = op;
     write(name, kind, work, inputs, outputs, block, chains, again, group);
   }
-  void add(const PlanOperator::Chain& chain) {
+  void add(const IrOperator::Chain& chain) {
     const auto& [first, count] = chain;
     write(first, count);
   }
@@ -51,7 +51,7 @@ class StageText {
     ops::appendText(text_, item);
     write(repeat, label, concurrent);
   }
-  void add(const PlanTensorId& id) { writeOne(id.value); }
+  void add(const IrTensorId& id) { writeOne(id.value); }
 
   template <class... Parts>
   void write(const Parts&... parts) {
@@ -79,7 +79,7 @@ class StageText {
 
 }  // namespace
 
-void appendText(std::string& text, const StagePlan& stage) {
+void appendText(std::string& text, const StageIr& stage) {
   StageText(text).add(stage);
 }
 

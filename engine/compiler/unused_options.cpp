@@ -18,8 +18,8 @@ bool usesPass(const devices::System& system, const std::string& name) {
 
 bool hasOffChip(const Compilation& compilation, TensorUse use) {
   for (const CompiledExecutable& executable : compilation.executables) {
-    for (const StagePlan& stage : executable.plan.stages) {
-      for (const PlanTensor& tensor : stage.tensors)
+    for (const StageIr& stage : executable.ir.stages) {
+      for (const IrTensor& tensor : stage.tensors)
         if (tensor.remote && tensor.use == use) return true;
     }
   }

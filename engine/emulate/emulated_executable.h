@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/core/device_family.h"
 #include "engine/emulate/host_model.h"
 #include "engine/emulate/link_contention.h"
@@ -57,7 +57,7 @@ struct DeviceScale {
   double link = 1;     ///< factor for its transfers to other devices and for its collectives
 };
 
-/// Facts about an executable that its plan does not hold.
+/// Facts about an executable that its IR does not hold.
 struct ExecutableFacts {
   std::string strategy, schedule, recompute;
   std::int64_t microBatchSize = 1, microBatches = 1, deviceIterations = 1, replicas = 1;
@@ -118,7 +118,7 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
 /// variables, liveness and memory of units. `lowered` has one entry for each device of the first replica that
 /// holds a stage. Other replicas get copies, which are slower if facts.scales says so.
 EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system, SystemIds& ids,
-                                    const compile::ExecutablePlan& plan,
+                                    const compile::ExecutableIr& ir,
                                     const std::vector<devices::LoweredDevice>& lowered,
                                     schedules::Order order, const ExecutableFacts& facts, RecordLevel level);
 

@@ -8,19 +8,19 @@
 namespace pipescope::emulate {
 namespace {
 
-using compile::PlanTensorId;
+using compile::IrTensorId;
 using model::OperatorId;
 
 class EdgeRecorder {
  public:
   EdgeRecorder(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
-               const compile::ExecutablePlan& plan, const OperatorsOfPass& operators)
-      : recorder_(recorder), names_(names), executable_(executable), plan_(plan), operators_(operators) {
-    for (const compile::BoundaryTensor& boundary : plan.boundaries) crossing_.insert(boundary.name);
+               const compile::ExecutableIr& ir, const OperatorsOfPass& operators)
+      : recorder_(recorder), names_(names), executable_(executable), ir_(ir), operators_(operators) {
+    for (const compile::BoundaryTensor& boundary : ir.boundaries) crossing_.insert(boundary.name);
   }
 
   void record() {
-    for (const compile::StagePlan& stage : plan_.stages) recordStage(stage);
+    for (const compile::StageIr& stage : ir_.stages) recordStage(stage);
     recordBoundaries();
   }
 
@@ -30,21 +30,21 @@ class EdgeRecorder {
   struct Ends {
     OperatorId producer;
     std::vector<OperatorId> readers;
-    const compile::PlanTensor* tensor = nullptr;
+    const compile::IrTensor* tensor = nullptr;
   };
 
-  void recordStage(const compile::StagePlan& stage) {
+  void recordStage(const compile::StageIr& stage) {
     std::vector<OperatorId> producers(stage.tensors.size());
-    for (const compile::PassPlan& pass : stage.passes) {
+    for (const compile::PassIr& pass : stage.passes) {
       const auto recorded = operators_.find({stage.index, pass.pass});
       if (recorded == operators_.end() || recorded->second.size() != pass.operators.size()) continue;
       for (std::size_t i = 0; i < pass.operators.size(); ++i) {
-        const compile::PlanOperator& op = pass.operators[i];
+        const compile::IrOperator& op = pass.operators[i];
         const OperatorId own = recorded->second[i];
         // An operator may read a tensor twice, as in x · x.
-        const std::set<PlanTensorId> inputs(op.inputs.begin(), op.inputs.end());
-        for (const PlanTensorId input : inputs) read(stage, producers, input, own);
-        for (const PlanTensorId output : op.outputs) {
+        const std::set<IrTensorId> inputs(op.inputs.begin(), op.inputs.end());
+        for (const IrTensorId input : inputs) read(stage, producers, input, own);
+        for (const IrTensorId output : op.outputs) {
           if (!output.valid()) continue;
           producers[static_cast<std::size_t>(output.value)] = own;
           const std::string& name = stage.tensors[output].name;
@@ -54,10 +54,10 @@ class EdgeRecorder {
     }
   }
 
-  void read(const compile::StagePlan& stage, const std::vector<OperatorId>& producers, PlanTensorId input,
+  void read(const compile::StageIr& stage, const std::vector<OperatorId>& producers, IrTensorId input,
             OperatorId reader) {
     if (!input.valid()) return;
-    const compile::PlanTensor& tensor = stage.tensors[input];
+    const compile::IrTensor& tensor = stage.tensors[input];
     const OperatorId producer = producers[static_cast<std::size_t>(input.value)];
     if (producer.valid()) {
       if (producer != reader) add(producer, reader, tensor);
@@ -72,11 +72,11 @@ class EdgeRecorder {
   /// A stage may pass on a tensor that it has received itself.
   OperatorId producerOf(const compile::BoundaryTensor& boundary) const {
     int stage = boundary.fromStage;
-    for (std::size_t hops = 0; hops <= plan_.stages.size(); ++hops) {
+    for (std::size_t hops = 0; hops <= ir_.stages.size(); ++hops) {
       const auto ends = ends_.find({stage, boundary.name});
       if (ends != ends_.end() && ends->second.producer.valid()) return ends->second.producer;
       int from = -1;
-      for (const compile::BoundaryTensor& other : plan_.boundaries) {
+      for (const compile::BoundaryTensor& other : ir_.boundaries) {
         if (other.name == boundary.name && other.toStage == stage) from = other.fromStage;
       }
       if (from < 0) return {};
@@ -86,7 +86,7 @@ class EdgeRecorder {
   }
 
   void recordBoundaries() {
-    for (const compile::BoundaryTensor& boundary : plan_.boundaries) {
+    for (const compile::BoundaryTensor& boundary : ir_.boundaries) {
       const auto received = ends_.find({boundary.toStage, boundary.name});
       const OperatorId producer = producerOf(boundary);
       if (received == ends_.end() || !producer.valid()) continue;
@@ -95,7 +95,7 @@ class EdgeRecorder {
     }
   }
 
-  void add(OperatorId from, OperatorId to, const compile::PlanTensor& tensor) {
+  void add(OperatorId from, OperatorId to, const compile::IrTensor& tensor) {
     recorder_.add(model::Edge{executable_, from, to, names_.at(tensor.name, "variable"),
                               toString(tensor.type), tensor.type.bytes()});
   }
@@ -103,7 +103,7 @@ class EdgeRecorder {
   record::Recorder& recorder_;
   NameTree& names_;
   model::ExecutableId executable_;
-  const compile::ExecutablePlan& plan_;
+  const compile::ExecutableIr& ir_;
   const OperatorsOfPass& operators_;
   std::unordered_set<std::string_view> crossing_;     ///< names of tensors that go from stage to stage
   std::map<std::pair<int, std::string>, Ends> ends_;  ///< keyed by stage and name of such a tensor
@@ -112,8 +112,8 @@ class EdgeRecorder {
 }  // namespace
 
 void recordEdges(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
-                 const compile::ExecutablePlan& plan, const OperatorsOfPass& operators) {
-  EdgeRecorder(recorder, names, executable, plan, operators).record();
+                 const compile::ExecutableIr& ir, const OperatorsOfPass& operators) {
+  EdgeRecorder(recorder, names, executable, ir, operators).record();
 }
 
 }  // namespace pipescope::emulate

@@ -17,11 +17,11 @@ namespace {
 class ExecutableRecorder {
  public:
   ExecutableRecorder(record::Recorder& recorder, const devices::System& system, SystemIds& ids,
-                     const compile::ExecutablePlan& plan, RecordLevel level)
+                     const compile::ExecutableIr& ir, RecordLevel level)
       : recorder_(recorder),
         system_(system),
         ids_(ids),
-        plan_(plan),
+        ir_(ir),
         level_(level),
         names_(recorder),
         memory_(recorder, ids, names_, level) {}
@@ -34,11 +34,11 @@ class ExecutableRecorder {
     recordFacts();
     recordStages();
     recordBoundaries();
-    memory_.recordHost(plan_, result_.facts);
-    const FlowsOfReplicas flows(system_, plan_);
-    for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
+    memory_.recordHost(ir_, result_.facts);
+    const FlowsOfReplicas flows(system_, ir_);
+    for (const ReplicaClass& each : replicaClasses(system_, ir_, facts, flows))
       recordReplica(each, flows, lowered);
-    if (level_ != RecordLevel::off) recordEdges(recorder_, names_, result_.id, plan_, operators_);
+    if (level_ != RecordLevel::off) recordEdges(recorder_, names_, result_.id, ir_, operators_);
     result_.abovePeak = recordLeastTimes(recorder_, system_, result_.id, lowered);
     recordOperatorPeaks(recorder_, result_.id, operatorPeaks_);
     recordReplayFacts(recorder_, system_, result_);
@@ -48,7 +48,7 @@ class ExecutableRecorder {
  private:
   void fillCall(schedules::Order order) {
     clock::Call& call = result_.call;
-    call.training = plan_.kind == model::ExecutableKind::training;
+    call.training = ir_.kind == model::ExecutableKind::training;
     call.iterations = static_cast<int>(result_.facts.iterations);
     call.microBatches = static_cast<int>(result_.facts.microBatches);
     call.output = result_.facts.output.forClock();
@@ -62,24 +62,24 @@ class ExecutableRecorder {
     trees_.clear();
     costs_.number = replicas.replica;
     part_.members = replicas.members;
-    part_.firstDevice = plan_.mesh.chip(replicas.replica, 0);
-    part_.width = plan_.mesh.width;
-    part_.placeStride = plan_.mesh.placeStride();
+    part_.firstDevice = ir_.mesh.chip(replicas.replica, 0);
+    part_.width = ir_.mesh.width;
+    part_.placeStride = ir_.mesh.placeStride();
     for (int p = 0; p < result_.call.placeCount(); ++p) costs_.devices.push_back(deviceId(part_.deviceOf(p)));
-    costs_.stages.resize(plan_.stages.size());
-    recomputed_.assign(plan_.stages.size(), 0);
+    costs_.stages.resize(ir_.stages.size());
+    recomputed_.assign(ir_.stages.size(), 0);
     for (clock::StageCosts& stage : costs_.stages) {
       stage.works.resize(1 + costLevels_.size());
       stage.workOf = levelOfMicroBatch_;
       stage.updates.resize(1);
     }
     part_.liveBytes.resize(costs_.devices.size());
-    addFlows(stageFlows(plan_, replicas.replica), flows.beside(replicas.replica));
+    addFlows(stageFlows(ir_, replicas.replica), flows.beside(replicas.replica));
     // The first replica of equal ones is what was lowered, which is large.
     const bool asLowered = replicas.replica == 0 && result_.facts.scales.empty();
     std::vector<devices::LoweredDevice> copies;
     for (std::size_t i = 0; !asLowered && i < lowered.size(); ++i)
-      copies.push_back(onReplica(lowered[i], replicas.replica, plan_.mesh, result_.facts));
+      copies.push_back(onReplica(lowered[i], replicas.replica, ir_.mesh, result_.facts));
     const std::vector<devices::LoweredDevice>& own = asLowered ? lowered : copies;
     for (const devices::LoweredDevice& device : own) recordDevice(device);
     for (std::size_t s = 0; s < costs_.stages.size(); ++s)
@@ -93,28 +93,28 @@ class ExecutableRecorder {
 
   void recordFacts() {
     model::Executable row;
-    row.name = plan_.name;
-    row.kind = plan_.kind;
+    row.name = ir_.name;
+    row.kind = ir_.kind;
     row.strategy = result_.facts.strategy;
     row.schedule = result_.facts.schedule;
     row.scheduleKind = result_.order().progression;
     row.recompute = result_.facts.recompute;
-    row.stages = static_cast<std::int64_t>(plan_.stages.size());
+    row.stages = static_cast<std::int64_t>(ir_.stages.size());
     row.microBatchSize = result_.facts.microBatchSize;
     row.microBatches = result_.facts.microBatches;
     row.deviceIterations = result_.facts.deviceIterations;
-    row.replicas = plan_.mesh.replicas;
+    row.replicas = ir_.mesh.replicas;
     result_.id = recorder_.add(row);
     const int pipes = result_.order().pipes;
     if (pipes > 1)
       recorder_.add(model::Property{fmt::format("pipes.{}", result_.id.value), fmt::format("{}", pipes)});
-    if (plan_.mesh.placesOutermost)
+    if (ir_.mesh.placesOutermost)
       recorder_.add(model::Property{fmt::format("place_stride.{}", result_.id.value),
-                                    fmt::format("{}", plan_.mesh.placeStride())});
-    if (plan_.mesh.width > 1) {
+                                    fmt::format("{}", ir_.mesh.placeStride())});
+    if (ir_.mesh.width > 1) {
       recorder_.add(
-          model::Property{fmt::format("width.{}", result_.id.value), fmt::format("{}", plan_.mesh.width)});
-      recorder_.add(model::Property{fmt::format("axes.{}", result_.id.value), plan_.mesh.describeRanks()});
+          model::Property{fmt::format("width.{}", result_.id.value), fmt::format("{}", ir_.mesh.width)});
+      recorder_.add(model::Property{fmt::format("axes.{}", result_.id.value), ir_.mesh.describeRanks()});
     }
     if (result_.facts.expertImbalance > 0) {
       const std::string own = fmt::format("{}", result_.id.value);
@@ -131,7 +131,7 @@ class ExecutableRecorder {
   }
 
   void recordStages() {
-    for (const compile::StagePlan& stage : plan_.stages) {
+    for (const compile::StageIr& stage : ir_.stages) {
       std::vector<int>& places = result_.call.placeOfStage;
       result_.chunkOfStage.push_back(static_cast<int>(std::ranges::count(places, stage.place)));
       places.push_back(stage.place);
@@ -139,15 +139,15 @@ class ExecutableRecorder {
       result_.stashBytesPerEntry.push_back(stage.stashBytesPerEntry);
       std::string blocks;
       for (const std::string& block : stage.blocks) blocks += (blocks.empty() ? "" : " ") + block;
-      recorder_.add(model::Stage{result_.id, stage.index, deviceId(plan_.mesh.chip(0, stage.place)), blocks,
+      recorder_.add(model::Stage{result_.id, stage.index, deviceId(ir_.mesh.chip(0, stage.place)), blocks,
                                  stage.stashEntries, stage.stashBytesPerEntry});
     }
   }
 
   void recordBoundaries() {
-    for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
+    for (const compile::BoundaryTensor& tensor : ir_.boundaries) {
       const auto chipOf = [&](int stage) {
-        return plan_.mesh.chip(0, plan_.stages[static_cast<std::size_t>(stage)].place);
+        return ir_.mesh.chip(0, ir_.stages[static_cast<std::size_t>(stage)].place);
       };
       const int from = chipOf(tensor.fromStage), to = chipOf(tensor.toStage);
       Ticks ticks;
@@ -210,16 +210,16 @@ class ExecutableRecorder {
   }
 
   ProgramTree& treeOf(int device) {
-    const ProgramTree::Loops loops{plan_.name, result_.facts.iterations, result_.facts.microBatches};
+    const ProgramTree::Loops loops{ir_.name, result_.facts.iterations, result_.facts.microBatches};
     return trees_.try_emplace(device, recorder_, names_, result_.id, deviceId(device), loops).first->second;
   }
 
   void recordDevice(const devices::LoweredDevice& device) {
     ProgramTree& tree = treeOf(device.device);
     for (const devices::LoweredPass& pass : device.passes) recordPass(device.device, tree, pass);
-    for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
-      const int from = part_.deviceOf(plan_.stages[static_cast<std::size_t>(tensor.fromStage)].place),
-                to = part_.deviceOf(plan_.stages[static_cast<std::size_t>(tensor.toStage)].place);
+    for (const compile::BoundaryTensor& tensor : ir_.boundaries) {
+      const int from = part_.deviceOf(ir_.stages[static_cast<std::size_t>(tensor.fromStage)].place),
+                to = part_.deviceOf(ir_.stages[static_cast<std::size_t>(tensor.toStage)].place);
       if (from != to && (from == device.device || to == device.device))
         tree.addExternal("GlobalExchange", tensor.name);
     }
@@ -268,7 +268,7 @@ class ExecutableRecorder {
   }
 
   void recordCollective(model::OperatorId op, const ops::Collective& collective) {
-    const auto ranks = static_cast<std::int64_t>(plan_.mesh.group(part_.firstDevice, collective).size());
+    const auto ranks = static_cast<std::int64_t>(ir_.mesh.group(part_.firstDevice, collective).size());
     if (ranks < 2) return;
     const Bytes bytes(collective.elements * graph::sizeOf(collective.type));
     recorder_.add(model::Collective{op, collective.axis, ops::toString(collective.kind), ranks, bytes,
@@ -391,7 +391,7 @@ class ExecutableRecorder {
   record::Recorder& recorder_;
   const devices::System& system_;
   SystemIds& ids_;
-  const compile::ExecutablePlan& plan_;
+  const compile::ExecutableIr& ir_;
   RecordLevel level_;
   NameTree names_;
   MemoryRecorder memory_;
@@ -410,10 +410,10 @@ class ExecutableRecorder {
 }  // namespace
 
 EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system, SystemIds& ids,
-                                    const compile::ExecutablePlan& plan,
+                                    const compile::ExecutableIr& ir,
                                     const std::vector<devices::LoweredDevice>& lowered,
                                     schedules::Order order, const ExecutableFacts& facts, RecordLevel level) {
-  return ExecutableRecorder(recorder, system, ids, plan, level).record(lowered, std::move(order), facts);
+  return ExecutableRecorder(recorder, system, ids, ir, level).record(lowered, std::move(order), facts);
 }
 
 }  // namespace pipescope::emulate

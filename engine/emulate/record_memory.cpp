@@ -71,14 +71,14 @@ namespace {
 
 /// Calls `take(stage, tensor, bytes)` for each tensor that a call streams from the host or to it.
 template <class Take>
-void forEachStream(const compile::ExecutablePlan& plan, const ExecutableFacts& facts, Take take) {
+void forEachStream(const compile::ExecutableIr& ir, const ExecutableFacts& facts, Take take) {
   const std::int64_t blocks = facts.microBatches * facts.iterations * facts.replicas;
-  for (const compile::StagePlan& stage : plan.stages) {
-    for (const compile::PassPlan& pass : stage.passes) {
+  for (const compile::StageIr& stage : ir.stages) {
+    for (const compile::PassIr& pass : stage.passes) {
       const bool in = pass.pass == model::Pass::hostIn;
       if (!in && pass.pass != model::Pass::hostOut) continue;
-      for (const compile::PlanOperator& op : pass.operators) {
-        const compile::PlanTensor& tensor = stage.tensors[(in ? op.outputs : op.inputs).front()];
+      for (const compile::IrOperator& op : pass.operators) {
+        const compile::IrTensor& tensor = stage.tensors[(in ? op.outputs : op.inputs).front()];
         take(stage, tensor, tensor.type.bytes() * (in ? blocks / facts.inputGroup : blocks));
       }
     }
@@ -87,16 +87,16 @@ void forEachStream(const compile::ExecutablePlan& plan, const ExecutableFacts& f
 
 }  // namespace
 
-Bytes streamedBytes(const compile::ExecutablePlan& plan, const ExecutableFacts& facts) {
+Bytes streamedBytes(const compile::ExecutableIr& ir, const ExecutableFacts& facts) {
   Bytes all;
-  forEachStream(plan, facts, [&](const auto&, const auto&, Bytes bytes) { all += bytes; });
+  forEachStream(ir, facts, [&](const auto&, const auto&, Bytes bytes) { all += bytes; });
   return all;
 }
 
-void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const ExecutableFacts& facts) {
+void MemoryRecorder::recordHost(const compile::ExecutableIr& ir, const ExecutableFacts& facts) {
   if (!ids_.host.valid()) return;
-  const std::int64_t processes = std::int64_t{plan.mesh.replicas} * plan.mesh.width,
-                     here = facts.host.processesOfHost(plan.mesh.replicas, plan.mesh.width);
+  const std::int64_t processes = std::int64_t{ir.mesh.replicas} * ir.mesh.width,
+                     here = facts.host.processesOfHost(ir.mesh.replicas, ir.mesh.width);
   const bool judged = facts.host.memory.count > 0;
   // The part of a host whose memory is stated; otherwise that of all hosts.
   const auto part = [&](Bytes bytes) {
@@ -107,7 +107,7 @@ void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const Execu
     recorder_.add(model::Variable{
         {}, executable_, ids_.host, names_.at(name, "variable"), category, shape, bytes, bytes, true, stage});
   };
-  forEachStream(plan, facts, [&](const auto& stage, const auto& tensor, Bytes bytes) {
+  forEachStream(ir, facts, [&](const auto& stage, const auto& tensor, Bytes bytes) {
     add(tensor.name, "stream_buffer", toString(tensor.type), part(bytes), stage.index);
   });
   const auto hold = [&](const char* category, Bytes bytes) {
@@ -115,11 +115,11 @@ void MemoryRecorder::recordHost(const compile::ExecutablePlan& plan, const Execu
       recorder_.add(
           model::UnitMemory{executable_, ids_.host, category, "non_interleaved", true, 0, 1, bytes});
   };
-  const Bytes streams = streamedBytes(plan, facts);
+  const Bytes streams = streamedBytes(ir, facts);
   if (judged) {
     add("weights of the processes", "weight", "", facts.host.weights * here, -1);
     hold("weight", facts.host.weights * here);
-    const std::string overflow = facts.host.memoryOverflow(plan.mesh.replicas, plan.mesh.width, streams);
+    const std::string overflow = facts.host.memoryOverflow(ir.mesh.replicas, ir.mesh.width, streams);
     if (!overflow.empty()) recordOverflow({}, overflow);
   }
   hold("variable", part(streams));

@@ -9,7 +9,7 @@
 namespace pipescope::emulate {
 
 /// Bytes of the data that one call streams from the host and back, for all replicas.
-Bytes streamedBytes(const compile::ExecutablePlan& plan, const ExecutableFacts& facts);
+Bytes streamedBytes(const compile::ExecutableIr& ir, const ExecutableFacts& facts);
 
 class MemoryRecorder {
  public:
@@ -23,7 +23,7 @@ class MemoryRecorder {
   void recordDevice(const devices::LoweredDevice& device, int replica, ProgramTree& tree);
   /// Records the buffers of the host, which hold what all replicas take and give in one call, and the weights
   /// that its processes hold if its memory is stated. Then all of it is that of one host.
-  void recordHost(const compile::ExecutablePlan& plan, const ExecutableFacts& facts);
+  void recordHost(const compile::ExecutableIr& ir, const ExecutableFacts& facts);
 
  private:
   void recordSpace(int device, const devices::LoweredMemory& memory, ProgramTree& tree);

@@ -11,12 +11,12 @@ namespace {
 /// Replicas with equal signatures have equal times.
 using Signature = std::pair<std::vector<double>, std::vector<std::int64_t>>;
 
-Signature signatureOf(const devices::System& system, const compile::ExecutablePlan& plan,
+Signature signatureOf(const devices::System& system, const compile::ExecutableIr& ir,
                       const ExecutableFacts& facts, const FlowsOfReplicas& all, int replica) {
   Signature signature;
-  for (int place = 0; place < plan.mesh.places; ++place) {
-    for (int rank = 0; rank < plan.mesh.width; ++rank) {
-      const DeviceScale scale = scaleOf(facts, plan.mesh.chip(replica, place, rank));
+  for (int place = 0; place < ir.mesh.places; ++place) {
+    for (int rank = 0; rank < ir.mesh.width; ++rank) {
+      const DeviceScale scale = scaleOf(facts, ir.mesh.chip(replica, place, rank));
       signature.first.push_back(scale.compute);
       signature.first.push_back(scale.link);
     }
@@ -56,11 +56,11 @@ DeviceScale scaleOf(const ExecutableFacts& facts, int device) {
   return {device, 1, 1};
 }
 
-std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int replica, int rank) {
+std::vector<StageFlow> stageFlows(const compile::ExecutableIr& ir, int replica, int rank) {
   std::vector<StageFlow> flows;
-  for (const compile::BoundaryTensor& tensor : plan.boundaries) {
+  for (const compile::BoundaryTensor& tensor : ir.boundaries) {
     const auto chipOf = [&](int stage) {
-      return plan.mesh.chip(replica, plan.stages[static_cast<std::size_t>(stage)].place, rank);
+      return ir.mesh.chip(replica, ir.stages[static_cast<std::size_t>(stage)].place, rank);
     };
     const int from = chipOf(tensor.fromStage), to = chipOf(tensor.toStage);
     if (from == to) continue;
@@ -76,13 +76,13 @@ std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int repli
   return flows;
 }
 
-FlowsOfReplicas::FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan)
-    : width_(plan.mesh.width),
-      flows_(static_cast<std::size_t>(plan.mesh.replicas * plan.mesh.width)),
+FlowsOfReplicas::FlowsOfReplicas(const devices::System& system, const compile::ExecutableIr& ir)
+    : width_(ir.mesh.width),
+      flows_(static_cast<std::size_t>(ir.mesh.replicas * ir.mesh.width)),
       links_(flows_.size()) {
   for (std::size_t part = 0; part < flows_.size(); ++part) {
     const int number = static_cast<int>(part);
-    for (const StageFlow& flow : stageFlows(plan, number / width_, number % width_)) {
+    for (const StageFlow& flow : stageFlows(ir, number / width_, number % width_)) {
       flows_[part].push_back(flow.flow);
       if (flows_.size() == 1) continue;
       for (const std::int64_t link : system.linksOf(flow.flow)) links_[part].insert(link);
@@ -104,15 +104,15 @@ std::vector<std::vector<devices::Flow>> FlowsOfReplicas::beside(int replica) con
   return lists;
 }
 
-std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutablePlan& plan,
+std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutableIr& ir,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows) {
-  if (plan.mesh.replicas == 1) return {{0, 1}};
+  if (ir.mesh.replicas == 1) return {{0, 1}};
   std::vector<ReplicaClass> classes;
   std::map<Signature, std::size_t> known;
-  for (int replica = 0; replica < plan.mesh.replicas; ++replica) {
+  for (int replica = 0; replica < ir.mesh.replicas; ++replica) {
     if (!facts.recordAllReplicas) {
       const auto [found, added] =
-          known.try_emplace(signatureOf(system, plan, facts, flows, replica), classes.size());
+          known.try_emplace(signatureOf(system, ir, facts, flows, replica), classes.size());
       if (!added) {
         ++classes[found->second].members;
         continue;

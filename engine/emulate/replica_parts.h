@@ -15,14 +15,14 @@ struct StageFlow {
   model::TransferKind kind = model::TransferKind::activation;
   devices::Flow flow;
 };
-/// Flows of a replica in the order of the boundaries of the plan, between the ranks of this number: every
+/// Flows of a replica in the order of the boundaries of the IR, between the ranks of this number: every
 /// rank of a place sends to the rank of its number in the next place.
-std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int replica, int rank = 0);
+std::vector<StageFlow> stageFlows(const compile::ExecutableIr& ir, int replica, int rank = 0);
 
 /// The flows of all replicas and of all ranks in them, and which of them share links.
 class FlowsOfReplicas {
  public:
-  FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan);
+  FlowsOfReplicas(const devices::System& system, const compile::ExecutableIr& ir);
   const std::vector<devices::Flow>& of(int replica) const {
     return flows_[static_cast<std::size_t>(replica * width_)];
   }
@@ -45,7 +45,7 @@ struct ReplicaClass {
 /// Returns the classes of equal replicas, ascending by first replica. Replicas are equal if their devices
 /// have the same scales and their transfers take equally long, both alone and all together. With
 /// facts.recordAllReplicas each replica is a class of its own.
-std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutablePlan& plan,
+std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutableIr& ir,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows);
 
 /// The scale of a device, with factors of 1 if none is configured.

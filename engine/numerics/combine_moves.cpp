@@ -62,8 +62,8 @@ class MoveCombiner {
   bool follow(const Node& node, StridedView& view) const {
     if (renames(node)) return view.reshape(shapeOf(node.outputs[0]));
     if (node.op == "Slice") {
-      const base::Result<ops::SlicePlan> plan = ops::slicePlanOf(ops::callOf(graph_, node));
-      return plan.ok() && view.cut(plan->extents, plan->begin, plan->step);
+      const base::Result<ops::SliceSetup> setup = ops::sliceSetupOf(ops::callOf(graph_, node));
+      return setup.ok() && view.cut(setup->extents, setup->begin, setup->step);
     }
     view.permute(permOf(node));
     return true;

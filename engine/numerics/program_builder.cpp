@@ -170,7 +170,7 @@ void ProgramBuilder::makeBuffers() {
 }
 
 void ProgramBuilder::placeInArena() {
-  const MemoryPlan plan = planMemory(buffers_);
+  const BufferOffsets plan = placeBuffers(buffers_);
   program_.arenaBytes_ = plan.bytes;
   for (Place& each : places_) {
     if (each.kind == Place::Kind::arena) each.at = plan.offsets[static_cast<std::size_t>(each.at)];

@@ -1,6 +1,6 @@
 #pragma once
+#include "engine/numerics/buffer_offsets.h"
 #include "engine/numerics/graph_program.h"
-#include "engine/numerics/memory_plan.h"
 
 namespace pipescope::numerics {
 

@@ -92,55 +92,55 @@ Result<std::vector<TensorType>> inferFloat8Product(const OperatorCall& call) {
 }
 
 /// Both factors become float32 in scratch memory; the rest is as without float8.
-struct Float8ProductPlan {
+struct Float8ProductSetup {
   TensorType left, right;
   bool bias = false;
   std::int64_t leftScale = 0, rightScale = 0, leftBytes = 0, factorBytes = 0;
   Kernel inner;
 };
 
-Status runFloat8Product(const KernelArguments& a, const Float8ProductPlan& plan) {
+Status runFloat8Product(const KernelArguments& a, const Float8ProductSetup& setup) {
   const auto scaleOf = [&](std::size_t input, std::int64_t given) {
     const auto* scale = a.input<std::int32_t>(input);
     return std::ldexp(1.0F, -static_cast<int>(scale ? *scale : given));
   };
   auto* left = reinterpret_cast<float*>(a.scratch.data());
-  auto* right = reinterpret_cast<float*>(a.scratch.data() + plan.leftBytes);
-  widenFloat8(plan.left.element, a.input<std::uint8_t>(kLeft), left, plan.left.elements(),
-              scaleOf(kLeftScale, plan.leftScale));
-  widenFloat8(plan.right.element, a.input<std::uint8_t>(kRight), right, plan.right.elements(),
-              scaleOf(kRightScale, plan.rightScale));
+  auto* right = reinterpret_cast<float*>(a.scratch.data() + setup.leftBytes);
+  widenFloat8(setup.left.element, a.input<std::uint8_t>(kLeft), left, setup.left.elements(),
+              scaleOf(kLeftScale, setup.leftScale));
+  widenFloat8(setup.right.element, a.input<std::uint8_t>(kRight), right, setup.right.elements(),
+              scaleOf(kRightScale, setup.rightScale));
   const auto bytesOf = [](const float* first, const TensorType& type) {
     return std::span<const std::byte>(reinterpret_cast<const std::byte*>(first),
                                       static_cast<std::size_t>(type.elements()) * sizeof(float));
   };
-  const std::span<const std::byte> inputs[] = {bytesOf(left, plan.left), bytesOf(right, plan.right),
-                                               plan.bias ? a.inputs[kBias] : std::span<const std::byte>()};
-  return plan.inner.run({{inputs, plan.bias ? std::size_t{3} : std::size_t{2}},
-                         a.outputs,
-                         a.scratch.subspan(static_cast<std::size_t>(plan.factorBytes)),
-                         a.identity,
-                         a.executor});
+  const std::span<const std::byte> inputs[] = {bytesOf(left, setup.left), bytesOf(right, setup.right),
+                                               setup.bias ? a.inputs[kBias] : std::span<const std::byte>()};
+  return setup.inner.run({{inputs, setup.bias ? std::size_t{3} : std::size_t{2}},
+                          a.outputs,
+                          a.scratch.subspan(static_cast<std::size_t>(setup.factorBytes)),
+                          a.identity,
+                          a.executor});
 }
 
 Result<Kernel> float8ProductKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ElementType result, resultOf(call));
-  Float8ProductPlan plan{call.input(kLeft), call.input(kRight), call.has(kBias), 0, 0, 0, 0, {}};
+  Float8ProductSetup setup{call.input(kLeft), call.input(kRight), call.has(kBias), 0, 0, 0, 0, {}};
   const std::vector<std::int64_t> scales = graph::intsAttribute(call.node, "scales", {});
-  if (scales.size() == 2) plan.leftScale = scales[0], plan.rightScale = scales[1];
+  if (scales.size() == 2) setup.leftScale = scales[0], setup.rightScale = scales[1];
   const auto bytes = [](const TensorType& type) {
     return paddedElements<float>(type.elements()) * static_cast<std::int64_t>(sizeof(float));
   };
-  plan.leftBytes = bytes(plan.left);
-  plan.factorBytes = plan.leftBytes + bytes(plan.right);
+  setup.leftBytes = bytes(setup.left);
+  setup.factorBytes = setup.leftBytes + bytes(setup.right);
   const auto single = plainCall(call, ElementType::float32, ElementType::float32);
-  PIPESCOPE_ASSIGN(plan.inner, single->definition->kernel(*single->call));
+  PIPESCOPE_ASSIGN(setup.inner, single->definition->kernel(*single->call));
   if (result != ElementType::float32) {
     const auto narrow = plainCall(call, ElementType::float32, result);
-    plan.inner = halfKernel(*narrow->call, result, std::move(plan.inner));
+    setup.inner = halfKernel(*narrow->call, result, std::move(setup.inner));
   }
-  const std::int64_t scratch = plan.factorBytes + plan.inner.scratchBytes;
-  return kernelOf(plan, runFloat8Product, scratch);
+  const std::int64_t scratch = setup.factorBytes + setup.inner.scratchBytes;
+  return kernelOf(setup, runFloat8Product, scratch);
 }
 
 std::vector<Work> float8ProductWork(const OperatorCall& call) {

@@ -88,7 +88,7 @@ base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t ex
   std::vector<devices::LoweredDevice> lengths;
   for (const devices::LoweredDevice& device : compiled.lowered) lengths.push_back(lengthsOf(device));
   const emulate::EmulatedExecutable emulated = emulate::recordExecutable(
-      recorder, *compilation.system, ids, compiled.plan, lengths, compiled.order, compiled.facts, kOff);
+      recorder, *compilation.system, ids, compiled.ir, lengths, compiled.order, compiled.facts, kOff);
   emulate::Emulator emulator(recorder, *compilation.system, ids, kOff);
   if (waitsForSamples(compiled.facts)) emulator.call(emulated, {});
   const model::Run run = emulator.call(emulated, {}, makeSink(emulated.call));
@@ -107,9 +107,9 @@ EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t e
       1, compiled.facts.iterations * std::max<std::int64_t>(1, compiled.facts.microBatches));
   const bool barriers = compiled.order.progression != model::ScheduleKind::dependency;
   std::map<int, std::int64_t> stagesOn;
-  for (const compile::StagePlan& stage : compiled.plan.stages) ++stagesOn[stage.place];
-  for (std::size_t s = 0; s < compiled.plan.stages.size(); ++s) {
-    const int place = compiled.plan.stages[s].place;
+  for (const compile::StageIr& stage : compiled.ir.stages) ++stagesOn[stage.place];
+  for (std::size_t s = 0; s < compiled.ir.stages.size(); ++s) {
+    const int place = compiled.ir.stages[s].place;
     StageOccupancy& stage = call.stages.emplace_back();
     if (barriers)
       stage.exchange =

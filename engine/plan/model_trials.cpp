@@ -44,7 +44,7 @@ base::Result<std::shared_ptr<const SplitBasis>> ModelTrials::basisFor(const comp
   if (found_ != nullptr) return found_->basis;
   const std::lock_guard lock(mutex_);
   const compile::CompiledExecutable& first = compiled_.executables.front();
-  const bool whole = first.plan.stages.size() == 1 && first.facts.recompute == "none";
+  const bool whole = first.ir.stages.size() == 1 && first.facts.recompute == "none";
   if (basis_ != nullptr || !whole) return basis_;
   PIPESCOPE_ASSIGN(
       basis_, splitBasis(compiled_, *variant.executables.front().forward, variant.recompute.checkpoints));

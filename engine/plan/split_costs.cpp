@@ -251,7 +251,7 @@ base::Result<SplitCosts> splitCosts(const CompiledExecutable& compiled, const Gr
   for (const devices::LoweredDevice& device : compiled.lowered) {
     for (const devices::LoweredPass& pass : device.passes) charges.add(pass);
   }
-  const bool training = compiled.plan.kind == model::ExecutableKind::training;
+  const bool training = compiled.ir.kind == model::ExecutableKind::training;
   Crossings(*compiled.rankGraph, places, order.size()).run(training, costs);
   if (!training) return costs;
   PIPESCOPE_ASSIGN(const Graph again, withRecompute(*compiled.rankGraph, {{blocksOf(*compiled.rankGraph), 0}},

@@ -22,16 +22,15 @@ std::int64_t usedIn(const devices::LoweredMemory& memory) {
   return most;
 }
 
-void addTensors(const compile::StagePlan& plan, TriedStage& stage) {
-  for (const compile::PlanTensor& tensor : plan.tensors) {
+void addTensors(const compile::StageIr& ir, TriedStage& stage) {
+  for (const compile::IrTensor& tensor : ir.tensors) {
     if (tensor.use == compile::TensorUse::weight && !tensor.shared)
       stage.parameters += tensor.type.bytes().count;
   }
-  for (const compile::PassPlan& pass : plan.passes) {
+  for (const compile::PassIr& pass : ir.passes) {
     if (pass.pass != model::Pass::forward) continue;
-    for (const compile::PlanOperator& op : pass.operators) {
-      for (const compile::PlanTensorId id : op.outputs)
-        stage.activations += plan.tensors[id].type.bytes().count;
+    for (const compile::IrOperator& op : pass.operators) {
+      for (const compile::IrTensorId id : op.outputs) stage.activations += ir.tensors[id].type.bytes().count;
     }
     stage.operators = static_cast<std::int64_t>(pass.operators.size());
     if (pass.operators.empty()) continue;
@@ -83,12 +82,12 @@ TriedPlan tryOut(const compile::Compilation& compilation) {
   const compile::CompiledExecutable& executable = compilation.executables.front();
   TriedPlan tried;
   const std::size_t pipes = static_cast<std::size_t>(executable.order.pipes);
-  for (std::size_t s = 0; s < executable.plan.stages.size() / pipes; ++s) {
-    const compile::StagePlan& plan = executable.plan.stages[s];
+  for (std::size_t s = 0; s < executable.ir.stages.size() / pipes; ++s) {
+    const compile::StageIr& ir = executable.ir.stages[s];
     TriedStage stage;
-    stage.blocks = plan.blocks;
-    stage.place = plan.place;
-    addTensors(plan, stage);
+    stage.blocks = ir.blocks;
+    stage.place = ir.place;
+    addTensors(ir, stage);
     tried.stages.push_back(std::move(stage));
   }
   for (const compile::CompiledExecutable& each : compilation.executables) {

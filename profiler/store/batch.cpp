@@ -8,7 +8,7 @@
 #include <iterator>
 #include <tuple>
 
-#include "profiler/store/blocks/payload_plan.h"
+#include "profiler/store/blocks/payload_choice.h"
 #include "profiler/store/blocks/row_columns.h"
 
 namespace pipescope::store {
@@ -114,7 +114,7 @@ base::Result<CodedBatch> CodedBatch::prepare(std::span<const model::RowSet> sets
                                              const std::function<std::span<model::LevelNode>()>& makeNodes,
                                              BlockCoder& coder, const std::string& path, Totals& totals) {
   CodedBatch batch;
-  PayloadPlan plan(totals), nodePlan(totals);
+  PayloadChoice plan(totals), nodePlan(totals);
   model::forEachRowType([&]<class Row>() {
     for (const model::RowSet& rows : sets) {
       const std::vector<Row>& added = rows.of<Row>();

@@ -70,8 +70,8 @@ void logCompilation(const compile::Compilation& compilation) {
       for (const devices::LoweredPass& pass : device.passes) {
         std::size_t steps = 0;
         for (const devices::LoweredSegment& segment : pass.segments) steps += segment.steps.size();
-        say(fmt::format("{}: stage {} {} on device {}: {} ticks in {} steps", executable.plan.name,
-                        pass.stage, model::toString(pass.pass), device.device, pass.ticks().count, steps));
+        say(fmt::format("{}: stage {} {} on device {}: {} ticks in {} steps", executable.ir.name, pass.stage,
+                        model::toString(pass.pass), device.device, pass.ticks().count, steps));
       }
     }
   }

@@ -59,14 +59,14 @@ ExecutableInfo describeExecutable(const compile::CompiledExecutable& executable,
                                   const devices::System& system) {
   ExecutableInfo info;
   const emulate::ExecutableFacts& facts = executable.facts;
-  info.name = executable.plan.name;
-  info.kind = executable.plan.kind;
+  info.name = executable.ir.name;
+  info.kind = executable.ir.kind;
   info.microBatchSize = facts.microBatchSize;
   info.microBatches = facts.microBatches;
   info.iterations = facts.iterations;
   info.replicas = facts.replicas;
   info.inputGroup = facts.inputGroup;
-  for (const compile::StagePlan& stage : executable.plan.stages)
+  for (const compile::StageIr& stage : executable.ir.stages)
     info.stages.push_back({stage.index, stage.place, stage.blocks});
   for (const devices::LoweredDevice& lowered : executable.lowered)
     addDevice(info, lowered, system.devices()[static_cast<std::size_t>(lowered.device)]);

@@ -1,6 +1,6 @@
 // Joins an operator that ends with an elementwise step and a second elementwise operator that alone reads its
 // result: bias and activation, dropout and residual sum, norm and activation. The value between them then
-// needs no storage. A device family may compute such a chain in one go (PlanOperator::chains); other families
+// needs no storage. A device family may compute such a chain in one go (IrOperator::chains); other families
 // compute its parts one after another.
 #include <algorithm>
 
@@ -17,13 +17,13 @@ const ops::Map* mapOf(const ops::Work& work) {
 
 class StageFusion {
  public:
-  StageFusion(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries)
+  StageFusion(StageIr& stage, const std::vector<BoundaryTensor>& boundaries)
       : stage_(stage), uses_(stage, boundaries) {}
 
   void run(PassEffect& effect) {
-    for (PassPlan& pass : stage_.passes) {
-      std::vector<PlanOperator> fused;
-      for (PlanOperator& op : pass.operators) {
+    for (PassIr& pass : stage_.passes) {
+      std::vector<IrOperator> fused;
+      for (IrOperator& op : pass.operators) {
         if (!fused.empty() && follows(fused.back(), op)) {
           effect.bytes += typeOf(fused.back().outputs[0]).bytes();
           append(fused.back(), std::move(op));
@@ -36,14 +36,14 @@ class StageFusion {
   }
 
  private:
-  const graph::TensorType& typeOf(PlanTensorId id) const { return stage_.tensors[id].type; }
+  const graph::TensorType& typeOf(IrTensorId id) const { return stage_.tensors[id].type; }
 
-  bool follows(const PlanOperator& first, const PlanOperator& second) const {
+  bool follows(const IrOperator& first, const IrOperator& second) const {
     if (first.work.empty() || second.work.empty() || first.outputs.size() != 1 ||
         second.outputs.size() != 1 || first.block != second.block || first.block.empty() ||
         first.again != second.again)
       return false;
-    const PlanTensorId between = first.outputs[0];
+    const IrTensorId between = first.outputs[0];
     if (!between.valid() || uses_.root(between) != between || uses_.reads(between) != 1 ||
         !isPassing(stage_.tensors[between].use))
       return false;
@@ -54,7 +54,7 @@ class StageFusion {
            last->type == type.element && next->type == type.element && typeOf(second.outputs[0]) == type;
   }
 
-  static void append(PlanOperator& first, PlanOperator second) {
+  static void append(IrOperator& first, IrOperator second) {
     const std::size_t joint = first.work.size();
     std::size_t begin = joint - 1;
     if (!first.chains.empty() && first.chains.back().first + first.chains.back().count == joint) {
@@ -69,20 +69,20 @@ class StageFusion {
     }
     first.chains.push_back({begin, joint + 1 - begin});
     first.kind += "+" + second.kind;
-    for (const PlanTensorId input : second.inputs) {
+    for (const IrTensorId input : second.inputs) {
       if (input != first.outputs[0]) first.inputs.push_back(input);
     }
     first.outputs = second.outputs;
   }
 
-  StagePlan& stage_;
+  StageIr& stage_;
   TensorUses uses_;
 };
 
-PassEffect fuseElementwise(ExecutablePlan& plan) {
+PassEffect fuseElementwise(ExecutableIr& ir) {
   PassEffect effect;
   effect.counts = "elementwise chains computed as one";
-  for (StagePlan& stage : plan.stages) StageFusion(stage, plan.boundaries).run(effect);
+  for (StageIr& stage : ir.stages) StageFusion(stage, ir.boundaries).run(effect);
   return effect;
 }
 

@@ -120,7 +120,7 @@ const std::vector<std::byte>* fixedValue(const Graph& graph, TensorId id) {
 
 base::Status addRemoved(PassEffect& effect, const Graph& graph, const Node& node,
                         const PassContext& context) {
-  PlanOperator op;
+  IrOperator op;
   op.name = node.name;
   op.kind = node.op;
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph, node, context.registry));

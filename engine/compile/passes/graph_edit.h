@@ -33,7 +33,7 @@ base::Result<bool> isDeterministic(const graph::Graph& graph, const graph::Node&
 /// changes with each update.
 const std::vector<std::byte>* fixedValue(const graph::Graph& graph, graph::TensorId id);
 
-/// A removed node as a plan operator, to measure what it would have cost.
+/// A removed node as an IR operator, to measure what it would have cost.
 base::Status addRemoved(PassEffect& effect, const graph::Graph& graph, const graph::Node& node,
                         const PassContext& context);
 

@@ -9,7 +9,7 @@ namespace pipescope::compile {
 namespace {
 
 /// The Map that would write over an input; null if the operator does not offer that.
-ops::Map* offer(PlanOperator& op) {
+ops::Map* offer(IrOperator& op) {
   const bool maps = !op.work.empty() && std::ranges::all_of(op.work, [](const ops::Work& work) {
     const auto* map = std::get_if<ops::Map>(&work.item);
     return map && map->inPlace;
@@ -19,15 +19,15 @@ ops::Map* offer(PlanOperator& op) {
 
 class StageInPlace {
  public:
-  StageInPlace(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries)
+  StageInPlace(StageIr& stage, const std::vector<BoundaryTensor>& boundaries)
       : stage_(stage), uses_(stage, boundaries) {}
 
   /// Visits every operator that offers to work in place. With `on`, the offer stays where an input is not
   /// read afterwards.
   void run(bool on, PassEffect& effect) {
     std::int64_t position = 0;
-    for (PassPlan& pass : stage_.passes) {
-      for (PlanOperator& op : pass.operators) {
+    for (PassIr& pass : stage_.passes) {
+      for (IrOperator& op : pass.operators) {
         if (ops::Map* map = offer(op); map && !updatesItself(op)) {
           map->inPlace = on && takesOver(op, position);
           if (map->inPlace) count(op, effect);
@@ -38,54 +38,54 @@ class StageInPlace {
   }
 
  private:
-  const graph::TensorType& typeOf(PlanTensorId id) const { return stage_.tensors[id].type; }
+  const graph::TensorType& typeOf(IrTensorId id) const { return stage_.tensors[id].type; }
 
   /// True for an accumulator or a weight. Its new value always replaces the old one, also with this pass
   /// switched off.
-  bool updatesItself(const PlanOperator& op) const {
-    return std::ranges::any_of(op.outputs, [&](PlanTensorId output) {
-      return std::ranges::any_of(op.inputs, [&](PlanTensorId input) {
+  bool updatesItself(const IrOperator& op) const {
+    return std::ranges::any_of(op.outputs, [&](IrTensorId output) {
+      return std::ranges::any_of(op.inputs, [&](IrTensorId input) {
         return input.valid() && uses_.root(input) == uses_.root(output);
       });
     });
   }
 
-  bool takesOver(const PlanOperator& op, std::int64_t position) const {
-    if (std::ranges::count_if(op.outputs, [](PlanTensorId id) { return id.valid(); }) != 1 ||
+  bool takesOver(const IrOperator& op, std::int64_t position) const {
+    if (std::ranges::count_if(op.outputs, [](IrTensorId id) { return id.valid(); }) != 1 ||
         !op.outputs[0].valid())
       return false;
     const graph::TensorType& made = typeOf(op.outputs[0]);
-    return std::ranges::any_of(op.inputs, [&](PlanTensorId input) {
+    return std::ranges::any_of(op.inputs, [&](IrTensorId input) {
       if (!input.valid() || uses_.lastRead(input) != position) return false;
-      const PlanTensor& root = stage_.tensors[uses_.root(input)];
+      const IrTensor& root = stage_.tensors[uses_.root(input)];
       return isPassing(root.use) && root.type.element == made.element && root.type.bytes() == made.bytes();
     });
   }
 
   /// Writing in place can be slower than writing elsewhere, so the saved time may be negative.
-  void count(const PlanOperator& op, PassEffect& effect) const {
+  void count(const IrOperator& op, PassEffect& effect) const {
     ++effect.changes;
     effect.bytes += typeOf(op.outputs[0]).bytes();
-    PlanOperator alone{op.name, op.kind, {op.work.front()}, {}, {}};
+    IrOperator alone{op.name, op.kind, {op.work.front()}, {}, {}};
     effect.added[stage_.index].push_back(alone);
     std::get<ops::Map>(alone.work.front().item).inPlace = false;
     effect.removed[stage_.index].push_back(std::move(alone));
   }
 
-  StagePlan& stage_;
+  StageIr& stage_;
   TensorUses uses_;
 };
 
-PassEffect inPlace(ExecutablePlan& plan) {
+PassEffect inPlace(ExecutableIr& ir) {
   PassEffect effect;
   effect.counts = "results in the storage of an input";
-  for (StagePlan& stage : plan.stages) StageInPlace(stage, plan.boundaries).run(true, effect);
+  for (StageIr& stage : ir.stages) StageInPlace(stage, ir.boundaries).run(true, effect);
   return effect;
 }
 
-void withoutInPlace(ExecutablePlan& plan) {
+void withoutInPlace(ExecutableIr& ir) {
   PassEffect none;
-  for (StagePlan& stage : plan.stages) StageInPlace(stage, plan.boundaries).run(false, none);
+  for (StageIr& stage : ir.stages) StageInPlace(stage, ir.boundaries).run(false, none);
 }
 
 }  // namespace

@@ -18,33 +18,33 @@ bool isProduct(const ops::Work& work) {
 }
 
 /// Copies to the host and to streaming memory, and collectives, keep their order.
-bool keepsItsPlace(const PlanOperator& op) {
+bool keepsItsPlace(const IrOperator& op) {
   return std::ranges::any_of(op.work, [](const ops::Work& work) {
     return std::holds_alternative<ops::HostCopy>(work.item) ||
            std::holds_alternative<ops::Collective>(work.item);
   });
 }
 
-bool sharesTensor(const std::vector<PlanTensorId>& a, const std::vector<PlanTensorId>& b) {
+bool sharesTensor(const std::vector<IrTensorId>& a, const std::vector<IrTensorId>& b) {
   return std::ranges::any_of(
-      a, [&](PlanTensorId id) { return id.valid() && std::ranges::find(b, id) != b.end(); });
+      a, [&](IrTensorId id) { return id.valid() && std::ranges::find(b, id) != b.end(); });
 }
 
 /// True if `later` must stay behind `earlier`, because one of them writes what the other one uses or because
 /// both keep their places.
-bool staysBehind(const PlanOperator& later, const PlanOperator& earlier) {
+bool staysBehind(const IrOperator& later, const IrOperator& earlier) {
   return sharesTensor(later.inputs, earlier.outputs) || sharesTensor(later.outputs, earlier.outputs) ||
          sharesTensor(later.outputs, earlier.inputs) || (keepsItsPlace(later) && keepsItsPlace(earlier));
 }
 
 class PassJoiner {
  public:
-  PassJoiner(StagePlan& stage, PassPlan& pass, PassEffect& effect)
+  PassJoiner(StageIr& stage, PassIr& pass, PassEffect& effect)
       : stage_(stage), pass_(pass), effect_(effect) {}
 
   void run() {
     std::set<Kind> kinds;
-    for (const PlanOperator& op : pass_.operators) {
+    for (const IrOperator& op : pass_.operators) {
       if (!op.group.empty()) kinds.insert(kindOf(op));
     }
     for (const Kind& kind : kinds) join(kind);
@@ -53,10 +53,10 @@ class PassJoiner {
  private:
   /// Operators of a group that do the same: forward, forward again, or the gradient by one operand.
   using Kind = std::tuple<std::string, std::string, bool>;
-  static Kind kindOf(const PlanOperator& op) { return {op.group, op.kind, op.again}; }
+  static Kind kindOf(const IrOperator& op) { return {op.group, op.kind, op.again}; }
 
   void join(const Kind& kind) {
-    std::vector<PlanOperator>& all = pass_.operators;
+    std::vector<IrOperator>& all = pass_.operators;
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (kindOf(all[i]) == kind) members.push_back(i);
@@ -73,8 +73,8 @@ class PassJoiner {
       if (isMember || depends) behind.push_back(i);
       if (!isMember) (depends ? after : before).push_back(i);
     }
-    std::vector<PlanOperator> ordered(std::make_move_iterator(all.begin()),
-                                      std::make_move_iterator(at(members.front())));
+    std::vector<IrOperator> ordered(std::make_move_iterator(all.begin()),
+                                    std::make_move_iterator(at(members.front())));
     const auto take = [&](std::size_t i) { ordered.push_back(std::move(all[i])); };
     std::ranges::for_each(before, take);
     addJoint(members, ordered);
@@ -83,28 +83,28 @@ class PassJoiner {
     all = std::move(ordered);
   }
 
-  std::vector<PlanOperator>::iterator at(std::size_t i) {
+  std::vector<IrOperator>::iterator at(std::size_t i) {
     return pass_.operators.begin() + static_cast<std::ptrdiff_t>(i);
   }
 
   /// Adds the joint operator, and behind it what else the members do.
-  void addJoint(const std::vector<std::size_t>& members, std::vector<PlanOperator>& ordered) {
-    const PlanOperator& first = pass_.operators[members.front()];
-    PlanOperator joint;
+  void addJoint(const std::vector<std::size_t>& members, std::vector<IrOperator>& ordered) {
+    const IrOperator& first = pass_.operators[members.front()];
+    IrOperator joint;
     joint.name = nameOf(first);
     joint.kind = "Multi" + first.kind;
     joint.block = first.block;
     joint.again = first.again;
-    std::vector<PlanOperator> rest;
+    std::vector<IrOperator> rest;
     for (const std::size_t i : members) {
-      PlanOperator& member = pass_.operators[i];
+      IrOperator& member = pass_.operators[i];
       effect_.removed[stage_.index].push_back(withoutTensors(member));
       const auto others = std::ranges::find_if_not(member.work, isProduct);
       for (auto work = member.work.begin(); work != others; ++work) {
         joint.work.push_back(*work);
         joint.work.back().concurrent = 1;
       }
-      for (const PlanTensorId input : productInputs(member)) {
+      for (const IrTensorId input : productInputs(member)) {
         if (std::ranges::find(joint.inputs, input) == joint.inputs.end()) joint.inputs.push_back(input);
       }
       joint.outputs.push_back(member.outputs.front());
@@ -112,37 +112,37 @@ class PassJoiner {
     }
     effect_.changes += static_cast<std::int64_t>(members.size());
     effect_.added[stage_.index].push_back(withoutTensors(joint));
-    for (const PlanOperator& op : rest) effect_.added[stage_.index].push_back(withoutTensors(op));
+    for (const IrOperator& op : rest) effect_.added[stage_.index].push_back(withoutTensors(op));
     ordered.push_back(std::move(joint));
     std::ranges::move(rest, std::back_inserter(ordered));
   }
 
   /// Copy of the operator for the time that the pass saves, which counts Work alone.
-  static PlanOperator withoutTensors(PlanOperator op) {
+  static IrOperator withoutTensors(IrOperator op) {
     op.inputs.clear();
     op.outputs.clear();
     return op;
   }
 
   /// "octave/multi_conv", "octave/multi_conv/grad_input" …
-  static std::string nameOf(const PlanOperator& first) {
+  static std::string nameOf(const IrOperator& first) {
     const bool gradient = first.kind.find("Grad") != std::string::npos;
     return first.group + (gradient ? first.name.substr(first.name.rfind('/')) : "");
   }
 
-  static std::vector<PlanTensorId> productInputs(const PlanOperator& member) {
-    std::vector<PlanTensorId> inputs = member.inputs;
+  static std::vector<IrTensorId> productInputs(const IrOperator& member) {
+    std::vector<IrTensorId> inputs = member.inputs;
     if (!std::ranges::all_of(member.work, isProduct)) inputs.resize(std::min<std::size_t>(inputs.size(), 2));
     return inputs;
   }
 
   /// The steps of a member behind its product. They get its product in a tensor of its own.
-  PlanOperator takeRest(PlanOperator& member, PlanTensorId& product) {
-    PlanTensor tensor = stage_.tensors[member.outputs.front()];
+  IrOperator takeRest(IrOperator& member, IrTensorId& product) {
+    IrTensor tensor = stage_.tensors[member.outputs.front()];
     tensor.name += "/product";
     stage_.tensors.push_back(std::move(tensor));
-    product = PlanTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
-    std::vector<PlanTensorId> inputs{product};
+    product = IrTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
+    std::vector<IrTensorId> inputs{product};
     inputs.insert(inputs.end(), member.inputs.begin() + 2, member.inputs.end());
     member.inputs = std::move(inputs);
     std::erase_if(member.work, isProduct);
@@ -151,17 +151,17 @@ class PassJoiner {
     return member;
   }
 
-  StagePlan& stage_;
-  PassPlan& pass_;
+  StageIr& stage_;
+  PassIr& pass_;
   PassEffect& effect_;
 };
 
-PassEffect joinConvolutions(ExecutablePlan& plan) {
+PassEffect joinConvolutions(ExecutableIr& ir) {
   PassEffect effect;
   effect.counts = "convolutions that run beside others";
-  if (!plan.runsSideBySide) return effect;
-  for (StagePlan& stage : plan.stages) {
-    for (PassPlan& pass : stage.passes) PassJoiner(stage, pass, effect).run();
+  if (!ir.runsSideBySide) return effect;
+  for (StageIr& stage : ir.stages) {
+    for (PassIr& pass : stage.passes) PassJoiner(stage, pass, effect).run();
   }
   return effect;
 }

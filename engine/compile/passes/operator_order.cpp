@@ -3,7 +3,7 @@
 // (poprithms::schedule::shift). PopART counts every operator once. Here an operator counts by the bytes that
 // it uses, because its temporaries grow with them: otherwise small operators would be put off to where little
 // lives, and keep their operands until then. The numbers are the same in any order, because numerics never
-// sees a plan.
+// sees an IR.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -26,19 +26,19 @@ struct ScheduledTensor {
 class PassOrder {
  public:
   /// `position` is that of the pass's first operator in TensorUses.
-  PassOrder(const StagePlan& stage, const PassPlan& pass, const TensorUses& uses, std::int64_t position)
+  PassOrder(const StageIr& stage, const PassIr& pass, const TensorUses& uses, std::int64_t position)
       : count_(pass.operators.size()), next_(count_), touched_(count_), inPlace_(count_) {
     for (std::size_t i = 0; i < count_; ++i) order_.push_back(i);
     place_ = order_;
-    std::map<PlanTensorId, std::size_t> known;
+    std::map<IrTensorId, std::size_t> known;
     const std::int64_t end = position + static_cast<std::int64_t>(count_);
     for (std::size_t i = 0; i < count_; ++i) {
-      const PlanOperator& op = pass.operators[i];
+      const IrOperator& op = pass.operators[i];
       for (const auto* list : {&op.inputs, &op.outputs}) {
-        for (const PlanTensorId id : *list) {
-          const PlanTensorId root = uses.root(id);
+        for (const IrTensorId id : *list) {
+          const IrTensorId root = uses.root(id);
           if (!root.valid()) continue;
-          const PlanTensor& tensor = stage.tensors[root];
+          const IrTensor& tensor = stage.tensors[root];
           if (!isPassing(tensor.use)) continue;
           const auto [found, added] = known.try_emplace(root, tensors_.size());
           if (added) {
@@ -95,7 +95,7 @@ class PassOrder {
  private:
   static constexpr std::size_t kLongestRun = 32;
 
-  static bool worksInPlace(const PlanOperator& op) {
+  static bool worksInPlace(const IrOperator& op) {
     return !op.work.empty() && std::ranges::all_of(op.work, [](const ops::Work& work) {
       const auto* map = std::get_if<ops::Map>(&work.item);
       return map && map->inPlace;
@@ -103,7 +103,7 @@ class PassOrder {
   }
 
   /// Copies to the host and to streaming memory, and collectives, keep their order.
-  static bool keepsPlace(const PlanOperator& op) {
+  static bool keepsPlace(const IrOperator& op) {
     return std::ranges::any_of(op.work, [](const ops::Work& work) {
       return std::holds_alternative<ops::HostCopy>(work.item) ||
              std::holds_alternative<ops::Collective>(work.item);
@@ -111,12 +111,12 @@ class PassOrder {
   }
 
   /// The weight of an operator is its share of all bytes that operators use, in millionths, and at least 1.
-  void addWeights(const StagePlan& stage, const PassPlan& pass) {
+  void addWeights(const StageIr& stage, const PassIr& pass) {
     std::vector<double> bytes(count_);
     double all = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       for (const auto* list : {&pass.operators[i].inputs, &pass.operators[i].outputs}) {
-        for (const PlanTensorId id : *list) {
+        for (const IrTensorId id : *list) {
           if (id.valid()) bytes[i] += static_cast<double>(stage.tensors[id].type.bytes().count);
         }
       }
@@ -132,12 +132,12 @@ class PassOrder {
   }
 
   /// Two operators keep their order if one of them writes a tensor that the other one uses.
-  void addDependencies(const PassPlan& pass) {
+  void addDependencies(const PassIr& pass) {
     struct Users {
       std::size_t writer = SIZE_MAX;
       std::vector<std::size_t> readers;
     };
-    std::map<PlanTensorId, Users> users;
+    std::map<IrTensorId, Users> users;
     std::size_t lastKept = SIZE_MAX;
     std::set<std::pair<std::size_t, std::size_t>> known;
     const auto wait = [&](std::size_t earlier, std::size_t later) {
@@ -145,13 +145,13 @@ class PassOrder {
         next_[earlier].push_back(later);
     };
     for (std::size_t i = 0; i < count_; ++i) {
-      const PlanOperator& op = pass.operators[i];
-      for (const PlanTensorId id : op.inputs) {
+      const IrOperator& op = pass.operators[i];
+      for (const IrTensorId id : op.inputs) {
         if (!id.valid()) continue;
         wait(users[id].writer, i);
         users[id].readers.push_back(i);
       }
-      for (const PlanTensorId id : op.outputs) {
+      for (const IrTensorId id : op.outputs) {
         if (!id.valid()) continue;
         wait(users[id].writer, i);
         for (const std::size_t reader : users[id].readers) wait(reader, i);
@@ -280,10 +280,10 @@ class PassOrder {
 /// time.
 constexpr std::int64_t kExchangesPerOperator = 2000;
 
-void schedulePasses(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries, PassEffect& effect) {
+void schedulePasses(StageIr& stage, const std::vector<BoundaryTensor>& boundaries, PassEffect& effect) {
   const TensorUses uses(stage, boundaries);
   std::int64_t position = 0;
-  for (PassPlan& pass : stage.passes) {
+  for (PassIr& pass : stage.passes) {
     const std::int64_t first = position;
     position += static_cast<std::int64_t>(pass.operators.size());
     if (!model::isComputePass(pass.pass)) continue;
@@ -293,7 +293,7 @@ void schedulePasses(StagePlan& stage, const std::vector<BoundaryTensor>& boundar
     // A smaller sum may come with a higher peak. The peak decides whether the model fits.
     const std::int64_t after = order.peak();
     if (after > before) continue;
-    std::vector<PlanOperator> sorted;
+    std::vector<IrOperator> sorted;
     for (std::size_t at = 0; at < pass.operators.size(); ++at) {
       effect.changes += order.order()[at] != at ? 1 : 0;
       sorted.push_back(std::move(pass.operators[order.order()[at]]));
@@ -306,11 +306,11 @@ void schedulePasses(StagePlan& stage, const std::vector<BoundaryTensor>& boundar
 /// Only frameworks with such a scheduler order operators. Inference keeps the order of the model. In the best
 /// order ResNet-50 in float32 with a batch of 64 would fit on a C600, where it was measured to run out of
 /// memory (PopRT's published figures).
-PassEffect schedulePlan(ExecutablePlan& plan) {
+PassEffect scheduleIr(ExecutableIr& ir) {
   PassEffect effect;
   effect.counts = "operators at another place of their pass";
-  if (!plan.ordersForMemory || plan.kind != model::ExecutableKind::training) return effect;
-  for (StagePlan& stage : plan.stages) schedulePasses(stage, plan.boundaries, effect);
+  if (!ir.ordersForMemory || ir.kind != model::ExecutableKind::training) return effect;
+  for (StageIr& stage : ir.stages) schedulePasses(stage, ir.boundaries, effect);
   return effect;
 }
 
@@ -321,7 +321,7 @@ PIPESCOPE_REGISTER_PASS(schedule) {
       {"schedule",
        "In training, independent operators run in the order that keeps the fewest bytes alive. This is for "
        "devices whose framework has such a scheduler (IPUs).",
-       25, nullptr, schedulePlan});
+       25, nullptr, scheduleIr});
 }
 
 }  // namespace pipescope::compile

@@ -8,9 +8,9 @@ namespace {
 /// A text that is equal for operators that compute the same, whatever the names of their tensors.
 class OperatorText {
  public:
-  explicit OperatorText(const StagePlan& stage) : stage_(stage) {}
+  explicit OperatorText(const StageIr& stage) : stage_(stage) {}
 
-  std::string of(const PlanOperator& op) {
+  std::string of(const IrOperator& op) {
     addOperator(op);
     return std::move(text_);
   }
@@ -22,38 +22,38 @@ class OperatorText {
     text_ += ";";
   }
 
-  void addOperator(const PlanOperator& op) {
+  void addOperator(const IrOperator& op) {
     text_ += op.kind + "(";
     for (const ops::Work& work : op.work) {
       add(std::vector{work.repeat, work.concurrent});
       ops::appendText(text_, work.item);
     }
-    for (const PlanOperator::Chain& chain : op.chains)
+    for (const IrOperator::Chain& chain : op.chains)
       add(std::vector{static_cast<std::int64_t>(chain.first), static_cast<std::int64_t>(chain.count)});
     for (const auto* list : {&op.inputs, &op.outputs}) {
       text_ += "|";
-      for (const PlanTensorId id : *list) addTensor(id);
+      for (const IrTensorId id : *list) addTensor(id);
     }
     text_ += ")";
   }
 
   /// Tensors are numbered in the order in which they first appear.
-  void addTensor(PlanTensorId id) {
+  void addTensor(IrTensorId id) {
     if (!id.valid()) return add(std::int64_t{-1});
     const auto number = local_.try_emplace(id, static_cast<std::int64_t>(local_.size())).first->second;
-    const PlanTensor& tensor = stage_.tensors[id];
+    const IrTensor& tensor = stage_.tensors[id];
     add(std::vector{number, tensor.copies});
     text_ += graph::toString(tensor.type) + ",";
   }
 
-  const StagePlan& stage_;
+  const StageIr& stage_;
   std::string text_;
-  std::map<PlanTensorId, std::int64_t> local_;
+  std::map<IrTensorId, std::int64_t> local_;
 };
 
 }  // namespace
 
-std::int64_t OperatorNumbers::of(const StagePlan& stage, const PlanOperator& op) {
+std::int64_t OperatorNumbers::of(const StageIr& stage, const IrOperator& op) {
   const auto next = static_cast<std::int64_t>(numbers_.size());
   return numbers_.try_emplace(OperatorText(stage).of(op), next).first->second;
 }

@@ -1,6 +1,6 @@
 // Turns runs of operators that do the same with different tensors into calls of one function: repeated
 // layers, a layer and its recomputed forward pass, products of equal shape, updates of parameters of equal
-// shape. The plan only says which calls are alike. A device keeps the code once if that saves memory, and
+// shape. The IR only says which calls are alike. A device keeps the code once if that saves memory, and
 // reports it.
 //
 // What a function is worth follows PopART (C: popart/subgraph/iosubgraphcostmodel.cpp, SessionOptions): the
@@ -27,16 +27,16 @@ constexpr double kHighValue = 1000, kLowValue = 0.1, kOutlineThreshold = 1;
 
 /// An operator of one device, in the order of its stages and passes.
 struct OutlinePlace {
-  StagePlan* stage = nullptr;
-  PassPlan* pass = nullptr;
+  StageIr* stage = nullptr;
+  PassIr* pass = nullptr;
   std::size_t op = 0;         ///< index in the pass
   std::int64_t position = 0;  ///< position in the stage, as TensorUses counts
 
-  const PlanOperator& get() const { return pass->operators[op]; }
+  const IrOperator& get() const { return pass->operators[op]; }
 };
 
 /// Remote buffers and streams have code of their own for each tensor, and collectives wait for other devices.
-bool mayBeOutlined(const PlanOperator& op) {
+bool mayBeOutlined(const IrOperator& op) {
   return std::ranges::none_of(op.work, [](const ops::Work& work) {
     return std::holds_alternative<ops::HostCopy>(work.item) ||
            std::holds_alternative<ops::Collective>(work.item);
@@ -56,17 +56,17 @@ double outlineValue(const OutlinePlace& place) {
 
 class Outliner {
  public:
-  Outliner(const std::vector<StagePlan*>& stages, const std::vector<BoundaryTensor>& boundaries) {
+  Outliner(const std::vector<StageIr*>& stages, const std::vector<BoundaryTensor>& boundaries) {
     OperatorNumbers numbers;
-    for (StagePlan* stage : stages) {
+    for (StageIr* stage : stages) {
       uses_.emplace(stage, TensorUses(*stage, boundaries));
       marks_.emplace(stage,
                      Marks{Marks::ByTensor(stage->tensors.size()), Marks::ByTensor(stage->tensors.size())});
-      base::IdVector<PlanTensorId, std::int64_t> latest(stage->tensors.size(), -1);
+      base::IdVector<IrTensorId, std::int64_t> latest(stage->tensors.size(), -1);
       std::int64_t position = 0;
-      for (PassPlan& pass : stage->passes) {
+      for (PassIr& pass : stage->passes) {
         for (std::size_t i = 0; i < pass.operators.size(); ++i) {
-          const PlanOperator& op = pass.operators[i];
+          const IrOperator& op = pass.operators[i];
           if (i == 0 || op.again != pass.operators[i - 1].again) addBorder();
           places_.push_back({stage, &pass, i, position++});
           numbers_.push_back(mayBeOutlined(op) ? numbers.of(*stage, op) : -1);
@@ -106,10 +106,10 @@ class Outliner {
   }
 
   /// Notes for each operand where the same tensor stood before. `latest` holds the last place of each tensor.
-  void addOperands(const PlanOperator& op, base::IdVector<PlanTensorId, std::int64_t>& latest) {
+  void addOperands(const IrOperator& op, base::IdVector<IrTensorId, std::int64_t>& latest) {
     firstOperand_.push_back(before_.size());
     for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (const PlanTensorId id : *list) {
+      for (const IrTensorId id : *list) {
         const auto here = static_cast<std::int64_t>(before_.size());
         before_.push_back(id.valid() ? latest[id] : -1);
         if (id.valid()) latest[id] = here;
@@ -204,10 +204,10 @@ class Outliner {
 
   double bytesRead(std::size_t place) const {
     double bytes = 0;
-    for (const PlanTensorId id : places_[place].get().inputs) bytes += bytesOf(place, id);
+    for (const IrTensorId id : places_[place].get().inputs) bytes += bytesOf(place, id);
     return bytes;
   }
-  double bytesOf(std::size_t place, PlanTensorId id) const {
+  double bytesOf(std::size_t place, IrTensorId id) const {
     if (!id.valid()) return 0;
     return static_cast<double>(places_[place].stage->tensors[id].type.bytes().count);
   }
@@ -218,20 +218,20 @@ class Outliner {
     double sum = sums_[start + length] - sums_[start];
     Marks& marks = marks_.at(first.stage);
     const std::int64_t mark = ++lastMark_;
-    std::vector<PlanTensorId> read, made;
-    const auto add = [&](Marks::ByTensor& of, std::vector<PlanTensorId>& list, PlanTensorId id) {
+    std::vector<IrTensorId> read, made;
+    const auto add = [&](Marks::ByTensor& of, std::vector<IrTensorId>& list, IrTensorId id) {
       if (!id.valid() || std::exchange(of[id], mark) == mark) return;
       list.push_back(id);
     };
     for (std::size_t i = start; i < start + length; ++i) {
-      for (const PlanTensorId id : places_[i].get().inputs) {
+      for (const IrTensorId id : places_[i].get().inputs) {
         if (id.valid() && marks.made[id] != mark) add(marks.read, read, id);
       }
-      for (const PlanTensorId id : places_[i].get().outputs) add(marks.made, made, id);
+      for (const IrTensorId id : places_[i].get().outputs) add(marks.made, made, id);
     }
     const std::int64_t end = first.position + static_cast<std::int64_t>(length);
-    for (const PlanTensorId id : read) sum -= std::sqrt(bytesOf(start, id));
-    for (const PlanTensorId id : made) {
+    for (const IrTensorId id : read) sum -= std::sqrt(bytesOf(start, id));
+    for (const IrTensorId id : made) {
       const std::int64_t last = uses.lastRead(id);
       if (last < 0 || last >= end || marks.read[id] == mark) sum -= std::sqrt(bytesOf(start, id));
     }
@@ -240,18 +240,18 @@ class Outliner {
 
   /// Marks the tensors of a stage that worth() has met, without a set for each call.
   struct Marks {
-    using ByTensor = base::IdVector<PlanTensorId, std::int64_t>;
+    using ByTensor = base::IdVector<IrTensorId, std::int64_t>;
     ByTensor read, made;
   };
 
   std::vector<OutlinePlace> places_;
   std::vector<std::int64_t> numbers_;  ///< number of each operator at places_; negative: taken, or a border
   std::vector<double> sums_;           ///< sums of the operators' values, before each place
-  std::map<const StagePlan*, TensorUses> uses_;
+  std::map<const StageIr*, TensorUses> uses_;
   /// First operand of each place, and behind the last place the number of operands.
   std::vector<std::size_t> firstOperand_;
   std::vector<std::int64_t> before_;  ///< operand before each operand that is the same tensor, or −1
-  mutable std::map<const StagePlan*, Marks> marks_;
+  mutable std::map<const StageIr*, Marks> marks_;
   mutable std::int64_t lastMark_ = 0;
 };
 
@@ -273,14 +273,14 @@ class FunctionNames {
   std::map<std::string, int> used_;
 };
 
-PassEffect outline(ExecutablePlan& plan) {
+PassEffect outline(ExecutableIr& ir) {
   PassEffect effect;
   effect.counts = "calls of functions whose code is kept once";
-  if (!plan.sharesCode) return effect;
-  std::map<int, std::vector<StagePlan*>> devices;
-  for (StagePlan& stage : plan.stages) devices[stage.place].push_back(&stage);
+  if (!ir.sharesCode) return effect;
+  std::map<int, std::vector<StageIr*>> devices;
+  for (StageIr& stage : ir.stages) devices[stage.place].push_back(&stage);
   for (const auto& [device, stages] : devices) {
-    Outliner outliner(stages, plan.boundaries);
+    Outliner outliner(stages, ir.boundaries);
     FunctionNames names;
     for (const Outliner::Function& function : outliner.find()) {
       const std::string name = names.unused(outliner.at(function.starts.front()));
@@ -290,8 +290,8 @@ PassEffect outline(ExecutablePlan& plan) {
       }
     }
   }
-  for (StagePlan& stage : plan.stages) {
-    for (PassPlan& pass : stage.passes) std::ranges::sort(pass.calls, {}, &PlanCall::first);
+  for (StageIr& stage : ir.stages) {
+    for (PassIr& pass : stage.passes) std::ranges::sort(pass.calls, {}, &IrCall::first);
   }
   return effect;
 }

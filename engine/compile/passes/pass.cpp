@@ -6,8 +6,8 @@
 namespace pipescope::compile {
 
 void PassRegistry::add(PassDefinition definition) {
-  PIPESCOPE_CHECK((definition.onGraph != nullptr) != (definition.onPlan != nullptr),
-                  definition.name + " acts on the graph or on the plan");
+  PIPESCOPE_CHECK((definition.onGraph != nullptr) != (definition.onIr != nullptr),
+                  definition.name + " acts on the graph or on the IR");
   const auto place = std::ranges::upper_bound(definitions_, definition.order, {}, &PassDefinition::order);
   definitions_.insert(place, std::move(definition));
 }
@@ -33,14 +33,14 @@ base::Status PassRunner::runOn(graph::Graph& graph) {
   return {};
 }
 
-void PassRunner::runOn(ExecutablePlan& plan) {
+void PassRunner::runOn(ExecutableIr& ir) {
   for (const PassDefinition& pass : passRegistry().all()) {
-    if (!pass.onPlan) continue;
+    if (!pass.onIr) continue;
     PassReport report{pass.name, enabled_(pass.name), {}};
     if (report.enabled) {
-      report.effect = pass.onPlan(plan);
+      report.effect = pass.onIr(ir);
     } else if (pass.withoutIt) {
-      pass.withoutIt(plan);
+      pass.withoutIt(ir);
     }
     reports_.push_back(std::move(report));
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/graph/graph.h"
 #include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"
@@ -29,19 +29,19 @@ struct PassEffect {
   std::string counts;  ///< things that `changes` counts: "nodes computed by the compiler"
   /// Operators that no longer run, and operators that run instead, keyed by stage. The difference of their
   /// costs is the time saved.
-  std::map<int, std::vector<PlanOperator>> removed = {}, added = {};
+  std::map<int, std::vector<IrOperator>> removed = {}, added = {};
 };
 
-/// A pass acts either on the graph, after gradients were added, or on the plan. No pass changes a bit of what
+/// A pass acts either on the graph, after gradients were added, or on the IR. No pass changes a bit of what
 /// is computed.
 struct PassDefinition {
   std::string name;  ///< last part of its key, "compile.<name>"
   std::string doc;   ///< one sentence
   int order = 0;
   base::Result<PassEffect> (*onGraph)(graph::Graph& graph, const PassContext& context) = nullptr;
-  PassEffect (*onPlan)(ExecutablePlan& plan) = nullptr;
-  /// Changes the plan if the pass is switched off: it withdraws what operators offer. May be null.
-  void (*withoutIt)(ExecutablePlan& plan) = nullptr;
+  PassEffect (*onIr)(ExecutableIr& ir) = nullptr;
+  /// Changes the IR if the pass is switched off: it withdraws what operators offer. May be null.
+  void (*withoutIt)(ExecutableIr& ir) = nullptr;
 };
 
 class PassRegistry {
@@ -64,14 +64,14 @@ struct PassReport {
   PassEffect effect;
 };
 
-/// Runs the enabled passes in their order: first those over the graph, then those over the plan.
+/// Runs the enabled passes in their order: first those over the graph, then those over the IR.
 class PassRunner {
  public:
   PassRunner(PassContext context, std::function<bool(const std::string& name)> enabled)
       : context_(std::move(context)), enabled_(std::move(enabled)) {}
   base::Status runOn(graph::Graph& graph);
-  void runOn(ExecutablePlan& plan);
-  /// Adds the reports of passes that ran over a part of the plan.
+  void runOn(ExecutableIr& ir);
+  /// Adds the reports of passes that ran over a part of the IR.
   void add(const std::vector<PassReport>& ofPart);
   /// The reports of passes over the graph come first. Complete after both calls of runOn().
   const std::vector<PassReport>& reports() const { return reports_; }

@@ -23,7 +23,7 @@ double DescribedModel::copySeconds(std::int64_t elements, ElementType) const {
   return vectorSeconds(context_.card, elements, 1);
 }
 
-std::vector<std::int32_t> DescribedModel::bundlesOf(const compile::StagePlan&,
+std::vector<std::int32_t> DescribedModel::bundlesOf(const compile::StageIr&,
                                                     const hbm_card::KernelList& list) const {
   std::vector<std::int32_t> bundles;
   for (const hbm_card::ListedKernel& kernel : list.kernels) bundles.push_back(kernel.part);

@@ -18,7 +18,7 @@ class DescribedModel final : public hbm_card::CardModel {
   double copySeconds(std::int64_t elements, ElementType type) const override;
   double peakFlops(ElementType type) const override { return context_.card.peak(type); }
   /// Only the kernels of a fused operator hand each other slices.
-  std::vector<std::int32_t> bundlesOf(const compile::StagePlan& stage,
+  std::vector<std::int32_t> bundlesOf(const compile::StageIr& stage,
                                       const hbm_card::KernelList& list) const override;
   hbm_card::KernelCost costOf(const EngineKernel& kernel, const hbm_card::Traffic& traffic) const override;
 

@@ -3,7 +3,7 @@
 // kind does not compile without one.
 #include <string>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/card/card.h"
 #include "engine/devices/card/network.h"
 #include "engine/devices/hbm_card/engine_kernel.h"

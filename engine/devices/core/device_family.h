@@ -1,5 +1,5 @@
 #pragma once
-// The interface between a model's plan (engine/compile) and the devices, which turn it into segments with
+// The interface between a model's IR (engine/compile) and the devices, which turn it into segments with
 // steps and memory. Each family (ipu, gaudi, fixed) implements System. No code outside engine/devices asks
 // which family a system belongs to.
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "profiler/base/result.h"
 #include "profiler/model/rows.h"
 
@@ -61,7 +61,7 @@ struct LoweredOperator {
   std::string name, kind;
   double flops = 0;
   Bytes bytes = {};                                ///< operands and results
-  std::string block = {};                          ///< see PlanOperator::block
+  std::string block = {};                          ///< see IrOperator::block
   std::optional<model::Pass> pass = std::nullopt;  ///< none: the pass of the enclosing one
   /// The time of its FLOP if each product ran at the device's peak for the types that it multiplies and sums
   /// in; 0: the family does not know.
@@ -239,7 +239,7 @@ class System {
 
   /// Lowers all stages that one device holds (ascending) to segments and memory. A model that does not fit is
   /// lowered too; LoweredMemory::overflow then says so.
-  virtual base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const = 0;
+  virtual base::Result<LoweredDevice> lower(const std::vector<const compile::StageIr*>& stages) const = 0;
 
   /// The ticks of each flow when all of them start together, in the order given. All flows are between
   /// devices.

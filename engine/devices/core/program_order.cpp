@@ -2,19 +2,19 @@
 
 namespace pipescope::devices {
 
-using compile::PassPlan;
-using compile::StagePlan;
+using compile::PassIr;
+using compile::StageIr;
 using model::Pass;
 
-std::vector<OrderedPass> programOrder(const std::vector<const StagePlan*>& stages) {
+std::vector<OrderedPass> programOrder(const std::vector<const StageIr*>& stages) {
   std::vector<OrderedPass> order;
-  const auto take = [&](const StagePlan* stage, auto wanted) {
-    for (const PassPlan& pass : stage->passes) {
+  const auto take = [&](const StageIr* stage, auto wanted) {
+    for (const PassIr& pass : stage->passes) {
       if (wanted(pass.pass)) order.push_back({stage, &pass});
     }
   };
   const auto ascending = [&](Pass kind) {
-    for (const StagePlan* stage : stages) take(stage, [kind](Pass pass) { return pass == kind; });
+    for (const StageIr* stage : stages) take(stage, [kind](Pass pass) { return pass == kind; });
   };
   ascending(Pass::hostIn);
   ascending(Pass::forward);

@@ -5,7 +5,7 @@
 namespace pipescope::devices {
 namespace {
 
-bool worksInPlace(const compile::PlanOperator& op) {
+bool worksInPlace(const compile::IrOperator& op) {
   return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), [](const ops::Work& work) {
     const auto* map = std::get_if<ops::Map>(&work.item);
     return map && map->inPlace;
@@ -18,7 +18,7 @@ bool isHostPass(model::Pass pass) {
 
 }  // namespace
 
-TensorLives::TensorLives(const compile::StagePlan& stage, bool stashInPlace)
+TensorLives::TensorLives(const compile::StageIr& stage, bool stashInPlace)
     : stage_(&stage), stashInPlace_(stashInPlace), lives_(stage.tensors.size()) {
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
 }
@@ -29,7 +29,7 @@ std::size_t TensorLives::root(std::size_t tensor) const {
 }
 
 bool TensorLives::stays(std::size_t tensor) const {
-  const compile::PlanTensor& own = stage_->tensors.items()[tensor];
+  const compile::IrTensor& own = stage_->tensors.items()[tensor];
   if (stashInPlace_ && own.use == compile::TensorUse::stash && !own.remote) return false;
   return compile::isAlwaysLive(own.use);
 }
@@ -53,8 +53,7 @@ void TensorLives::makeAt(std::size_t tensor, std::int32_t firstStep, std::int32_
   madeInPass_.push_back(tensor);
 }
 
-void TensorLives::operatorAt(const compile::PlanOperator& op, std::int32_t writtenStep,
-                             std::int32_t endStep) {
+void TensorLives::operatorAt(const compile::IrOperator& op, std::int32_t writtenStep, std::int32_t endStep) {
   std::vector<std::size_t> inputs, outputs;
   for (const auto id : op.inputs) {
     if (id.valid()) inputs.push_back(static_cast<std::size_t>(id.value));

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/core/device_family.h"
 
 namespace pipescope::devices {
@@ -18,11 +18,11 @@ class TensorLives {
   TensorLives() = default;
   /// `stashInPlace`: values of a stash lie where the forward pass made them. The entry of the micro-batch
   /// that runs then lives like an activation.
-  explicit TensorLives(const compile::StagePlan& stage, bool stashInPlace = false);
+  explicit TensorLives(const compile::StageIr& stage, bool stashInPlace = false);
 
   void enterPass(model::Pass pass, std::int32_t firstStep);
   /// `writtenStep` is the first step of the operator that writes results.
-  void operatorAt(const compile::PlanOperator& op, std::int32_t writtenStep, std::int32_t endStep);
+  void operatorAt(const compile::IrOperator& op, std::int32_t writtenStep, std::int32_t endStep);
   void leavePass(std::int32_t endStep);
 
   /// Empty for tensors that are always live, for views, and for tensors that no operator uses.
@@ -43,7 +43,7 @@ class TensorLives {
   void readAt(std::size_t tensor, std::int32_t endStep);
   void makeAt(std::size_t tensor, std::int32_t firstStep, std::int32_t endStep);
 
-  const compile::StagePlan* stage_ = nullptr;
+  const compile::StageIr* stage_ = nullptr;
   bool stashInPlace_ = false;
   std::vector<std::size_t> alias_;
   std::vector<std::vector<Life>> lives_;

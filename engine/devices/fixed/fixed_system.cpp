@@ -54,9 +54,9 @@ class FixedSystem : public System {
         {"timebase", base::groupedText(kFixedTicksPerUnit), "ticks per cost unit", "exact", "definition"}};
   }
 
-  base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
+  base::Result<LoweredDevice> lower(const std::vector<const compile::StageIr*>& stages) const override {
     LoweredDevice lowered;
-    for (const compile::StagePlan* stage : stages) {
+    for (const compile::StageIr* stage : stages) {
       lowered.device = stage->mesh.chip(0, stage->place);
       if (stage->index >= static_cast<int>(costs_.stages.size())) {
         return base::badInput(
@@ -101,12 +101,12 @@ class FixedSystem : public System {
 
  private:
   /// True if the input of a stage of these, which share a device, comes from stage `from` on another device.
-  bool comesFrom(const std::vector<const compile::StagePlan*>& stages, int stage, int from) const {
+  bool comesFrom(const std::vector<const compile::StageIr*>& stages, int stage, int from) const {
     const int inPipe = static_cast<int>(costs_.stages.size()) / costs_.pipes;
     if (from < 0 || from / inPipe != stage / inPipe || from >= static_cast<int>(costs_.stages.size()))
       return false;
     return std::none_of(stages.begin(), stages.end(),
-                        [from](const compile::StagePlan* own) { return own->index == from; });
+                        [from](const compile::StageIr* own) { return own->index == from; });
   }
   bool holdsAnything() const {
     return std::any_of(costs_.stages.begin(), costs_.stages.end(),
@@ -120,7 +120,7 @@ class FixedSystem : public System {
     return all;
   }
 
-  void addMemory(LoweredDevice& lowered, const std::vector<const compile::StagePlan*>& stages) const {
+  void addMemory(LoweredDevice& lowered, const std::vector<const compile::StageIr*>& stages) const {
     LoweredMemory memory;
     std::int64_t address = 0;
     std::map<std::string, std::int64_t> byCategory;
@@ -136,7 +136,7 @@ class FixedSystem : public System {
       address += bytes;
       byCategory[category] += bytes;
     };
-    for (const compile::StagePlan* stage : stages) {
+    for (const compile::StageIr* stage : stages) {
       const FixedStageCost& cost = costs_.stages[static_cast<std::size_t>(stage->index)];
       add(stage->index, "state", "weight", cost.holds);
       add(stage->index, "stash", "stash", cost.stashed);

@@ -16,7 +16,7 @@ using Kernels = std::vector<std::size_t>;
 
 class Bundler {
  public:
-  Bundler(const Card& card, const compile::StagePlan& stage, const KernelList& list)
+  Bundler(const Card& card, const compile::StageIr& stage, const KernelList& list)
       : card_(card),
         stage_(stage),
         list_(list),
@@ -183,7 +183,7 @@ class Bundler {
   }
 
   const Card& card_;
-  const compile::StagePlan& stage_;
+  const compile::StageIr& stage_;
   const KernelList& list_;
   std::vector<Kernels> makers_, takers_;    ///< kernels from and to which slices can go, for each kernel
   std::vector<Kernels> after_;              ///< all kernels that need the results of each kernel
@@ -195,8 +195,7 @@ class Bundler {
 
 }  // namespace
 
-std::vector<std::int32_t> bundlesOf(const Card& card, const compile::StagePlan& stage,
-                                    const KernelList& list) {
+std::vector<std::int32_t> bundlesOf(const Card& card, const compile::StageIr& stage, const KernelList& list) {
   return Bundler(card, stage, list).bundles();
 }
 

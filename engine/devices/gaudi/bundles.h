@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/hbm_card/kernel_list.h"
 
@@ -16,7 +16,6 @@ namespace pipescope::devices::gaudi {
 using hbm_card::KernelList;
 
 /// Number of each kernel's bundle; −1 for a kernel that is in none.
-std::vector<std::int32_t> bundlesOf(const Card& card, const compile::StagePlan& stage,
-                                    const KernelList& list);
+std::vector<std::int32_t> bundlesOf(const Card& card, const compile::StageIr& stage, const KernelList& list);
 
 }  // namespace pipescope::devices::gaudi

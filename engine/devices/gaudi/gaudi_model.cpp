@@ -37,8 +37,7 @@ double GaudiModel::peakFlops(ElementType type) const {
   return 2 * static_cast<double>(context_.card.macs(type)) * context_.card.mmeHz;
 }
 
-std::vector<std::int32_t> GaudiModel::bundlesOf(const compile::StagePlan& stage,
-                                                const KernelList& list) const {
+std::vector<std::int32_t> GaudiModel::bundlesOf(const compile::StageIr& stage, const KernelList& list) const {
   return gaudi::bundlesOf(context_.card, stage, list);
 }
 

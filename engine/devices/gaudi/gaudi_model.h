@@ -22,7 +22,7 @@ class GaudiModel final : public hbm_card::CardModel {
   base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const std::string& what) const override;
   double copySeconds(std::int64_t elements, ElementType type) const override;
   double peakFlops(ElementType type) const override;
-  std::vector<std::int32_t> bundlesOf(const compile::StagePlan& stage, const KernelList& list) const override;
+  std::vector<std::int32_t> bundlesOf(const compile::StageIr& stage, const KernelList& list) const override;
   KernelCost costOf(const EngineKernel& kernel, const Traffic& traffic) const override;
 
  private:

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
 #include "engine/devices/hbm_card/engine_kernel.h"

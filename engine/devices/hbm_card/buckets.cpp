@@ -10,7 +10,7 @@
 namespace pipescope::devices::hbm_card {
 namespace {
 
-ListedKernel copyKernel(const CardModel& model, const compile::StagePlan& stage, const Bucket& bucket,
+ListedKernel copyKernel(const CardModel& model, const compile::StageIr& stage, const Bucket& bucket,
                         const char* name) {
   ListedKernel copy;
   for (const std::size_t gradient : bucket.gradients) {
@@ -24,7 +24,7 @@ ListedKernel copyKernel(const CardModel& model, const compile::StagePlan& stage,
   return copy;
 }
 
-ListedKernel packKernel(const CardModel& model, const compile::StagePlan& stage, const Bucket& bucket) {
+ListedKernel packKernel(const CardModel& model, const compile::StageIr& stage, const Bucket& bucket) {
   ListedKernel pack = copyKernel(model, stage, bucket, "PackBucket");
   pack.reads = bucket.gradients;
   pack.kernel.bucketWritten = bucket.bytes;
@@ -33,13 +33,13 @@ ListedKernel packKernel(const CardModel& model, const compile::StagePlan& stage,
 
 /// True if each card updates only its share of what the collective sums: it receives only that, or the update
 /// gathers the weights afterwards.
-bool sharesOf(const compile::PlanOperator& sum, const compile::StagePlan& stage) {
+bool sharesOf(const compile::IrOperator& sum, const compile::StageIr& stage) {
   const auto* work = std::get_if<ops::Collective>(&sum.work.front().item);
   if (work != nullptr && work->kind == ops::Collective::Kind::reduceScatter) return true;
-  return std::ranges::any_of(stage.passes, [](const compile::PassPlan& pass) {
+  return std::ranges::any_of(stage.passes, [](const compile::PassIr& pass) {
     return pass.pass == model::Pass::update &&
            std::ranges::any_of(pass.operators,
-                               [](const compile::PlanOperator& op) { return op.kind == "AllGather"; });
+                               [](const compile::IrOperator& op) { return op.kind == "AllGather"; });
   });
 }
 
@@ -69,16 +69,15 @@ void insertAll(KernelList& list, std::vector<Insertion> insertions) {
 
 }  // namespace
 
-std::int64_t reduceBufferBytes(const CardModel& model, const compile::StagePlan& stage,
-                               const StageUses& uses) {
+std::int64_t reduceBufferBytes(const CardModel& model, const compile::StageIr& stage, const StageUses& uses) {
   const bool inPlace = model.figures().sumsInPlace;
   std::int64_t most = 0;
   for (const Bucket& bucket : bucketsOf(stage, uses)) {
     if (bucket.shares && !(inPlace && bucket.accumulates)) most = std::max(most, bucket.bytes);
   }
-  for (const compile::PassPlan& pass : stage.passes) {
+  for (const compile::PassIr& pass : stage.passes) {
     if (pass.pass != model::Pass::backward && pass.pass != model::Pass::weightGradient) continue;
-    for (const compile::PlanOperator& op : pass.operators) {
+    for (const compile::IrOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
         const auto* sum = std::get_if<ops::Collective>(&work.item);
         if (sum != nullptr && !sum->ofModel && sum->kind != ops::Collective::Kind::allGather)
@@ -89,17 +88,17 @@ std::int64_t reduceBufferBytes(const CardModel& model, const compile::StagePlan&
   return most;
 }
 
-std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& uses) {
+std::vector<Bucket> bucketsOf(const compile::StageIr& stage, const StageUses& uses) {
   std::vector<Bucket> buckets;
-  for (const compile::PassPlan& pass : stage.passes) {
+  for (const compile::PassIr& pass : stage.passes) {
     if (pass.pass != model::Pass::collective) continue;
     for (std::size_t i = 0; i < pass.operators.size(); ++i) {
-      const compile::PlanOperator& op = pass.operators[i];
+      const compile::IrOperator& op = pass.operators[i];
       Bucket bucket{op.name, static_cast<int>(i), {}, 0};
-      for (const compile::PlanTensorId id : op.inputs) {
+      for (const compile::IrTensorId id : op.inputs) {
         if (!id.valid()) continue;
         bucket.gradients.push_back(uses.root(static_cast<std::size_t>(id.value)));
-        const compile::PlanTensor& gradient = stage.tensors.items()[bucket.gradients.back()];
+        const compile::IrTensor& gradient = stage.tensors.items()[bucket.gradients.back()];
         bucket.bytes += gradient.type.bytes().count;
         bucket.accumulates = bucket.accumulates || isAlwaysLive(gradient.use);
       }
@@ -110,7 +109,7 @@ std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& 
   return buckets;
 }
 
-void packBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+void packBuckets(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                  KernelList& list) {
   std::map<std::size_t, std::size_t> behindMaker;  // place behind the kernel that makes each tensor last
   for (std::size_t k = 0; k < list.kernels.size(); ++k) {
@@ -145,7 +144,7 @@ void packBuckets(const CardModel& model, const compile::StagePlan& stage, const 
   insertAll(list, std::move(packs));
 }
 
-void unpackBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+void unpackBuckets(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                    KernelList& list) {
   std::vector<Insertion> unpacks;
   for (const Bucket& bucket : bucketsOf(stage, uses)) {

@@ -24,20 +24,19 @@ struct Bucket {
 };
 
 /// The buckets of a stage; none if it has no collective pass.
-std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& uses);
+std::vector<Bucket> bucketsOf(const compile::StageIr& stage, const StageUses& uses);
 
 /// Bytes of the memory that buckets share one after another, where cards update shares.
-std::int64_t reduceBufferBytes(const CardModel& model, const compile::StagePlan& stage,
-                               const StageUses& uses);
+std::int64_t reduceBufferBytes(const CardModel& model, const compile::StageIr& stage, const StageUses& uses);
 
 /// Adds a kernel for each bucket right behind the kernel that makes its last gradient in this backward pass.
 /// The kernel has a start for each gradient. A bucket whose gradients another pass makes gets no kernel, and
 /// neither does one of sums over micro-batches: the kernel that completes them is marked.
-void packBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+void packBuckets(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                  KernelList& list);
 /// Adds a kernel for each bucket at the beginning of the update, and before it the one that packs sums over
 /// micro-batches unless they are views of the bucket.
-void unpackBuckets(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+void unpackBuckets(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                    KernelList& list);
 
 }  // namespace pipescope::devices::hbm_card

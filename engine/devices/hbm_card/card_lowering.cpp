@@ -16,9 +16,9 @@
 namespace pipescope::devices::hbm_card {
 namespace {
 
-using compile::PassPlan;
-using compile::PlanOperator;
-using compile::StagePlan;
+using compile::IrOperator;
+using compile::PassIr;
+using compile::StageIr;
 using model::Pass;
 
 LoweredStep stepOf(model::StepKind kind, model::LaneRole lane, std::string program, std::string name,
@@ -37,19 +37,19 @@ LoweredStep stepOf(model::StepKind kind, model::LaneRole lane, std::string progr
 
 class StageLowering {
  public:
-  StageLowering(const std::vector<const StagePlan*>& stages, const CardModel& model)
+  StageLowering(const std::vector<const StageIr*>& stages, const CardModel& model)
       : stages_(stages), model_(model), card_(model.figures()), memory_(card_) {}
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
     device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
     memory_.reserve(expectedVariables());
-    for (const StagePlan* stage : stages_) addTensors(*stage);
+    for (const StageIr* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
       PIPESCOPE_ASSIGN(LoweredPass pass, lowerPass(*ordered.stage, *ordered.pass));
       device.passes.push_back(std::move(pass));
     }
-    for (const StagePlan* stage : stages_) finishTensors(*stage);
+    for (const StageIr* stage : stages_) finishTensors(*stage);
     device.memory.push_back(memory_.finish(deviceName));
     device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks()}};
     return device;
@@ -57,10 +57,10 @@ class StageLowering {
 
  private:
   struct StageState {
-    explicit StageState(const StagePlan& stage) : uses(stage), lives(stage, true) {}
+    explicit StageState(const StageIr& stage) : uses(stage), lives(stage, true) {}
     StageUses uses;
     TensorLives lives;
-    std::vector<std::size_t> variables;  ///< variable of each plan tensor
+    std::vector<std::size_t> variables;  ///< variable of each IR tensor
     std::set<std::size_t> onChip;        ///< tensors that never lie in HBM
     /// Program step from which on a gradient is a view of its bucket, keyed by the gradient's tensor.
     std::map<std::size_t, std::int32_t> inBucketFrom;
@@ -72,11 +72,11 @@ class StageLowering {
     return model_.programs().kernels[static_cast<std::size_t>(engine)];
   }
 
-  void addTensors(const StagePlan& stage) {
+  void addTensors(const StageIr& stage) {
     StageState& state = states_.emplace(&stage, stage).first->second;
     const std::set<std::int64_t> outputs = outputsOf(stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
-      const compile::PlanTensor& tensor = stage.tensors.items()[i];
+      const compile::IrTensor& tensor = stage.tensors.items()[i];
       LoweredVariable variable;
       variable.name = tensor.name;
       const bool output = !isAlwaysLive(tensor.use) && outputs.contains(static_cast<std::int64_t>(i));
@@ -112,14 +112,14 @@ class StageLowering {
   /// The tensors, and a workspace for each operator. There may be a few more.
   std::size_t expectedVariables() const {
     std::size_t count = 0;
-    for (const StagePlan* stage : stages_) {
+    for (const StageIr* stage : stages_) {
       count += stage->tensors.size();
-      for (const PassPlan& pass : stage->passes) count += pass.operators.size();
+      for (const PassIr& pass : stage->passes) count += pass.operators.size();
     }
     return count;
   }
 
-  void addBucket(const StagePlan& stage, std::string name, std::int64_t bytes) {
+  void addBucket(const StageIr& stage, std::string name, std::int64_t bytes) {
     if (bytes <= 0) return;
     LoweredVariable variable;
     variable.name = std::move(name);
@@ -132,7 +132,7 @@ class StageLowering {
 
   /// A gradient that is a view of its bucket needs no memory of its own behind the kernel that copies it
   /// there.
-  void noteViews(const StagePlan& stage, const KernelList& list, StageState& state) const {
+  void noteViews(const StageIr& stage, const KernelList& list, StageState& state) const {
     std::map<int, const Bucket*> byOperator;
     const std::vector<Bucket> buckets = bucketsOf(stage, state.uses);
     for (const Bucket& bucket : buckets) byOperator[bucket.op] = &bucket;
@@ -144,48 +144,48 @@ class StageLowering {
   }
 
   /// Tensors that go to the host.
-  static std::set<std::int64_t> outputsOf(const StagePlan& stage) {
+  static std::set<std::int64_t> outputsOf(const StageIr& stage) {
     std::set<std::int64_t> outputs;
-    for (const PassPlan& pass : stage.passes) {
+    for (const PassIr& pass : stage.passes) {
       if (pass.pass != Pass::hostOut) continue;
-      for (const PlanOperator& op : pass.operators) {
-        for (const compile::PlanTensorId id : op.inputs) outputs.insert(id.value);
+      for (const IrOperator& op : pass.operators) {
+        for (const compile::IrTensorId id : op.inputs) outputs.insert(id.value);
       }
     }
     return outputs;
   }
 
-  base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {
+  base::Result<LoweredPass> lowerPass(const StageIr& stage, const PassIr& ir) {
     StageState& state = states_.at(&stage);
-    PIPESCOPE_ASSIGN(KernelList list, listKernels(plan, state.uses, model_));
+    PIPESCOPE_ASSIGN(KernelList list, listKernels(ir, state.uses, model_));
     chains_ += list.chains;
-    if (plan.pass == Pass::backward) {
+    if (ir.pass == Pass::backward) {
       packBuckets(model_, stage, state.uses, list);
       noteViews(stage, list, state);
       if (!stage.overlapsCollectives) {
         for (ListedKernel& kernel : list.kernels) kernel.bucket = -1;
       }
     }
-    if (plan.pass == Pass::update) unpackBuckets(model_, stage, state.uses, list);
+    if (ir.pass == Pass::update) unpackBuckets(model_, stage, state.uses, list);
     LoweredPass pass;
     pass.stage = stage.index;
-    pass.pass = plan.pass;
-    for (const PlanOperator& op : plan.operators) pass.operators.push_back(describe(stage, op));
+    pass.pass = ir.pass;
+    for (const IrOperator& op : ir.operators) pass.operators.push_back(describe(stage, op));
     const std::vector<Traffic> traffic = trafficOf(model_, stage, state.uses, list);
     for (const Traffic& each : traffic) state.onChip.insert(each.onChip.begin(), each.onChip.end());
-    keepLives(plan, list, state);
-    addSegments(stage, plan, list, traffic, pass);
+    keepLives(ir, list, state);
+    addSegments(stage, ir, list, traffic, pass);
     return pass;
   }
 
-  LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
+  LoweredOperator describe(const StageIr& stage, const IrOperator& op) const {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     if (op.again) lowered.pass = Pass::recompute;
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
     addLeastTime(lowered, op.work,
                  [this](ElementType type, ElementType, std::int64_t) { return model_.peakFlops(type); });
     for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (const compile::PlanTensorId id : *list) {
+      for (const compile::IrTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[id].type.bytes();
       }
     }
@@ -193,12 +193,12 @@ class StageLowering {
   }
 
   /// The program steps of the device are its kernels.
-  void keepLives(const PassPlan& plan, const KernelList& list, StageState& state) {
+  void keepLives(const PassIr& ir, const KernelList& list, StageState& state) {
     const std::int32_t first = memory_.steps();
-    state.lives.enterPass(plan.pass, first);
+    state.lives.enterPass(ir.pass, first);
     for (const ListedKernel& kernel : list.kernels) {
       const std::int32_t step = memory_.addStep(kernel.path + "/" + kernel.kernel.name,
-                                                programOf(kernel.kernel.engine), passOf(plan, kernel));
+                                                programOf(kernel.kernel.engine), passOf(ir, kernel));
       if (kernel.kernel.workspace <= 0) continue;
       LoweredVariable variable;
       variable.name = kernel.path + "/workspace";
@@ -206,54 +206,54 @@ class StageLowering {
       variable.bytes = Bytes(kernel.kernel.workspace);
       memory_.addLife(memory_.add(std::move(variable)), step, step + 1);
     }
-    for (std::size_t op = 0; op < plan.operators.size(); ++op)
-      state.lives.operatorAt(plan.operators[op], first + list.first[op], first + list.end[op]);
+    for (std::size_t op = 0; op < ir.operators.size(); ++op)
+      state.lives.operatorAt(ir.operators[op], first + list.first[op], first + list.end[op]);
     state.lives.leavePass(memory_.steps());
   }
 
-  static Pass passOf(const PassPlan& plan, const ListedKernel& kernel) {
-    const bool again = kernel.op >= 0 && plan.operators[static_cast<std::size_t>(kernel.op)].again;
-    return again ? Pass::recompute : plan.pass;
+  static Pass passOf(const PassIr& ir, const ListedKernel& kernel) {
+    const bool again = kernel.op >= 0 && ir.operators[static_cast<std::size_t>(kernel.op)].again;
+    return again ? Pass::recompute : ir.pass;
   }
 
   /// The kernels behind which a segment ends: there a bucket of gradients is complete, or recomputing begins
   /// or ends.
-  static std::vector<std::size_t> cutsOf(const PassPlan& plan, const KernelList& list) {
+  static std::vector<std::size_t> cutsOf(const PassIr& ir, const KernelList& list) {
     std::vector<std::size_t> ends;
     for (std::size_t k = 0; k < list.kernels.size(); ++k) {
       const bool last = k + 1 == list.kernels.size();
-      if ((plan.pass == Pass::backward && list.kernels[k].bucket >= 0) ||
-          (!last && passOf(plan, list.kernels[k]) != passOf(plan, list.kernels[k + 1])))
+      if ((ir.pass == Pass::backward && list.kernels[k].bucket >= 0) ||
+          (!last && passOf(ir, list.kernels[k]) != passOf(ir, list.kernels[k + 1])))
         ends.push_back(k + 1);
     }
     if (ends.empty() || ends.back() != list.kernels.size()) ends.push_back(list.kernels.size());
     return ends;
   }
 
-  void addSegments(const StagePlan& stage, const PassPlan& plan, const KernelList& list,
+  void addSegments(const StageIr& stage, const PassIr& ir, const KernelList& list,
                    const std::vector<Traffic>& traffic, LoweredPass& pass) {
-    const bool host = plan.pass == Pass::hostIn || plan.pass == Pass::hostOut;
-    const bool collective = plan.pass == Pass::collective;
+    const bool host = ir.pass == Pass::hostIn || ir.pass == Pass::hostOut;
+    const bool collective = ir.pass == Pass::collective;
     StageState& state = states_.at(&stage);
     std::vector<PlacedKernel> placed;
-    const std::vector<std::size_t> cuts = collective ? everyKernel(list) : cutsOf(plan, list);
+    const std::vector<std::size_t> cuts = collective ? everyKernel(list) : cutsOf(ir, list);
     for (const std::size_t end : cuts) {
-      if (plan.pass == Pass::backward)
+      if (ir.pass == Pass::backward)
         state.bucketOfSegment.push_back(end == 0 ? -1 : list.kernels[end - 1].bucket);
     }
     std::size_t first = 0;
     double base = 0;  // seconds from the start of the pass to the start of the segment
     for (const std::size_t end : cuts) {
       LoweredSegment segment;
-      const Pass kind = end > first ? passOf(plan, list.kernels[first]) : plan.pass;
-      if (kind != plan.pass) segment.pass = kind;
+      const Pass kind = end > first ? passOf(ir, list.kernels[first]) : ir.pass;
+      if (kind != ir.pass) segment.pass = kind;
       segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(kind);
       if (cuts.size() > 1) segment.name += "/" + std::to_string(pass.segments.size());
       segment.lane = host         ? model::LaneRole::host
                      : collective ? model::LaneRole::network
                                   : model::LaneRole::matrix;
       double start = 0;
-      const bool launch = first > 0 ? list.kernels[first - 1].bucket >= 0 : launches(stage, plan.pass);
+      const bool launch = first > 0 ? list.kernels[first - 1].bucket >= 0 : launches(stage, ir.pass);
       if (!host && !collective && launch) {
         start = card_.recipeLaunch;
         segment.steps.push_back(
@@ -271,7 +271,7 @@ class StageLowering {
 
   /// The segment of the backward pass at whose end the collective's bucket is complete; −1: another pass
   /// makes it.
-  int backwardSegment(const StagePlan& stage, int op) const {
+  int backwardSegment(const StageIr& stage, int op) const {
     const std::vector<int>& buckets = states_.at(&stage).bucketOfSegment;
     const auto found = std::find(buckets.begin(), buckets.end(), op);
     return found == buckets.end() ? -1 : static_cast<int>(found - buckets.begin());
@@ -286,7 +286,7 @@ class StageLowering {
   /// True if the pass is a recipe of its own. Recomputed work belongs to the recipe of the backward pass. The
   /// forward and backward pass of a stage without a stash are one recipe, because the framework cuts the
   /// graph after the backward pass and after the update.
-  static bool launches(const StagePlan& stage, Pass pass) {
+  static bool launches(const StageIr& stage, Pass pass) {
     if (pass == Pass::backward) return stage.stashEntries > 0;
     return pass == Pass::forward || pass == Pass::update || pass == Pass::weightGradient;
   }
@@ -324,7 +324,7 @@ class StageLowering {
     segment.ticks = length;
   }
 
-  void finishTensors(const StagePlan& stage) {
+  void finishTensors(const StageIr& stage) {
     const StageState& state = states_.at(&stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
       if (state.onChip.contains(i)) continue;
@@ -336,17 +336,17 @@ class StageLowering {
     }
   }
 
-  const std::vector<const StagePlan*>& stages_;
+  const std::vector<const StageIr*>& stages_;
   const CardModel& model_;
   const CardFigures& card_;
   HbmMemory memory_;
   std::int64_t chains_ = 0;  ///< chains of elementwise operators that became one kernel each
-  std::map<const StagePlan*, StageState> states_;
+  std::map<const StageIr*, StageState> states_;
 };
 
 }  // namespace
 
-base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages,
+base::Result<LoweredDevice> lowerStages(const std::vector<const StageIr*>& stages,
                                         const std::string& deviceName, const CardModel& model) {
   return StageLowering(stages, model).lower(deviceName);
 }

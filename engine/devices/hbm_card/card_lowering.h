@@ -10,7 +10,7 @@ namespace pipescope::devices::hbm_card {
 
 /// All stages are on one device, named `deviceName`. A pass is a recipe. The backward pass is cut where a
 /// bucket of gradients is complete, because the collective starts there.
-base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages,
+base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StageIr*>& stages,
                                         const std::string& deviceName, const CardModel& model);
 
 }  // namespace pipescope::devices::hbm_card

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/core/device_family.h"
 #include "engine/devices/hbm_card/engine_kernel.h"
 #include "engine/devices/hbm_card/kernel_list.h"
@@ -81,7 +81,7 @@ class CardModel {
   /// FLOP per second of products in this type; 0: the card does not multiply it.
   virtual double peakFlops(ElementType type) const = 0;
   /// The number of each kernel's bundle, within which kernels hand each other slices; −1: in none.
-  virtual std::vector<std::int32_t> bundlesOf(const compile::StagePlan& stage,
+  virtual std::vector<std::int32_t> bundlesOf(const compile::StageIr& stage,
                                               const KernelList& list) const = 0;
   virtual KernelCost costOf(const EngineKernel& kernel, const Traffic& traffic) const = 0;
 };

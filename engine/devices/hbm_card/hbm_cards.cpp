@@ -73,11 +73,11 @@ void HbmCards::listDevices() {
   }
 }
 
-base::Result<LoweredDevice> HbmCards::lower(const std::vector<const compile::StagePlan*>& stages) const {
+base::Result<LoweredDevice> HbmCards::lower(const std::vector<const compile::StageIr*>& stages) const {
   PIPESCOPE_CHECK(!stages.empty(), "no stages to lower");
   const compile::Mesh& mesh = stages.front()->mesh;
   const int place = stages.front()->place, device = mesh.chip(0, place), cards = interconnect().devices();
-  for (const compile::StagePlan* stage : stages)
+  for (const compile::StageIr* stage : stages)
     PIPESCOPE_CHECK(stage->place == place, "stages of different places are lowered one place at a time");
   if (device < 0 || device >= cards) {
     return base::badInput(fmt::format(

@@ -44,7 +44,7 @@ class HbmCards : public System {
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
   const std::vector<LinkInfo>& links() const override { return links_; }
   std::optional<Float8Support> float8() const override { return card().float8; }
-  base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override;
+  base::Result<LoweredDevice> lower(const std::vector<const compile::StageIr*>& stages) const override;
   std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override;
   std::vector<std::int64_t> linksOf(const Flow& flow) const override { return interconnect().linksOf(flow); }
   bool takesProposals() const override { return false; }  // the framework fuses by itself

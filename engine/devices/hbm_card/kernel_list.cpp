@@ -8,19 +8,19 @@
 namespace pipescope::devices::hbm_card {
 namespace {
 
-using compile::PassPlan;
-using compile::PlanOperator;
-using compile::PlanTensorId;
-using compile::StagePlan;
+using compile::IrOperator;
+using compile::IrTensorId;
+using compile::PassIr;
+using compile::StageIr;
 
-bool isFusedAttention(const PlanOperator& op) {
+bool isFusedAttention(const IrOperator& op) {
   return op.kind.ends_with("FusedAttention");
 }
-bool startsWithProduct(const PlanOperator& op) {
+bool startsWithProduct(const IrOperator& op) {
   return !op.work.empty() &&
          (isFusedAttention(op) || std::holds_alternative<ops::Contraction>(op.work.front().item));
 }
-bool isMove(const PlanOperator& op) {
+bool isMove(const IrOperator& op) {
   return op.work.size() == 1 && op.work.front().repeat == 1 &&
          std::holds_alternative<ops::Rearrange>(op.work.front().item) && op.outputs.size() == 1 &&
          op.kind == "Transpose";
@@ -45,9 +45,9 @@ std::int64_t resultBytes(const ops::Work& work) {
   if (const auto* map = std::get_if<ops::Map>(&work.item)) return map->elements * graph::sizeOf(map->type);
   return 0;
 }
-std::vector<std::size_t> valid(const std::vector<PlanTensorId>& ids) {
+std::vector<std::size_t> valid(const std::vector<IrTensorId>& ids) {
   std::vector<std::size_t> found;
-  for (const PlanTensorId id : ids) {
+  for (const IrTensorId id : ids) {
     if (id.valid()) found.push_back(static_cast<std::size_t>(id.value));
   }
   return found;
@@ -61,7 +61,7 @@ void addOnce(std::vector<std::size_t>& list, std::size_t value) {
 
 }  // namespace
 
-StageUses::StageUses(const StagePlan& stage)
+StageUses::StageUses(const StageIr& stage)
     : readers_(stage.tensors.size()),
       outlives_(stage.tensors.size()),
       productsOnly_(stage.tensors.size(), true),
@@ -81,7 +81,7 @@ StageUses::StageUses(const StagePlan& stage)
   }
   std::vector<int> pass(stage.tensors.size(), -1);
   for (std::size_t p = 0; p < stage.passes.size(); ++p) {
-    for (const PlanOperator& op : stage.passes[p].operators) {
+    for (const IrOperator& op : stage.passes[p].operators) {
       alias(op);
       const bool view = isView(op);
       for (const auto* list : {&op.inputs, &op.outputs}) {
@@ -104,13 +104,13 @@ std::size_t StageUses::root(std::size_t tensor) const {
   return tensor;
 }
 
-bool StageUses::isView(const PlanOperator& op) const {
+bool StageUses::isView(const IrOperator& op) const {
   const std::vector<std::size_t> outputs = valid(op.outputs);
   return op.work.empty() || (isMove(op) && !outputs.empty() && readers_.size() > outputs[0] &&
                              productsOnly_[outputs[0]] && root(outputs[0]) != outputs[0]);
 }
 
-void StageUses::alias(const PlanOperator& op) {
+void StageUses::alias(const IrOperator& op) {
   const std::vector<std::size_t> inputs = valid(op.inputs), outputs = valid(op.outputs);
   if (inputs.empty() || outputs.empty()) return;
   const bool readByProducts = isMove(op) && productsOnly_[outputs[0]] && isRead_[outputs[0]];
@@ -122,7 +122,7 @@ namespace {
 
 class Lister {
  public:
-  Lister(const PassPlan& pass, const StageUses& uses, const CardModel& model)
+  Lister(const PassIr& pass, const StageUses& uses, const CardModel& model)
       : pass_(pass), uses_(uses), model_(model) {}
 
   base::Result<KernelList> list() {
@@ -132,7 +132,7 @@ class Lister {
 
  private:
   base::Status add(int index) {
-    const PlanOperator& op = pass_.operators[static_cast<std::size_t>(index)];
+    const IrOperator& op = pass_.operators[static_cast<std::size_t>(index)];
     const auto begin = static_cast<std::int32_t>(list_.kernels.size());
     std::vector<ListedKernel> own;
     if (!uses_.isView(op)) {
@@ -153,7 +153,7 @@ class Lister {
     return {};
   }
 
-  base::Status lowerOne(const PlanOperator& op, const ops::Work& work, std::vector<ListedKernel>& own) const {
+  base::Status lowerOne(const IrOperator& op, const ops::Work& work, std::vector<ListedKernel>& own) const {
     const std::string what = op.name + " (" + op.kind + ")";
     if (work.repeat < 1) return base::badInput(what + ": a repeat count below 1.");
     PIPESCOPE_ASSIGN(EngineKernel kernel, model_.lowerWork(work.item, what));
@@ -221,7 +221,7 @@ class Lister {
 
   /// The first kernel of an operator reads its operands, kernels after a barrier read them again, and the
   /// last kernel makes the results.
-  void describe(const PlanOperator& op, int index, std::vector<ListedKernel>& own) const {
+  void describe(const IrOperator& op, int index, std::vector<ListedKernel>& own) const {
     for (std::size_t k = 0; k < own.size(); ++k) {
       own[k].op = index;
       own[k].part = isFusedAttention(op) ? index : -1;
@@ -241,7 +241,7 @@ class Lister {
     }
   }
 
-  const PassPlan& pass_;
+  const PassIr& pass_;
   const StageUses& uses_;
   const CardModel& model_;
   KernelList list_;
@@ -249,7 +249,7 @@ class Lister {
 
 }  // namespace
 
-base::Result<KernelList> listKernels(const PassPlan& pass, const StageUses& uses, const CardModel& model) {
+base::Result<KernelList> listKernels(const PassIr& pass, const StageUses& uses, const CardModel& model) {
   return Lister(pass, uses, model).list();
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/hbm_card/engine_kernel.h"
 #include "profiler/base/result.h"
 
@@ -13,11 +13,11 @@ namespace pipescope::devices::hbm_card {
 
 class CardModel;
 
-/// A kernel with the tensors that it reads and makes (indices into StagePlan::tensors; views are resolved).
+/// A kernel with the tensors that it reads and makes (indices into StageIr::tensors; views are resolved).
 struct ListedKernel {
   EngineKernel kernel;
   std::string path;  ///< name path
-  int op = -1;       ///< index of the last operator fused into it, in PassPlan::operators
+  int op = -1;       ///< index of the last operator fused into it, in PassIr::operators
   std::vector<std::size_t> reads, makes;
   std::vector<std::size_t> readsAgain;  ///< the operands among `reads` that it reads again after a barrier
   /// The result of its operator, if the kernel before it works on this result too, on another engine: a bias
@@ -41,18 +41,18 @@ struct KernelList {
 /// Counts how often each tensor of a stage is read, over all its passes.
 class StageUses {
  public:
-  explicit StageUses(const compile::StagePlan& stage);
+  explicit StageUses(const compile::StageIr& stage);
   /// The tensor that holds the memory. For an operator without Work, or a transposition that products read,
   /// it is the input.
   std::size_t root(std::size_t tensor) const;
   std::int64_t readers(std::size_t root) const { return readers_[root]; }
   /// True if the operator moves no data: its result is its input, read in another order.
-  bool isView(const compile::PlanOperator& op) const;
+  bool isView(const compile::IrOperator& op) const;
   /// True if several passes use the tensor, it is always live, or it goes to another device.
   bool outlivesPass(std::size_t root) const { return outlives_[root]; }
 
  private:
-  void alias(const compile::PlanOperator& op);
+  void alias(const compile::IrOperator& op);
   std::vector<std::size_t> alias_;
   std::vector<std::int64_t> readers_;
   std::vector<bool> outlives_;
@@ -63,7 +63,7 @@ class StageUses {
 /// Lowers and fuses the operators of a pass. The vector work of an operator up to a barrier is one
 /// kernel. A kernel that works row by row absorbs the kernel before it if it reads that one's result.
 /// Errors are sentences that begin with the operator.
-base::Result<KernelList> listKernels(const compile::PassPlan& pass, const StageUses& uses,
+base::Result<KernelList> listKernels(const compile::PassIr& pass, const StageUses& uses,
                                      const CardModel& model);
 
 }  // namespace pipescope::devices::hbm_card

@@ -10,7 +10,7 @@ namespace {
 
 class TrafficCounter {
  public:
-  TrafficCounter(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+  TrafficCounter(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                  const KernelList& list)
       : card_(model.figures()),
         stage_(stage),
@@ -143,7 +143,7 @@ class TrafficCounter {
   }
 
   const CardFigures& card_;
-  const compile::StagePlan& stage_;
+  const compile::StageIr& stage_;
   const StageUses& uses_;
   const KernelList& list_;
   const std::vector<std::int32_t> bundles_;
@@ -155,7 +155,7 @@ class TrafficCounter {
 
 }  // namespace
 
-std::vector<Traffic> trafficOf(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+std::vector<Traffic> trafficOf(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                                const KernelList& list) {
   return TrafficCounter(model, stage, uses, list).count();
 }

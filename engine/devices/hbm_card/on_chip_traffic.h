@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/hbm_card/kernel_list.h"
 
 namespace pipescope::devices::hbm_card {
@@ -33,7 +33,7 @@ struct Traffic {
 };
 
 /// Returns the traffic of each kernel. On-chip memory is empty when a pass begins.
-std::vector<Traffic> trafficOf(const CardModel& model, const compile::StagePlan& stage, const StageUses& uses,
+std::vector<Traffic> trafficOf(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                                const KernelList& list);
 
 /// Bytes that a kernel moves ÷ bytes that it uses. The part of them that lies in HBM is spread alike.

@@ -56,9 +56,9 @@ LoweredWork lowerChain(const std::vector<ops::Map>& chain, const Chip& chip) {
 
 }  // namespace
 
-base::Result<std::optional<FusedChain>> fuseChain(const compile::PlanOperator& op, std::size_t first,
+base::Result<std::optional<FusedChain>> fuseChain(const compile::IrOperator& op, std::size_t first,
                                                   const IpuLoweringContext& context) {
-  const auto chain = std::ranges::find(op.chains, first, &compile::PlanOperator::Chain::first);
+  const auto chain = std::ranges::find(op.chains, first, &compile::IrOperator::Chain::first);
   if (chain == op.chains.end() || chain->count < 2) return std::optional<FusedChain>();
   std::vector<ops::Map> parts;
   std::int64_t apart = 0;

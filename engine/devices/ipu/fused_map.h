@@ -1,8 +1,8 @@
 #pragma once
-// Turns elementwise chains (PlanOperator::chains) into one vertex.
+// Turns elementwise chains (IrOperator::chains) into one vertex.
 #include <optional>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/ipu/lowered_work.h"
 
 namespace pipescope::devices::ipu {
@@ -15,7 +15,7 @@ struct FusedChain {
 
 /// The chain that begins with the operator's Work number `first`, as one vertex. Empty if there is no chain,
 /// or if the parts are faster one by one: a generated loop is slower than one written in assembly.
-base::Result<std::optional<FusedChain>> fuseChain(const compile::PlanOperator& op, std::size_t first,
+base::Result<std::optional<FusedChain>> fuseChain(const compile::IrOperator& op, std::size_t first,
                                                   const IpuLoweringContext& context);
 
 }  // namespace pipescope::devices::ipu

@@ -81,11 +81,11 @@ class IpuSystem final : public System {
     return ipuFigures(chip_, request_.chip, request_.system ? &*request_.system : nullptr, ladder_);
   }
 
-  base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
+  base::Result<LoweredDevice> lower(const std::vector<const compile::StageIr*>& stages) const override {
     PIPESCOPE_CHECK(!stages.empty(), "no stages to lower");
     const compile::Mesh& mesh = stages.front()->mesh;
     const int place = stages.front()->place, device = mesh.chip(0, place);
-    for (const compile::StagePlan* stage : stages) {
+    for (const compile::StageIr* stage : stages) {
       PIPESCOPE_CHECK(stage->place == place, "stages of different places are lowered one place at a time");
     }
     if (device < 0 || device >= ladder_.devices()) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/collectives/ladder.h"
 #include "engine/devices/ipu/memory/tile_runs.h"

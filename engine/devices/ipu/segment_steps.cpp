@@ -40,7 +40,7 @@ LoweredStep syncBefore(const ProgramStep& step, const std::string& path, std::in
 
 }  // namespace
 
-std::optional<Pass> ownPass(Pass pass, const compile::PlanOperator& op) {
+std::optional<Pass> ownPass(Pass pass, const compile::IrOperator& op) {
   const auto all = [&](auto wanted) {
     return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), wanted);
   };

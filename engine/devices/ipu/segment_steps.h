@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/core/device_family.h"
 #include "engine/devices/ipu/lowered_work.h"
 
@@ -11,7 +11,7 @@ namespace pipescope::devices::ipu {
 
 /// The pass of an operator's segment where it differs from `pass`: copies from and to streaming memory,
 /// collectives that assemble shares, and what is recomputed are segments of their own.
-std::optional<model::Pass> ownPass(model::Pass pass, const compile::PlanOperator& op);
+std::optional<model::Pass> ownPass(model::Pass pass, const compile::IrOperator& op);
 
 /// The lane on which an IPU does a pass: host copies and streaming memory have the host's, collectives
 /// the exchange's.

@@ -20,26 +20,26 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-using compile::PassPlan;
-using compile::PlanOperator;
-using compile::StagePlan;
+using compile::IrOperator;
+using compile::PassIr;
+using compile::StageIr;
 using model::Pass;
 
 class StageLowering {
  public:
-  StageLowering(const std::vector<const StagePlan*>& stages, const IpuLoweringContext& context)
+  StageLowering(const std::vector<const StageIr*>& stages, const IpuLoweringContext& context)
       : stages_(stages), context_(context), memory_(context.chip, context.ioTiles) {}
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
     device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
     PIPESCOPE_ASSIGN(outlining_, Outlining::choose(stages_, context_));
-    for (const StagePlan* stage : stages_) addTensors(*stage);
+    for (const StageIr* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
       PIPESCOPE_ASSIGN(LoweredPass pass, lowerPass(*ordered.stage, *ordered.pass));
       device.passes.push_back(std::move(pass));
     }
-    for (const StagePlan* stage : stages_) finishTensors(*stage);
+    for (const StageIr* stage : stages_) finishTensors(*stage);
     device.memory.push_back(memory_.finish(deviceName));
     if (streaming_.isUsed()) device.memory.push_back(streaming_.finish(deviceName, context_.streamingBytes));
     device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks(chainCycles_)},
@@ -49,14 +49,14 @@ class StageLowering {
 
  private:
   struct StageTensors {
-    std::vector<std::size_t> variables;  ///< variable of each plan tensor
+    std::vector<std::size_t> variables;  ///< variable of each IR tensor
     TensorLives lives;
   };
 
-  void addTensors(const StagePlan& stage) {
+  void addTensors(const StageIr& stage) {
     StageTensors& tensors = tensors_[&stage];
     tensors.lives = TensorLives(stage);
-    for (const compile::PlanTensor& tensor : stage.tensors) {
+    for (const compile::IrTensor& tensor : stage.tensors) {
       if (tensor.remote || tensor.shared) {
         if (!tensor.shared) streaming_.add(stage, tensor);
         tensors.variables.push_back(kNowhere);
@@ -70,24 +70,24 @@ class StageLowering {
     }
   }
 
-  base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {
+  base::Result<LoweredPass> lowerPass(const StageIr& stage, const PassIr& ir) {
     LoweredPass pass;
     pass.stage = stage.index;
-    pass.pass = plan.pass;
+    pass.pass = ir.pass;
     LoweredSegment segment;
-    const std::string name = "stage" + std::to_string(stage.index) + "/" + model::toString(plan.pass);
+    const std::string name = "stage" + std::to_string(stage.index) + "/" + model::toString(ir.pass);
     segment.name = name;
-    segment.lane = laneOfPass(plan.pass);
+    segment.lane = laneOfPass(ir.pass);
     control_.assign(static_cast<std::size_t>(allTiles()), 0);
     TensorLives& lives = tensors_[&stage].lives;
-    lives.enterPass(plan.pass, memory_.steps());
-    for (std::size_t i = 0; i < plan.operators.size(); ++i) {
-      const PlanOperator& op = plan.operators[i];
-      const Pass kind = op.again ? Pass::recompute : plan.pass;
+    lives.enterPass(ir.pass, memory_.steps());
+    for (std::size_t i = 0; i < ir.operators.size(); ++i) {
+      const IrOperator& op = ir.operators[i];
+      const Pass kind = op.again ? Pass::recompute : ir.pass;
       pass.operators.push_back(describe(stage, op));
       if (op.again) pass.operators.back().pass = kind;
-      const OutlinedCall* call = outlining_.callAt(plan, i);
-      cutSegment(pass, segment, ownPass(plan.pass, op));
+      const OutlinedCall* call = outlining_.callAt(ir, i);
+      cutSegment(pass, segment, ownPass(ir.pass, op));
       if (call) {
         PIPESCOPE_TRY(lowerInCall(stage, kind, op, static_cast<int>(i), *call, segment));
       } else {
@@ -95,7 +95,7 @@ class StageLowering {
       }
     }
     lives.leavePass(memory_.steps());
-    pass.calls = outlining_.callsOf(plan);
+    pass.calls = outlining_.callsOf(ir);
     memory_.addAlwaysLive(name, "controlCode", toRuns(control_), stage.index);
     if (segment.ticks.count > 0 || pass.segments.empty()) pass.segments.push_back(std::move(segment));
     return pass;
@@ -113,14 +113,14 @@ class StageLowering {
     return 2 * static_cast<double>(multiplyAdds * chip.tiles) * static_cast<double>(chip.clockHz);
   }
 
-  LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
+  LoweredOperator describe(const StageIr& stage, const IrOperator& op) const {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
     addLeastTime(lowered, op.work, [this](ElementType type, ElementType sums, std::int64_t terms) {
       return peak(type, sums, terms);
     });
     for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (const compile::PlanTensorId id : *list) {
+      for (const compile::IrTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[id].type.bytes();
       }
     }
@@ -142,8 +142,7 @@ class StageLowering {
 
   /// Lowers the Work at `i` with what runs beside it or in the same vertex; `i` becomes the index of the last
   /// of these.
-  base::Result<LoweredWork> lowerAt(const PlanOperator& op, std::size_t& i,
-                                    const IpuLoweringContext& context) {
+  base::Result<LoweredWork> lowerAt(const IrOperator& op, std::size_t& i, const IpuLoweringContext& context) {
     const std::vector<ops::Contraction> together = sideBySide(op.work, i);
     if (together.size() > 1) {
       i += together.size() - 1;
@@ -170,8 +169,8 @@ class StageLowering {
 
   /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way. `both`
   /// of the bytes live at their old and new place while the copy runs.
-  base::Status copyForCall(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
-                           const char* name, std::int64_t bytes, Temporary both, LoweredSegment& segment) {
+  base::Status copyForCall(const StageIr& stage, Pass pass, const IrOperator& op, int index, const char* name,
+                           std::int64_t bytes, Temporary both, LoweredSegment& segment) {
     if (bytes == 0) return {};
     IpuLoweringContext context = context_;
     context.what = op.name + "/" + name;
@@ -190,7 +189,7 @@ class StageLowering {
 
   /// Lowers an operator of a call between the copies of the arguments that it uses first and of the results
   /// that it makes.
-  base::Status lowerInCall(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
+  base::Status lowerInCall(const StageIr& stage, Pass pass, const IrOperator& op, int index,
                            const OutlinedCall& call, LoweredSegment& segment) {
     const std::size_t own = static_cast<std::size_t>(index) - call.first;
     const OutlinedCall::Copies& copies = call.copies[own];
@@ -214,7 +213,7 @@ class StageLowering {
     return copyForCall(stage, pass, op, index, "CopyOut", copies.out, both("/results", copies.out), segment);
   }
 
-  base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
+  base::Status lowerOperator(const StageIr& stage, Pass pass, const IrOperator& op, int index,
                              LoweredSegment& segment) {
     std::int32_t written = memory_.steps();
     readsKept_ = readsKeptTensors(stage, op);
@@ -247,8 +246,8 @@ class StageLowering {
     return {};
   }
 
-  void placeResults(const StagePlan& stage, const PlanOperator& op, const LoweredWork& work) {
-    for (const compile::PlanTensorId id : op.outputs) {
+  void placeResults(const StageIr& stage, const IrOperator& op, const LoweredWork& work) {
+    for (const compile::IrTensorId id : op.outputs) {
       if (!id.valid()) continue;
       const std::size_t variable = tensors_.at(&stage).variables[static_cast<std::size_t>(id.value)];
       if (variable != kNowhere) memory_.place(variable, work.resultPlace, work.resultRuns);
@@ -263,10 +262,10 @@ class StageLowering {
   }
 
   /// Work is done where its result lies, or else where its first operand does.
-  std::int64_t firstTileOf(const StagePlan& stage, const PlanOperator& op) const {
+  std::int64_t firstTileOf(const StageIr& stage, const IrOperator& op) const {
     const std::vector<std::size_t>& variables = tensors_.at(&stage).variables;
     for (const auto* list : {&op.outputs, &op.inputs}) {
-      for (const compile::PlanTensorId id : *list) {
+      for (const compile::IrTensorId id : *list) {
         if (id.valid() && variables[static_cast<std::size_t>(id.value)] != kNowhere)
           return memory_.startOf(variables[static_cast<std::size_t>(id.value)]);
       }
@@ -286,7 +285,7 @@ class StageLowering {
     }
   }
 
-  void finishTensors(const StagePlan& stage) {
+  void finishTensors(const StageIr& stage) {
     const StageTensors& tensors = tensors_[&stage];
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
       const std::size_t variable = tensors.variables[i];
@@ -304,12 +303,12 @@ class StageLowering {
     }
   }
 
-  const std::vector<const StagePlan*>& stages_;
+  const std::vector<const StageIr*>& stages_;
   const IpuLoweringContext& context_;
   static constexpr std::size_t kNowhere = SIZE_MAX;  ///< variables that do not lie on tiles
   TileMemory memory_;
   StreamingTensors streaming_;
-  std::map<const StagePlan*, StageTensors> tensors_;
+  std::map<const StageIr*, StageTensors> tensors_;
   Outlining outlining_;
   std::vector<std::int64_t> control_;  ///< bytes of the pass's control code on each tile
   ExchangeCode exchanges_;
@@ -321,7 +320,7 @@ class StageLowering {
 
 }  // namespace
 
-base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages,
+base::Result<LoweredDevice> lowerStages(const std::vector<const StageIr*>& stages,
                                         const std::string& deviceName, const IpuLoweringContext& context) {
   return StageLowering(stages, context).lower(deviceName);
 }

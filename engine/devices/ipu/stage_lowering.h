@@ -9,7 +9,7 @@
 namespace pipescope::devices::ipu {
 
 /// Ignores `context.what`. All stages are on one device, named `deviceName`.
-base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages,
+base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StageIr*>& stages,
                                         const std::string& deviceName, const IpuLoweringContext& context);
 
 }  // namespace pipescope::devices::ipu

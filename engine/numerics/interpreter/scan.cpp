@@ -16,7 +16,7 @@ using onnx::Values;
 namespace {
 
 /// The checked attributes of a Scan.
-struct ScanPlan {
+struct ScanSetup {
   std::size_t states = 0, scanInputs = 0, scanOutputs = 0;
   std::size_t length = 0;  ///< iterations
   std::vector<std::size_t> inputAxes;
@@ -24,73 +24,74 @@ struct ScanPlan {
   std::vector<SliceCollector::Join> outputs;
 };
 
-Status planInputAxes(const ControlFlowCall& call, ScanPlan& plan) {
+Status planInputAxes(const ControlFlowCall& call, ScanSetup& setup) {
   PIPESCOPE_ASSIGN(const std::vector<std::int64_t> axes,
-                   onnx::scanList(call.node, "scan_input_axes", plan.scanInputs));
-  for (std::size_t i = 0; i < plan.scanInputs; ++i) {
-    const graph::TensorType& type = call.inputs[plan.states + i]->type;
+                   onnx::scanList(call.node, "scan_input_axes", setup.scanInputs));
+  for (std::size_t i = 0; i < setup.scanInputs; ++i) {
+    const graph::TensorType& type = call.inputs[setup.states + i]->type;
     const auto rank = static_cast<std::int64_t>(type.shape.size());
     if (axes[i] < -rank || axes[i] >= rank)
       return badInput(fmt::format("{}: scan input {} is {} and has no axis {}.", call.title(), i,
                                   graph::toString(type), axes[i]));
-    plan.inputAxes.push_back(static_cast<std::size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]));
-    const auto extent = static_cast<std::size_t>(type.shape[plan.inputAxes.back()]);
-    if (i > 0 && extent != plan.length)
+    setup.inputAxes.push_back(static_cast<std::size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]));
+    const auto extent = static_cast<std::size_t>(type.shape[setup.inputAxes.back()]);
+    if (i > 0 && extent != setup.length)
       return badInput(fmt::format("{}: its scan inputs have {} and {} steps; they must have the same number.",
-                                  call.title(), plan.length, extent));
-    plan.length = extent;
+                                  call.title(), setup.length, extent));
+    setup.length = extent;
   }
   return {};
 }
 
-Result<ScanPlan> planScan(const ControlFlowCall& call) {
+Result<ScanSetup> planScan(const ControlFlowCall& call) {
   const onnx::OnnxNode& node = call.node;
   const Values& inputs = call.inputs;
-  ScanPlan plan;
+  ScanSetup setup;
   const auto found = node.attributes.find("num_scan_inputs");
   const auto* count = found == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
   if (!count || *count < 1 || static_cast<std::size_t>(*count) > inputs.size())
     return badInput(
         fmt::format("{}: num_scan_inputs must be given and lie in 1 … {}.", call.title(), inputs.size()));
   if (std::ranges::count(inputs, nullptr) > 0) return badInput(call.title() + ": an input is left out.");
-  plan.scanInputs = static_cast<std::size_t>(*count);
-  plan.states = inputs.size() - plan.scanInputs;
-  if (node.outputs.size() < plan.states)
+  setup.scanInputs = static_cast<std::size_t>(*count);
+  setup.states = inputs.size() - setup.scanInputs;
+  if (node.outputs.size() < setup.states)
     return badInput(call.title() + " has fewer outputs than carried values.");
-  plan.scanOutputs = node.outputs.size() - plan.states;
-  PIPESCOPE_TRY(planInputAxes(call, plan));
-  PIPESCOPE_ASSIGN(plan.inputReversed, onnx::scanDirections(node, "scan_input_directions", plan.scanInputs));
+  setup.scanOutputs = node.outputs.size() - setup.states;
+  PIPESCOPE_TRY(planInputAxes(call, setup));
+  PIPESCOPE_ASSIGN(setup.inputReversed,
+                   onnx::scanDirections(node, "scan_input_directions", setup.scanInputs));
   PIPESCOPE_ASSIGN(const std::vector<bool> reversed,
-                   onnx::scanDirections(node, "scan_output_directions", plan.scanOutputs));
+                   onnx::scanDirections(node, "scan_output_directions", setup.scanOutputs));
   PIPESCOPE_ASSIGN(const std::vector<std::int64_t> axes,
-                   onnx::scanList(node, "scan_output_axes", plan.scanOutputs));
-  for (std::size_t i = 0; i < plan.scanOutputs; ++i) plan.outputs.push_back({axes[i], reversed[i]});
-  return plan;
+                   onnx::scanList(node, "scan_output_axes", setup.scanOutputs));
+  for (std::size_t i = 0; i < setup.scanOutputs; ++i) setup.outputs.push_back({axes[i], reversed[i]});
+  return setup;
 }
 
 }  // namespace
 
 Result<Values> runScan(const ControlFlowCall& call, GraphRunner& runner) {
-  PIPESCOPE_ASSIGN(const ScanPlan plan, planScan(call));
+  PIPESCOPE_ASSIGN(const ScanSetup setup, planScan(call));
   PIPESCOPE_ASSIGN(const Body body, bodyOf(call, "body", call.inputs.size(), call.node.outputs.size()));
-  const auto states = static_cast<std::ptrdiff_t>(plan.states);
+  const auto states = static_cast<std::ptrdiff_t>(setup.states);
   Values state(call.inputs.begin(), call.inputs.begin() + states);
-  std::vector<SliceCollector> collected(plan.scanOutputs);
-  for (std::size_t step = 0; step < plan.length; ++step) {
+  std::vector<SliceCollector> collected(setup.scanOutputs);
+  for (std::size_t step = 0; step < setup.length; ++step) {
     Values given = state;
-    for (std::size_t i = 0; i < plan.scanInputs; ++i) {
-      const std::size_t at = plan.inputReversed[i] ? plan.length - 1 - step : step;
-      given.push_back(sliceAt(*call.inputs[plan.states + i], plan.inputAxes[i], at));
+    for (std::size_t i = 0; i < setup.scanInputs; ++i) {
+      const std::size_t at = setup.inputReversed[i] ? setup.length - 1 - step : step;
+      given.push_back(sliceAt(*call.inputs[setup.states + i], setup.inputAxes[i], at));
     }
     PIPESCOPE_ASSIGN(Values made, runner.runGraph(*body.graph, std::move(given), body.captured,
                                                   fmt::format("{}{}/{}/", call.path, call.node.name, step)));
     state.assign(made.begin(), made.begin() + states);
-    for (std::size_t s = 0; s < plan.scanOutputs; ++s)
-      PIPESCOPE_TRY(collected[s].add(call, made[plan.states + s]));
+    for (std::size_t s = 0; s < setup.scanOutputs; ++s)
+      PIPESCOPE_TRY(collected[s].add(call, made[setup.states + s]));
   }
-  for (std::size_t s = 0; s < plan.scanOutputs; ++s) {
-    const onnx::ModelValue& declared = body.graph->value(body.graph->outputs[plan.states + s]);
-    PIPESCOPE_ASSIGN(ValuePointer joined, collected[s].join(call, declared, plan.outputs[s], runner));
+  for (std::size_t s = 0; s < setup.scanOutputs; ++s) {
+    const onnx::ModelValue& declared = body.graph->value(body.graph->outputs[setup.states + s]);
+    PIPESCOPE_ASSIGN(ValuePointer joined, collected[s].join(call, declared, setup.outputs[s], runner));
     state.push_back(std::move(joined));
   }
   return state;

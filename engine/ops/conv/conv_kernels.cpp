@@ -114,12 +114,12 @@ void addRun(T* __restrict to, const T* __restrict from, std::int64_t count) {
 
 /// Fills columns (depth × count) with the input under every tap at output positions [begin, begin + count).
 template <class T>
-void unfold(const ConvPlan& plan, const T* x, std::int64_t begin, std::int64_t count, T* columns) {
-  const Window& w = plan.window;
+void unfold(const ConvSetup& setup, const T* x, std::int64_t begin, std::int64_t count, T* columns) {
+  const Window& w = setup.window;
   const std::int64_t stride = w.stride.back(), taps = w.taps(), inputs = w.inputs();
   const bool plain = isPlain(w, begin, count);
   Odometer tap(w.kernel.data(), w.axes());
-  for (std::int64_t channel = 0; channel < plan.inChannels; ++channel, x += inputs) {
+  for (std::int64_t channel = 0; channel < setup.inChannels; ++channel, x += inputs) {
     for (std::int64_t t = 0; t < taps; ++t, tap.next(), columns += count) {
       walkTap(w, tap, begin, count, plain, [=](const Piece& piece) {
         T* target = columns + piece.at;
@@ -138,12 +138,12 @@ void unfold(const ConvPlan& plan, const T* x, std::int64_t begin, std::int64_t c
 
 /// Adds the columns back to the places from which unfold() took them.
 template <class T>
-void fold(const ConvPlan& plan, const T* columns, std::int64_t begin, std::int64_t count, T* dx) {
-  const Window& w = plan.window;
+void fold(const ConvSetup& setup, const T* columns, std::int64_t begin, std::int64_t count, T* dx) {
+  const Window& w = setup.window;
   const std::int64_t stride = w.stride.back(), taps = w.taps(), inputs = w.inputs();
   const bool plain = isPlain(w, begin, count);
   Odometer tap(w.kernel.data(), w.axes());
-  for (std::int64_t channel = 0; channel < plan.inChannels; ++channel, dx += inputs) {
+  for (std::int64_t channel = 0; channel < setup.inChannels; ++channel, dx += inputs) {
     for (std::int64_t t = 0; t < taps; ++t, tap.next(), columns += count) {
       walkTap(w, tap, begin, count, plain, [=](const Piece& piece) {
         if (piece.source < 0) return;
@@ -162,8 +162,8 @@ void fold(const ConvPlan& plan, const T* columns, std::int64_t begin, std::int64
 /// Calls body(image·groups + group, first position, positions) for every block of some images in ascending
 /// order.
 template <class Body>
-void forBlocks(const ConvPlan& plan, std::int64_t first, std::int64_t end, Body body) {
-  const std::int64_t positions = plan.window.positions(), step = plan.blockPositions();
+void forBlocks(const ConvSetup& setup, std::int64_t first, std::int64_t end, Body body) {
+  const std::int64_t positions = setup.window.positions(), step = setup.blockPositions();
   for (std::int64_t image = first; image < end; ++image) {
     for (std::int64_t begin = 0; begin < positions; begin += step)
       body(image, begin, std::min(step, positions - begin));
@@ -171,26 +171,27 @@ void forBlocks(const ConvPlan& plan, std::int64_t first, std::int64_t end, Body 
 }
 
 /// The number of tasks that share the images and groups, each with its own scratch and sums.
-std::int64_t unfoldedTasks(const ConvPlan& plan, ConvPass pass) {
+std::int64_t unfoldedTasks(const ConvSetup& setup, ConvPass pass) {
   constexpr std::int64_t kMost = 8, kMostSums = std::int64_t{1} << 20;
-  const std::int64_t images = plan.batch * plan.groups,
-                     work = images * plan.window.positions() * plan.depth() * plan.outChannels;
+  const std::int64_t images = setup.batch * setup.groups,
+                     work = images * setup.window.positions() * setup.depth() * setup.outChannels;
   std::int64_t tasks = std::clamp<std::int64_t>(work >> 20, 1, std::clamp<std::int64_t>(images, 1, kMost));
-  if (pass == ConvPass::weightGradient && tasks * plan.weights() > kMostSums) tasks = 1;
+  if (pass == ConvPass::weightGradient && tasks * setup.weights() > kMostSums) tasks = 1;
   return tasks;
 }
 
 template <class T>
-std::int64_t panelElements(const ConvPlan& plan) {
+std::int64_t panelElements(const ConvSetup& setup) {
   if (!std::is_same_v<T, float>) return 0;
   constexpr std::int64_t kPanel = kernels::kPanel;
-  return (plan.blockPositions() + kPanel) * (std::max(plan.depth(), plan.outChannels) + kPanel);
+  return (setup.blockPositions() + kPanel) * (std::max(setup.depth(), setup.outChannels) + kPanel);
 }
 
 /// The scratch memory of one task.
 template <class T>
-std::int64_t unfoldedElements(const ConvPlan& plan) {
-  return paddedElements<T>(plan.blockPositions() * plan.depth()) + paddedElements<T>(panelElements<T>(plan));
+std::int64_t unfoldedElements(const ConvSetup& setup) {
+  return paddedElements<T>(setup.blockPositions() * setup.depth()) +
+         paddedElements<T>(panelElements<T>(setup));
 }
 
 /// The product of one block. In float32 the hot kernels compute it, with B packed into `panels`.
@@ -220,88 +221,88 @@ void multiplyBlock(const Product& p, const T* a, const T* b, T* c, [[maybe_unuse
 
 /// Calls body(first image, end, scratch, panels) for the images of each task.
 template <class T, class Body>
-void forImages(const KernelArguments& arguments, const ConvPlan& plan, std::int64_t tasks, T* scratch,
+void forImages(const KernelArguments& arguments, const ConvSetup& setup, std::int64_t tasks, T* scratch,
                const Body& body) {
-  const std::int64_t images = plan.batch * plan.groups;
+  const std::int64_t images = setup.batch * setup.groups;
   arguments.parallel(tasks, [&](std::int64_t task) {
-    T* own = scratch + task * unfoldedElements<T>(plan);
+    T* own = scratch + task * unfoldedElements<T>(setup);
     body(images * task / tasks, images * (task + 1) / tasks, own,
-         own + paddedElements<T>(plan.blockPositions() * plan.depth()), task);
+         own + paddedElements<T>(setup.blockPositions() * setup.depth()), task);
   });
 }
 
 template <class T>
-void unfoldedForward(const KernelArguments& arguments, const ConvPlan& plan, const T* x, const T* w,
+void unfoldedForward(const KernelArguments& arguments, const ConvSetup& setup, const T* x, const T* w,
                      const T* bias, T* y, T* scratch) {
-  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
-  const bool identity = plan.window.isIdentity();
-  forImages(arguments, plan, unfoldedTasks(plan, ConvPass::forward), scratch,
+  const std::int64_t positions = setup.window.positions(), inputs = setup.inChannels * setup.window.inputs();
+  const bool identity = setup.window.isIdentity();
+  forImages(arguments, setup, unfoldedTasks(setup, ConvPass::forward), scratch,
             [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t) {
-              forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
-                const std::int64_t group = image % plan.groups;
-                if (!identity) unfold(plan, x + image * inputs, begin, count, columns);
-                T* out = y + image * plan.outChannels * positions + begin;
+              forBlocks(setup, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+                const std::int64_t group = image % setup.groups;
+                if (!identity) unfold(setup, x + image * inputs, begin, count, columns);
+                T* out = y + image * setup.outChannels * positions + begin;
                 if (bias) {
-                  for (std::int64_t m = 0; m < plan.outChannels; ++m)
-                    std::fill_n(out + m * positions, count, bias[group * plan.outChannels + m]);
+                  for (std::int64_t m = 0; m < setup.outChannels; ++m)
+                    std::fill_n(out + m * positions, count, bias[group * setup.outChannels + m]);
                 }
-                const Product product{plan.outChannels,
+                const Product product{setup.outChannels,
                                       count,
-                                      plan.depth(),
+                                      setup.depth(),
                                       false,
                                       false,
-                                      plan.depth(),
+                                      setup.depth(),
                                       identity ? positions : count,
                                       positions,
                                       bias != nullptr};
-                multiplyBlock(product, w + group * plan.outChannels * plan.depth(),
+                multiplyBlock(product, w + group * setup.outChannels * setup.depth(),
                               identity ? x + image * inputs + begin : columns, out, panels);
               });
             });
 }
 
 template <class T>
-void unfoldedInputGradient(const KernelArguments& arguments, const ConvPlan& plan, const T* dy, const T* w,
+void unfoldedInputGradient(const KernelArguments& arguments, const ConvSetup& setup, const T* dy, const T* w,
                            T* dx, T* scratch) {
-  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
-  const bool identity = plan.window.isIdentity();
+  const std::int64_t positions = setup.window.positions(), inputs = setup.inChannels * setup.window.inputs();
+  const bool identity = setup.window.isIdentity();
   forImages(
-      arguments, plan, unfoldedTasks(plan, ConvPass::inputGradient), scratch,
+      arguments, setup, unfoldedTasks(setup, ConvPass::inputGradient), scratch,
       [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t) {
         if (!identity) std::fill_n(dx + first * inputs, (end - first) * inputs, T(0));
-        forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
-          const T* weights = w + image % plan.groups * plan.outChannels * plan.depth();
-          const T* gradient = dy + image * plan.outChannels * positions + begin;
-          const Product product{plan.depth(), count,        plan.outChannels, true,
-                                false,        plan.depth(), positions,        identity ? positions : count,
+        forBlocks(setup, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+          const T* weights = w + image % setup.groups * setup.outChannels * setup.depth();
+          const T* gradient = dy + image * setup.outChannels * positions + begin;
+          const Product product{setup.depth(), count,         setup.outChannels, true,
+                                false,         setup.depth(), positions,         identity ? positions : count,
                                 false};
           multiplyBlock(product, weights, gradient, identity ? dx + image * inputs + begin : columns, panels);
-          if (!identity) fold(plan, columns, begin, count, dx + image * inputs);
+          if (!identity) fold(setup, columns, begin, count, dx + image * inputs);
         });
       });
 }
 
 /// Each task sums its images; then the sums of the tasks are added up in order.
 template <class T>
-void unfoldedWeightGradient(const KernelArguments& arguments, const ConvPlan& plan, const T* x, const T* dy,
+void unfoldedWeightGradient(const KernelArguments& arguments, const ConvSetup& setup, const T* x, const T* dy,
                             T* dw, T* scratch) {
-  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
-  const std::int64_t tasks = unfoldedTasks(plan, ConvPass::weightGradient), weights = plan.weights();
-  const bool identity = plan.window.isIdentity();
-  T* sums = scratch + tasks * unfoldedElements<T>(plan);
+  const std::int64_t positions = setup.window.positions(), inputs = setup.inChannels * setup.window.inputs();
+  const std::int64_t tasks = unfoldedTasks(setup, ConvPass::weightGradient), weights = setup.weights();
+  const bool identity = setup.window.isIdentity();
+  T* sums = scratch + tasks * unfoldedElements<T>(setup);
   forImages(
-      arguments, plan, tasks, scratch,
+      arguments, setup, tasks, scratch,
       [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t task) {
         T* own = tasks == 1 ? dw : sums + task * weights;
         std::fill_n(own, weights, T(0));
-        forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
-          if (!identity) unfold(plan, x + image * inputs, begin, count, columns);
+        forBlocks(setup, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+          if (!identity) unfold(setup, x + image * inputs, begin, count, columns);
           const Product product{
-              plan.outChannels, plan.depth(), count, false, true, positions, identity ? positions : count,
-              plan.depth(),     true};
-          multiplyBlock(product, dy + image * plan.outChannels * positions + begin,
+              setup.outChannels, setup.depth(), count, false, true, positions, identity ? positions : count,
+              setup.depth(),     true};
+          multiplyBlock(product, dy + image * setup.outChannels * positions + begin,
                         identity ? x + image * inputs + begin : columns,
-                        own + image % plan.groups * plan.outChannels * plan.depth(), panels);
+                        own + image % setup.groups * setup.outChannels * setup.depth(), panels);
         });
       });
   if (tasks == 1) return;
@@ -313,7 +314,7 @@ void unfoldedWeightGradient(const KernelArguments& arguments, const ConvPlan& pl
 
 }  // namespace
 
-std::int64_t ConvPlan::blockPositions() const {
+std::int64_t ConvSetup::blockPositions() const {
   const std::int64_t most = std::max<std::int64_t>(64, kBlockElements / std::max<std::int64_t>(1, depth()));
   const std::int64_t width = window.output.back();
   // Takes whole rows if one fits.
@@ -321,29 +322,29 @@ std::int64_t ConvPlan::blockPositions() const {
 }
 
 template <class T>
-Convolution<T>::Convolution(const ConvPlan& plan, ConvPass pass) : plan_(plan) {
+Convolution<T>::Convolution(const ConvSetup& setup, ConvPass pass) : setup_(setup) {
   if constexpr (std::is_same_v<T, float>) {
-    if (RowConv::fits(plan, pass)) {
-      rows_ = std::make_shared<const RowConv>(plan, pass);
+    if (RowConv::fits(setup, pass)) {
+      rows_ = std::make_shared<const RowConv>(setup, pass);
       scratchElements_ = rows_->scratchElements();
       return;
     }
-    if (PlaneConv::fits(plan)) {
-      planes_ = std::make_shared<const PlaneConv>(plan);
+    if (PlaneConv::fits(setup)) {
+      planes_ = std::make_shared<const PlaneConv>(setup);
       return;
     }
-    if (DirectConv::fits(plan, pass)) {
-      direct_ = std::make_shared<const DirectConv>(plan, pass);
+    if (DirectConv::fits(setup, pass)) {
+      direct_ = std::make_shared<const DirectConv>(setup, pass);
       scratchElements_ = direct_->scratchElements();
-      if (!WinogradConv::fits(plan)) return;
-      winograd_ = std::make_shared<const WinogradConv>(plan, pass);
+      if (!WinogradConv::fits(setup)) return;
+      winograd_ = std::make_shared<const WinogradConv>(setup, pass);
       scratchElements_ = std::max(scratchElements_, winograd_->scratchElements());
       return;
     }
   }
-  const std::int64_t tasks = unfoldedTasks(plan, pass);
+  const std::int64_t tasks = unfoldedTasks(setup, pass);
   scratchElements_ =
-      tasks * unfoldedElements<T>(plan) + (pass == ConvPass::weightGradient ? tasks * plan.weights() : 0);
+      tasks * unfoldedElements<T>(setup) + (pass == ConvPass::weightGradient ? tasks * setup.weights() : 0);
 }
 
 template <class T>
@@ -355,8 +356,8 @@ void Convolution<T>::forward(const KernelArguments& arguments, const T* x, const
     if (planes_) return planes_->forward(arguments, x, w, bias, relu, y);
     if (direct_) return direct_->run(arguments, x, w, bias, relu, y, scratch);
   }
-  unfoldedForward(arguments, plan_, x, w, bias, y, scratch);
-  if (relu) reluInPlace(y, plan_.batch * plan_.groups * plan_.outChannels * plan_.window.positions());
+  unfoldedForward(arguments, setup_, x, w, bias, y, scratch);
+  if (relu) reluInPlace(y, setup_.batch * setup_.groups * setup_.outChannels * setup_.window.positions());
 }
 
 template <class T>
@@ -368,7 +369,7 @@ void Convolution<T>::inputGradient(const KernelArguments& arguments, const T* dy
     if (planes_) return planes_->inputGradient(arguments, dy, w, dx);
     if (direct_) return direct_->run(arguments, dy, w, nullptr, false, dx, scratch);
   }
-  unfoldedInputGradient(arguments, plan_, dy, w, dx, scratch);
+  unfoldedInputGradient(arguments, setup_, dy, w, dx, scratch);
 }
 
 template <class T>
@@ -380,7 +381,7 @@ void Convolution<T>::weightGradient(const KernelArguments& arguments, const T* x
     if (planes_) return planes_->weightGradient(arguments, x, dy, dw);
     if (direct_) return direct_->weightGradient(arguments, x, dy, dw, scratch);
   }
-  unfoldedWeightGradient(arguments, plan_, x, dy, dw, scratch);
+  unfoldedWeightGradient(arguments, setup_, x, dy, dw, scratch);
 }
 
 template class Convolution<float>;

@@ -11,7 +11,7 @@ namespace pipescope::ops {
 
 /// x: batch × (groups·inChannels) × input; w: (groups·outChannels) × inChannels × kernel;
 /// y: batch × (groups·outChannels) × output. Dense, row-major.
-struct ConvPlan {
+struct ConvSetup {
   Window window;
   std::int64_t batch = 0, groups = 1;
   std::int64_t inChannels = 0, outChannels = 0;  ///< both per group
@@ -33,7 +33,7 @@ class PlaneConv;
 template <class T>
 class Convolution {
  public:
-  Convolution(const ConvPlan& plan, ConvPass pass);
+  Convolution(const ConvSetup& setup, ConvPass pass);
 
   std::int64_t scratchElements() const { return scratchElements_; }
   /// y = x ∗ w, plus the bias if it is not null, then max(·, 0) if asked for.
@@ -45,7 +45,7 @@ class Convolution {
   void weightGradient(const KernelArguments& arguments, const T* x, const T* dy, T* dw, T* scratch) const;
 
  private:
-  ConvPlan plan_;
+  ConvSetup setup_;
   std::int64_t scratchElements_ = 0;
   std::shared_ptr<const WinogradConv> winograd_;  ///< null: another way is used; otherwise tried first, and
                                                   ///< kept if all its results are finite

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "engine/ops/conv/conv_plan.h"
+#include "engine/ops/conv/conv_setup.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/shape_tools.h"
 
@@ -56,42 +56,42 @@ Status placeOutput(const OperatorCall& call, Window& w) {
   return {};
 }
 
-/// The plan of the convolution whose transpose this is: its input is our output.
-Result<ConvPlan> planOf(const OperatorCall& call, const Shape& x, const Shape& w) {
+/// The setup of the convolution whose transpose this is: its input is our output.
+Result<ConvSetup> planOf(const OperatorCall& call, const Shape& x, const Shape& w) {
   if (x.size() < 3 || x.size() - 2 > kMaxSpatialAxes || w.size() != x.size() || w[0] != x[1]) {
     return badInput(
         fmt::format("{}: a weight of {} does not fit an input of {}; it needs the input's channels, filters "
                     "and 1 to {} spatial axes",
                     call.title(), extentsText(w), extentsText(x), kMaxSpatialAxes));
   }
-  ConvPlan plan;
-  plan.batch = x[0];
-  PIPESCOPE_TRY(readGroupAndKernel(call, w, x[1], "channels", plan));
-  plan.outChannels = x[1] / plan.groups;
-  plan.inChannels = w[1];
-  plan.window.output.assign(x.begin() + 2, x.end());
+  ConvSetup setup;
+  setup.batch = x[0];
+  PIPESCOPE_TRY(readGroupAndKernel(call, w, x[1], "channels", setup));
+  setup.outChannels = x[1] / setup.groups;
+  setup.inChannels = w[1];
+  setup.window.output.assign(x.begin() + 2, x.end());
   const std::size_t axes = x.size() - 2;
-  PIPESCOPE_ASSIGN(plan.window.stride, numbersPerAxis(call, "strides", axes, 1, 1));
-  PIPESCOPE_ASSIGN(plan.window.dilation, numbersPerAxis(call, "dilations", axes, 1, 1));
+  PIPESCOPE_ASSIGN(setup.window.stride, numbersPerAxis(call, "strides", axes, 1, 1));
+  PIPESCOPE_ASSIGN(setup.window.dilation, numbersPerAxis(call, "dilations", axes, 1, 1));
   for (std::size_t a = 0; a < axes; ++a) {
-    if (plan.window.kernel[a] < 1 || plan.window.output[a] < 1 || plan.window.kernel[a] > kMostWindowExtent ||
-        plan.window.output[a] > kMostWindowExtent)
+    if (setup.window.kernel[a] < 1 || setup.window.output[a] < 1 ||
+        setup.window.kernel[a] > kMostWindowExtent || setup.window.output[a] > kMostWindowExtent)
       return badInput(fmt::format("{}: kernel {} over {} on spatial axis {}; both must be 1 to {}",
-                                  call.title(), plan.window.kernel[a], plan.window.output[a], a,
+                                  call.title(), setup.window.kernel[a], setup.window.output[a], a,
                                   kMostWindowExtent));
   }
-  PIPESCOPE_TRY(placeOutput(call, plan.window));
-  return plan;
+  PIPESCOPE_TRY(placeOutput(call, setup.window));
+  return setup;
 }
 
-Shape outputShape(const ConvPlan& plan) {
-  Shape shape = plan.window.input;
-  shape.insert(shape.begin(), {plan.batch, plan.groups * plan.inChannels});
+Shape outputShape(const ConvSetup& setup) {
+  Shape shape = setup.window.input;
+  shape.insert(shape.begin(), {setup.batch, setup.groups * setup.inChannels});
   return shape;
 }
 
-Contraction contractionOf(const ConvPlan& plan, Contraction::Phase phase, ElementType type) {
-  Contraction c = convContraction(plan, phase, type);
+Contraction contractionOf(const ConvSetup& setup, Contraction::Phase phase, ElementType type) {
+  Contraction c = convContraction(setup, phase, type);
   // The geometry of the operator's own forward pass.
   std::swap(c.inputChannels, c.outputChannels);
   std::swap(c.field, c.output);
@@ -101,23 +101,23 @@ Contraction contractionOf(const ConvPlan& plan, Contraction::Phase phase, Elemen
 
 Result<std::vector<TensorType>> inferTransposed(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
-  PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
-  PIPESCOPE_TRY(checkConvBias(call, plan.groups * plan.inChannels));
-  PIPESCOPE_TRY(requireSize(call, outputShape(plan)));
-  return std::vector<TensorType>{{call.input(0).element, outputShape(plan)}};
+  PIPESCOPE_ASSIGN(const ConvSetup setup, planOf(call, call.input(0).shape, call.input(1).shape));
+  PIPESCOPE_TRY(checkConvBias(call, setup.groups * setup.inChannels));
+  PIPESCOPE_TRY(requireSize(call, outputShape(setup)));
+  return std::vector<TensorType>{{call.input(0).element, outputShape(setup)}};
 }
 
 Result<Kernel> transposedKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
-  return convolutionKernel(call, plan, ConvPass::inputGradient,
-                           [plan]<class T>(const Convolution<T>& convolution, const KernelArguments& a) {
+  PIPESCOPE_ASSIGN(const ConvSetup setup, planOf(call, call.input(0).shape, call.input(1).shape));
+  return convolutionKernel(call, setup, ConvPass::inputGradient,
+                           [setup]<class T>(const Convolution<T>& convolution, const KernelArguments& a) {
                              T* y = a.output<T>(0);
                              convolution.inputGradient(a, a.input<T>(0), a.input<T>(1), y, a.scratchAs<T>());
                              const T* bias = a.input<T>(2);
                              if (!bias) return;
-                             const std::int64_t filters = plan.groups * plan.inChannels,
-                                                each = plan.window.inputs();
-                             for (std::int64_t row = 0; row < plan.batch * filters; ++row) {
+                             const std::int64_t filters = setup.groups * setup.inChannels,
+                                                each = setup.window.inputs();
+                             for (std::int64_t row = 0; row < setup.batch * filters; ++row) {
                                for (std::int64_t i = 0; i < each; ++i)
                                  y[row * each + i] += bias[row % filters];
                              }
@@ -125,44 +125,45 @@ Result<Kernel> transposedKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> transposedWork(const OperatorCall& call) {
-  const ConvPlan plan = *planOf(call, call.input(0).shape, call.input(1).shape);
+  const ConvSetup setup = *planOf(call, call.input(0).shape, call.input(1).shape);
   const ElementType type = call.input(0).element;
-  std::vector<Work> work{{contractionOf(plan, Contraction::Phase::forward, type), 1, "Convolve"}};
+  std::vector<Work> work{{contractionOf(setup, Contraction::Phase::forward, type), 1, "Convolve"}};
   if (call.has(2))
-    work.push_back({Map{MapFunction::add, graph::elementCount(outputShape(plan)), 2, type, true}, 1, "Bias"});
+    work.push_back(
+        {Map{MapFunction::add, graph::elementCount(outputShape(setup)), 2, type, true}, 1, "Bias"});
   return work;
 }
 
 // --- Gradients ---------------------------------------------------------------------------------------------
 
 /// dy is input `gradient`; x and w are the shapes of the forward operands.
-Result<ConvPlan> gradientPlan(const OperatorCall& call, const Shape& x, const Shape& w,
-                              std::size_t gradient) {
+Result<ConvSetup> gradientSetup(const OperatorCall& call, const Shape& x, const Shape& w,
+                                std::size_t gradient) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
-  PIPESCOPE_ASSIGN(ConvPlan plan, planOf(call, x, w));
-  PIPESCOPE_TRY(checkOutputGradient(call, gradient, outputShape(plan)));
-  return plan;
+  PIPESCOPE_ASSIGN(ConvSetup setup, planOf(call, x, w));
+  PIPESCOPE_TRY(checkOutputGradient(call, gradient, outputShape(setup)));
+  return setup;
 }
 
-Result<ConvPlan> inputPlan(const OperatorCall& call) {
-  return gradientPlan(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(1).shape, 0);
+Result<ConvSetup> inputSetup(const OperatorCall& call) {
+  return gradientSetup(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(1).shape, 0);
 }
-Result<ConvPlan> weightPlan(const OperatorCall& call) {
-  return gradientPlan(call, call.input(0).shape, graph::intsAttribute(call.node, "weight_shape", {}), 1);
+Result<ConvSetup> weightSetup(const OperatorCall& call) {
+  return gradientSetup(call, call.input(0).shape, graph::intsAttribute(call.node, "weight_shape", {}), 1);
 }
 
 Result<std::vector<TensorType>> inferInput(const OperatorCall& call) {
-  PIPESCOPE_TRY(inputPlan(call));
+  PIPESCOPE_TRY(inputSetup(call));
   return typeFromAttribute(call, "input_shape");
 }
 Result<std::vector<TensorType>> inferWeight(const OperatorCall& call) {
-  PIPESCOPE_TRY(weightPlan(call));
+  PIPESCOPE_TRY(weightSetup(call));
   return typeFromAttribute(call, "weight_shape");
 }
 
 Result<Kernel> inputKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ConvPlan plan, inputPlan(call));
-  return convolutionKernel(call, plan, ConvPass::forward,
+  PIPESCOPE_ASSIGN(const ConvSetup setup, inputSetup(call));
+  return convolutionKernel(call, setup, ConvPass::forward,
                            []<class T>(const Convolution<T>& convolution, const KernelArguments& a) {
                              convolution.forward(a, a.input<T>(0), a.input<T>(1), nullptr, false,
                                                  a.output<T>(0), a.scratchAs<T>());
@@ -170,8 +171,8 @@ Result<Kernel> inputKernel(const OperatorCall& call) {
 }
 
 Result<Kernel> weightKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ConvPlan plan, weightPlan(call));
-  return convolutionKernel(call, plan, ConvPass::weightGradient,
+  PIPESCOPE_ASSIGN(const ConvSetup setup, weightSetup(call));
+  return convolutionKernel(call, setup, ConvPass::weightGradient,
                            []<class T>(const Convolution<T>& convolution, const KernelArguments& a) {
                              convolution.weightGradient(a, a.input<T>(1), a.input<T>(0), a.output<T>(0),
                                                         a.scratchAs<T>());
@@ -179,11 +180,11 @@ Result<Kernel> weightKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> inputWork(const OperatorCall& call) {
-  return {{contractionOf(*inputPlan(call), Contraction::Phase::inputGradient, call.input(0).element), 1,
+  return {{contractionOf(*inputSetup(call), Contraction::Phase::inputGradient, call.input(0).element), 1,
            "Convolve"}};
 }
 std::vector<Work> weightWork(const OperatorCall& call) {
-  return {{contractionOf(*weightPlan(call), Contraction::Phase::weightGradient, call.input(0).element), 1,
+  return {{contractionOf(*weightSetup(call), Contraction::Phase::weightGradient, call.input(0).element), 1,
            "Convolve"}};
 }
 

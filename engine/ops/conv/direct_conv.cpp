@@ -35,35 +35,35 @@ struct DirectConv::Scratch {
   float *filters, *staged, *products, *bias, *gradients;
 };
 
-bool DirectConv::fits(const ConvPlan& plan, ConvPass pass) {
+bool DirectConv::fits(const ConvSetup& setup, ConvPass pass) {
   // A single tap that takes each input once needs no unfolding at all.
-  if (plan.window.axes() > 2 || plan.window.taps() > kDirectConvMostTaps || plan.window.isIdentity())
+  if (setup.window.axes() > 2 || setup.window.taps() > kDirectConvMostTaps || setup.window.isIdentity())
     return false;
-  if (pass == ConvPass::weightGradient) return plan.outChannels >= kFewestFilters;
+  if (pass == ConvPass::weightGradient) return setup.outChannels >= kFewestFilters;
   const bool gradient = pass == ConvPass::inputGradient;
-  const std::int64_t filters = gradient ? plan.inChannels : plan.outChannels;
-  const std::int64_t channels = gradient ? plan.outChannels : plan.inChannels;
+  const std::int64_t filters = gradient ? setup.inChannels : setup.outChannels;
+  const std::int64_t channels = gradient ? setup.outChannels : setup.inChannels;
   // Compares the multiplications, with empty lanes and the start of segments, with those of unfolded blocks
   // and the cost of unfolding.
-  const std::int64_t rows = plan.window.kernel.size() == 2 ? plan.window.kernel[0] : 1;
+  const std::int64_t rows = setup.window.kernel.size() == 2 ? setup.window.kernel[0] : 1;
   std::int64_t strides = 1;
-  for (const std::int64_t stride : plan.window.stride) strides *= stride;
-  const std::int64_t depth = plan.window.taps() * channels / (gradient ? strides : 1) + kSegmentCost * rows;
+  for (const std::int64_t stride : setup.window.stride) strides *= stride;
+  const std::int64_t depth = setup.window.taps() * channels / (gradient ? strides : 1) + kSegmentCost * rows;
   const std::int64_t direct =
-      (gradient ? plan.window.inputs() : plan.window.positions()) * depth * roundUp(filters, kPanel);
-  const std::int64_t unfolded = plan.window.positions() * plan.depth() * (plan.outChannels + kUnfoldCost);
+      (gradient ? setup.window.inputs() : setup.window.positions()) * depth * roundUp(filters, kPanel);
+  const std::int64_t unfolded = setup.window.positions() * setup.depth() * (setup.outChannels + kUnfoldCost);
   return direct <= unfolded;
 }
 
-DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
+DirectConv::DirectConv(const ConvSetup& setup, ConvPass pass)
     : pass_(pass),
-      batch_(plan.batch),
-      groups_(plan.groups),
-      channels_(plan.inChannels),
-      filters_(plan.outChannels),
-      kernelX_(plan.window.kernel.back()),
-      taps_(plan.window.taps()) {
-  const Window& w = plan.window;
+      batch_(setup.batch),
+      groups_(setup.groups),
+      channels_(setup.inChannels),
+      filters_(setup.outChannels),
+      kernelX_(setup.window.kernel.back()),
+      taps_(setup.window.taps()) {
+  const Window& w = setup.window;
   const auto axisOf = [&](std::size_t axis) {
     return pass == ConvPass::inputGradient ? gradientConvAxis(w, axis) : forwardConvAxis(w, axis);
   };

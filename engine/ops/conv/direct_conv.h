@@ -14,8 +14,8 @@ namespace pipescope::ops {
 
 class DirectConv {
  public:
-  static bool fits(const ConvPlan& plan, ConvPass pass);
-  DirectConv(const ConvPlan& plan, ConvPass pass);
+  static bool fits(const ConvSetup& setup, ConvPass pass);
+  DirectConv(const ConvSetup& setup, ConvPass pass);
 
   std::int64_t scratchElements() const;
   /// y = x ∗ w. In the pass inputGradient, x is dy and y is dx.

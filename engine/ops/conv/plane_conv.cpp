@@ -13,9 +13,9 @@ constexpr std::int64_t kMostFilters = 4, kPlaneConvMostTaps = 64;
 
 }  // namespace
 
-bool PlaneConv::fits(const ConvPlan& plan) {
-  return plan.inChannels == 1 && plan.outChannels <= kMostFilters && plan.groups > 1 &&
-         plan.window.axes() <= 2 && plan.window.taps() <= kPlaneConvMostTaps;
+bool PlaneConv::fits(const ConvSetup& setup) {
+  return setup.inChannels == 1 && setup.outChannels <= kMostFilters && setup.groups > 1 &&
+         setup.window.axes() <= 2 && setup.window.taps() <= kPlaneConvMostTaps;
 }
 
 PlaneConv::Axis PlaneConv::axisOf(const Window& w, std::size_t axis) {
@@ -31,11 +31,11 @@ PlaneConv::Axis PlaneConv::axisOf(const Window& w, std::size_t axis) {
   return a;
 }
 
-PlaneConv::PlaneConv(const ConvPlan& plan)
-    : batch_(plan.batch), groups_(plan.groups), filters_(plan.outChannels) {
-  x_ = axisOf(plan.window, plan.window.axes() - 1);
-  if (plan.window.axes() == 2) {
-    y_ = axisOf(plan.window, 0);
+PlaneConv::PlaneConv(const ConvSetup& setup)
+    : batch_(setup.batch), groups_(setup.groups), filters_(setup.outChannels) {
+  x_ = axisOf(setup.window, setup.window.axes() - 1);
+  if (setup.window.axes() == 2) {
+    y_ = axisOf(setup.window, 0);
   } else {
     y_.taps.push_back({0, 1, 0});
   }

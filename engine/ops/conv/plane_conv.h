@@ -8,8 +8,8 @@ namespace pipescope::ops {
 
 class PlaneConv {
  public:
-  static bool fits(const ConvPlan& plan);
-  explicit PlaneConv(const ConvPlan& plan);
+  static bool fits(const ConvSetup& setup);
+  explicit PlaneConv(const ConvSetup& setup);
 
   void forward(const KernelArguments& arguments, const float* x, const float* w, const float* bias, bool relu,
                float* y) const;

@@ -29,9 +29,9 @@ constexpr std::int64_t kBetter = 125, kUnfolding = 200;
 
 }  // namespace
 
-bool RowConv::fits(const ConvPlan& plan, ConvPass pass) {
-  const Window& w = plan.window;
-  if (w.axes() > 2 || plan.batch < 1 || w.taps() < 2 || WinogradConv::fits(plan)) return false;
+bool RowConv::fits(const ConvSetup& setup, ConvPass pass) {
+  const Window& w = setup.window;
+  if (w.axes() > 2 || setup.batch < 1 || w.taps() < 2 || WinogradConv::fits(setup)) return false;
   for (std::size_t axis = 0; axis < w.axes(); ++axis) {
     if (w.stride[axis] != 1 || w.output[axis] < 1 || w.padBegin[axis] < 0 || w.padEnd[axis] < 0) return false;
   }
@@ -40,21 +40,21 @@ bool RowConv::fits(const ConvPlan& plan, ConvPass pass) {
   // Lanes that either way takes, in percent of the lanes that do useful work.
   const std::int64_t own = roundUp(width, kLanes) * 100 / width;
   const bool gradient = pass == ConvPass::inputGradient;
-  const std::int64_t results = gradient ? plan.inChannels : plan.outChannels;
+  const std::int64_t results = gradient ? setup.inChannels : setup.outChannels;
   std::int64_t other = kUnfolding;
-  if (DirectConv::fits(plan, pass)) {
+  if (DirectConv::fits(setup, pass)) {
     other = roundUp(results, kPanel) * 100 / results;
     if (gradient) other = other * w.inputs() / w.positions();
   }
   return own * kBetter <= other * 100;
 }
 
-RowConv::RowConv(const ConvPlan& plan, ConvPass pass)
-    : pass_(pass), batch_(plan.batch), groups_(plan.groups) {
-  const Window& w = plan.window;
+RowConv::RowConv(const ConvSetup& setup, ConvPass pass)
+    : pass_(pass), batch_(setup.batch), groups_(setup.groups) {
+  const Window& w = setup.window;
   const std::size_t x = w.axes() - 1;
-  shape_.channels = plan.inChannels;
-  shape_.filters = plan.outChannels;
+  shape_.channels = setup.inChannels;
+  shape_.filters = setup.outChannels;
   shape_.width = w.output[x];
   shape_.kernelX = w.kernel[x];
   shape_.dilationX = w.dilation[x];

@@ -10,9 +10,9 @@ namespace pipescope::ops {
 
 class RowConv {
  public:
-  /// True if the plan can be computed in this way, and fills more lanes than the other ways do.
-  static bool fits(const ConvPlan& plan, ConvPass pass);
-  RowConv(const ConvPlan& plan, ConvPass pass);
+  /// True if the setup can be computed in this way, and fills more lanes than the other ways do.
+  static bool fits(const ConvSetup& setup, ConvPass pass);
+  RowConv(const ConvSetup& setup, ConvPass pass);
 
   std::int64_t scratchElements() const;
   void forward(const KernelArguments& arguments, const float* x, const float* w, const float* bias, bool relu,

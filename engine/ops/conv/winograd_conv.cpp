@@ -23,9 +23,9 @@ constexpr std::int64_t kFewestChannels = 16;
 
 }  // namespace
 
-bool WinogradConv::fits(const ConvPlan& plan) {
-  const Window& w = plan.window;
-  if (w.axes() != 2 || std::min(plan.inChannels, plan.outChannels) < kFewestChannels) return false;
+bool WinogradConv::fits(const ConvSetup& setup) {
+  const Window& w = setup.window;
+  if (w.axes() != 2 || std::min(setup.inChannels, setup.outChannels) < kFewestChannels) return false;
   for (std::size_t axis = 0; axis < 2; ++axis) {
     if (w.kernel[axis] != 3 || w.stride[axis] != 1 || w.dilation[axis] != 1) return false;
     if (w.padBegin[axis] > 2 || w.padEnd[axis] > 2) return false;
@@ -36,18 +36,18 @@ bool WinogradConv::fits(const ConvPlan& plan) {
   return tiles * kFrequencies * 5 / 4 < w.positions() * kTaps;
 }
 
-WinogradConv::WinogradConv(const ConvPlan& plan, ConvPass pass)
+WinogradConv::WinogradConv(const ConvSetup& setup, ConvPass pass)
     : pass_(pass),
-      batch_(plan.batch),
-      groups_(plan.groups),
-      inChannels_(plan.inChannels),
-      outChannels_(plan.outChannels),
-      height_(plan.window.input[0]),
-      width_(plan.window.input[1]),
-      outHeight_(plan.window.output[0]),
-      outWidth_(plan.window.output[1]),
-      padTop_(plan.window.padBegin[0]),
-      padLeft_(plan.window.padBegin[1]) {
+      batch_(setup.batch),
+      groups_(setup.groups),
+      inChannels_(setup.inChannels),
+      outChannels_(setup.outChannels),
+      height_(setup.window.input[0]),
+      width_(setup.window.input[1]),
+      outHeight_(setup.window.output[0]),
+      outWidth_(setup.window.output[1]),
+      padTop_(setup.window.padBegin[0]),
+      padLeft_(setup.window.padBegin[1]) {
   if (pass == ConvPass::inputGradient) {
     std::swap(inChannels_, outChannels_);
     std::swap(height_, outHeight_);

@@ -10,9 +10,9 @@ namespace pipescope::ops {
 
 class WinogradConv {
  public:
-  /// True if the plan can be computed in this way and saves enough.
-  static bool fits(const ConvPlan& plan);
-  WinogradConv(const ConvPlan& plan, ConvPass pass);
+  /// True if the setup can be computed in this way and saves enough.
+  static bool fits(const ConvSetup& setup);
+  WinogradConv(const ConvSetup& setup, ConvPass pass);
 
   std::int64_t scratchElements() const;
   /// y = x ∗ w. In the pass inputGradient, x is dy and y is dx. Returns false if a result is infinite or NaN:

@@ -86,20 +86,20 @@ Broadcast::Broadcast(const Shape& result, const std::vector<Shape>& operands) {
   if (graph::elementCount(result) == 0) runs_ = 0;
 }
 
-void forPairRuns(const Broadcast& plan, const PairLoop& loop, const void* a, const void* b, void* y) {
-  const std::int64_t count = plan.run();
-  plan.forRuns([&](std::int64_t first, const auto& place) {
-    loop.run(loop.f, bytesBehind(a, place[0] * loop.sizeA), plan.step(0),
-             bytesBehind(b, place[1] * loop.sizeB), plan.step(1), bytesBehind(y, first * loop.sizeY), count);
+void forPairRuns(const Broadcast& setup, const PairLoop& loop, const void* a, const void* b, void* y) {
+  const std::int64_t count = setup.run();
+  setup.forRuns([&](std::int64_t first, const auto& place) {
+    loop.run(loop.f, bytesBehind(a, place[0] * loop.sizeA), setup.step(0),
+             bytesBehind(b, place[1] * loop.sizeB), setup.step(1), bytesBehind(y, first * loop.sizeY), count);
   });
 }
 
-void forPairRuns(const KernelArguments& arguments, const Broadcast& plan, const PairLoop& loop, const void* a,
-                 const void* b, void* y) {
-  const std::int64_t run = plan.run();
-  const std::int64_t ofA = plan.rowsSharing(0, 1), ofB = plan.rowsSharing(1, 0);
-  if (plan.isOneRun()) {
-    const std::int64_t p = plan.step(0), q = plan.step(1);
+void forPairRuns(const KernelArguments& arguments, const Broadcast& setup, const PairLoop& loop,
+                 const void* a, const void* b, void* y) {
+  const std::int64_t run = setup.run();
+  const std::int64_t ofA = setup.rowsSharing(0, 1), ofB = setup.rowsSharing(1, 0);
+  if (setup.isOneRun()) {
+    const std::int64_t p = setup.step(0), q = setup.step(1);
     forRanges(arguments, run, [&](std::int64_t first, std::int64_t end) {
       loop.run(loop.f, bytesBehind(a, first * p * loop.sizeA), p, bytesBehind(b, first * q * loop.sizeB), q,
                bytesBehind(y, first * loop.sizeY), end - first);
@@ -113,7 +113,7 @@ void forPairRuns(const KernelArguments& arguments, const Broadcast& plan, const 
       }
     });
   } else {
-    forPairRuns(plan, loop, a, b, y);
+    forPairRuns(setup, loop, a, b, y);
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// numpy's broadcasting for elementwise kernels: shapes, a plan of runs over memory, and the gradient.
+// numpy's broadcasting for elementwise kernels: shapes, a setup of runs over memory, and the gradient.
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -98,9 +98,9 @@ struct PairLoop {
 
 /// Calls the loop for every run of a result. With arguments, several threads compute if the result is one
 /// run, or if rows of one operand share the other.
-void forPairRuns(const Broadcast& plan, const PairLoop& loop, const void* a, const void* b, void* y);
-void forPairRuns(const KernelArguments& arguments, const Broadcast& plan, const PairLoop& loop, const void* a,
-                 const void* b, void* y);
+void forPairRuns(const Broadcast& setup, const PairLoop& loop, const void* a, const void* b, void* y);
+void forPairRuns(const KernelArguments& arguments, const Broadcast& setup, const PairLoop& loop,
+                 const void* a, const void* b, void* y);
 
 template <class A, class B, class Y, class F>
 PairLoop pairLoop(const F& f) {
@@ -128,27 +128,27 @@ PairLoop pairLoop(const F& f) {
 
 /// y = f(a, b) with broadcasting; y may be a if a has the result's shape.
 template <class A, class B, class Y, class F>
-void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, const F& f) {
-  forPairRuns(plan, pairLoop<A, B, Y>(f), a, b, y);
+void mapTwo(const Broadcast& setup, const A* a, const B* b, Y* y, const F& f) {
+  forPairRuns(setup, pairLoop<A, B, Y>(f), a, b, y);
 }
 
 /// The same. Several threads compute real numbers.
 template <class A, class B, class Y, class F>
-void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y,
+void mapTwo(const KernelArguments& arguments, const Broadcast& setup, const A* a, const B* b, Y* y,
             const F& f) {
   if constexpr (std::is_integral_v<A>) {
-    forPairRuns(plan, pairLoop<A, B, Y>(f), a, b, y);
+    forPairRuns(setup, pairLoop<A, B, Y>(f), a, b, y);
   } else {
-    forPairRuns(arguments, plan, pairLoop<A, B, Y>(f), a, b, y);
+    forPairRuns(arguments, setup, pairLoop<A, B, Y>(f), a, b, y);
   }
 }
 
 /// y = f(a, b, c) with broadcasting; y may be an operand that has the result's shape.
 template <class A, class B, class C, class Y, class F>
-void mapThree(const Broadcast& plan, const A* a, const B* b, const C* c, Y* y, F f) {
-  const std::int64_t count = plan.run(), p = plan.step(0), q = plan.step(1), r = plan.step(2);
+void mapThree(const Broadcast& setup, const A* a, const B* b, const C* c, Y* y, F f) {
+  const std::int64_t count = setup.run(), p = setup.step(0), q = setup.step(1), r = setup.step(2);
   if (p && q && r) {
-    plan.forRuns([=](std::int64_t first, const auto& place) {
+    setup.forRuns([=](std::int64_t first, const auto& place) {
       const A* one = a + place[0];
       const B* two = b + place[1];
       const C* three = c + place[2];
@@ -158,7 +158,7 @@ void mapThree(const Broadcast& plan, const A* a, const B* b, const C* c, Y* y, F
     });
     return;
   }
-  plan.forRuns([=](std::int64_t first, const auto& place) {
+  setup.forRuns([=](std::int64_t first, const auto& place) {
     const A* one = a + place[0];
     const B* two = b + place[1];
     const C* three = c + place[2];

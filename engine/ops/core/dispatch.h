@@ -9,12 +9,12 @@
 
 namespace pipescope::ops {
 
-/// A kernel that calls `run` with a plan of its own. One closure serves all operators and element types with
-/// such a plan, because separate closures would be as much code as the loops that they call.
+/// A kernel that calls `run` with a setup of its own. One closure serves all operators and element types with
+/// such a setup, because separate closures would be as much code as the loops that they call.
 template <class Plan>
-Kernel kernelOf(const Plan& plan, std::type_identity_t<Status (*)(const KernelArguments&, const Plan&)> run,
+Kernel kernelOf(const Plan& setup, std::type_identity_t<Status (*)(const KernelArguments&, const Plan&)> run,
                 std::int64_t scratchBytes = 0) {
-  return {[plan, run](const KernelArguments& a) { return run(a, plan); }, scratchBytes};
+  return {[setup, run](const KernelArguments& a) { return run(a, setup); }, scratchBytes};
 }
 
 /// The error for an element type for which an operator has no kernel.

@@ -1,6 +1,6 @@
 // Einsum sums products over all labels of an equation that are not in the result. GradEinsum: dy, operands …
 // → the gradient by operand `index`.
-#include "engine/ops/dense/einsum_plan.h"
+#include "engine/ops/dense/einsum_setup.h"
 
 #include <fmt/format.h>
 
@@ -21,25 +21,25 @@ constexpr std::size_t kMostOperands = 8, kMostLabels = 64;
 /// Calls visit(place in the result, places in the operands) for every combination of indices; the labels of
 /// the result move slowest.
 template <class Visit>
-void forIndices(const EinsumPlan& plan, Visit visit) {
+void forIndices(const EinsumSetup& setup, Visit visit) {
   std::array<std::int64_t, kMostLabels> at{};
   std::array<std::int64_t, kMostOperands> place{};
   std::int64_t result = 0;
-  const std::int64_t all = graph::elementCount(plan.extents);
+  const std::int64_t all = graph::elementCount(setup.extents);
   for (std::int64_t i = 0; i < all; ++i) {
     visit(result, place);
-    for (std::size_t label = plan.extents.size(); label-- > 0;) {
-      const std::int64_t back = at[label] + 1 < plan.extents[label] ? 0 : plan.extents[label];
-      result += plan.resultStrides[label] * (1 - back);
-      for (std::size_t each = 0; each < plan.strides.size(); ++each)
-        place[each] += plan.strides[each][label] * (1 - back);
+    for (std::size_t label = setup.extents.size(); label-- > 0;) {
+      const std::int64_t back = at[label] + 1 < setup.extents[label] ? 0 : setup.extents[label];
+      result += setup.resultStrides[label] * (1 - back);
+      for (std::size_t each = 0; each < setup.strides.size(); ++each)
+        place[each] += setup.strides[each][label] * (1 - back);
       at[label] = back ? 0 : at[label] + 1;
       if (!back) break;
     }
   }
 }
 
-Result<EinsumPlan> planOf(const OperatorCall& call, std::size_t first) {
+Result<EinsumSetup> planOf(const OperatorCall& call, std::size_t first) {
   std::vector<const Shape*> operands;
   for (std::size_t i = first; i < call.inputs.size(); ++i) {
     if (!call.has(i))
@@ -53,17 +53,17 @@ Result<EinsumPlan> planOf(const OperatorCall& call, std::size_t first) {
   // The equation has a term for each operand.
   const OperatorCall own{
       call.node, {call.inputs.begin() + static_cast<std::ptrdiff_t>(first), call.inputs.end()}, {}, {}, 1};
-  PIPESCOPE_ASSIGN(EinsumPlan plan,
-                   einsumPlanOf(own, graph::stringAttribute(call.node, "equation", ""), operands));
-  if (plan.extents.size() > kMostLabels)
+  PIPESCOPE_ASSIGN(EinsumSetup setup,
+                   einsumSetupOf(own, graph::stringAttribute(call.node, "equation", ""), operands));
+  if (setup.extents.size() > kMostLabels)
     return badInput(fmt::format("{}: its equation has {} labels; it may have {}", call.title(),
-                                plan.extents.size(), kMostLabels));
-  return plan;
+                                setup.extents.size(), kMostLabels));
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferEinsum(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const EinsumPlan plan, planOf(call, 0));
-  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+  PIPESCOPE_ASSIGN(const EinsumSetup setup, planOf(call, 0));
+  return std::vector<TensorType>{{call.input(0).element, setup.result}};
 }
 
 /// Products of whole numbers wrap around.
@@ -79,15 +79,15 @@ T plus(T a, T b) {
 }
 
 Result<Kernel> einsumKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const EinsumPlan plan, planOf(call, 0));
+  PIPESCOPE_ASSIGN(const EinsumSetup setup, planOf(call, 0));
   return kernelForNumbers(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
                     T* y = a.output<T>(0);
-                    std::fill_n(y, graph::elementCount(plan.result), T(0));
+                    std::fill_n(y, graph::elementCount(setup.result), T(0));
                     std::array<const T*, kMostOperands> x{};
-                    const std::size_t operands = plan.strides.size();
+                    const std::size_t operands = setup.strides.size();
                     for (std::size_t i = 0; i < operands; ++i) x[i] = a.input<T>(i);
-                    forIndices(plan, [&](std::int64_t to, const auto& place) {
+                    forIndices(setup, [&](std::int64_t to, const auto& place) {
                       T product = x[0][place[0]];
                       for (std::size_t i = 1; i < operands; ++i) product = times(product, x[i][place[i]]);
                       y[to] = plus(y[to], product);
@@ -100,14 +100,14 @@ Result<Kernel> einsumKernel(const OperatorCall& call) {
 
 /// Two operands form a stack of matrix products: labels of both operands and the result are the stack, labels
 /// of one operand and the result are rows or columns, and labels of both operands only are the depth.
-Contraction contractionOf(const EinsumPlan& plan, ElementType type) {
+Contraction contractionOf(const EinsumSetup& setup, ElementType type) {
   Contraction c;
   std::int64_t rows = 1;
-  for (std::size_t label = 0; label < plan.extents.size(); ++label) {
-    const bool kept = label < plan.kept, left = plan.strides[0][label] != 0,
-               right = plan.strides[1][label] != 0;
+  for (std::size_t label = 0; label < setup.extents.size(); ++label) {
+    const bool kept = label < setup.kept, left = setup.strides[0][label] != 0,
+               right = setup.strides[1][label] != 0;
     std::int64_t& size = !kept ? c.inputChannels : left && right ? c.groups : left ? rows : c.outputChannels;
-    size *= plan.extents[label];
+    size *= setup.extents[label];
   }
   c.field = c.output = {rows};
   c.kernel = c.stride = c.dilation = {1};
@@ -116,11 +116,11 @@ Contraction contractionOf(const EinsumPlan& plan, ElementType type) {
   return c;
 }
 
-std::vector<Work> workOfPlan(const EinsumPlan& plan, ElementType type, Contraction::Phase phase) {
-  const std::int64_t all = graph::elementCount(plan.extents), outputs = graph::elementCount(plan.result);
-  const auto operands = static_cast<std::int64_t>(plan.strides.size());
+std::vector<Work> workOfSetup(const EinsumSetup& setup, ElementType type, Contraction::Phase phase) {
+  const std::int64_t all = graph::elementCount(setup.extents), outputs = graph::elementCount(setup.result);
+  const auto operands = static_cast<std::int64_t>(setup.strides.size());
   if (operands == 2) {
-    Contraction c = contractionOf(plan, type);
+    Contraction c = contractionOf(setup, type);
     c.phase = phase;
     return {{c, 1, ""}};
   }
@@ -137,7 +137,7 @@ std::vector<Work> workOfPlan(const EinsumPlan& plan, ElementType type, Contracti
 }
 
 std::vector<Work> einsumWork(const OperatorCall& call) {
-  return workOfPlan(*planOf(call, 0), call.input(0).element, Contraction::Phase::forward);
+  return workOfSetup(*planOf(call, 0), call.input(0).element, Contraction::Phase::forward);
 }
 
 Status einsumGradient(GradientBuilder& builder) {
@@ -155,30 +155,30 @@ Status einsumGradient(GradientBuilder& builder) {
 }
 
 Result<std::vector<TensorType>> inferEinsumGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const EinsumPlan plan, planOf(call, 1));
+  PIPESCOPE_ASSIGN(const EinsumSetup setup, planOf(call, 1));
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   const auto index = static_cast<std::size_t>(graph::intAttribute(call.node, "index", 0));
-  if (index >= plan.strides.size() || call.input(0).shape != plan.result) {
+  if (index >= setup.strides.size() || call.input(0).shape != setup.result) {
     return badInput(
         fmt::format("{}: the gradient by its output is {}, but the output is {}; or index {} is no input",
-                    call.title(), graph::toString(call.input(0)), extentsText(plan.result), index));
+                    call.title(), graph::toString(call.input(0)), extentsText(setup.result), index));
   }
   return std::vector<TensorType>{call.input(index + 1)};
 }
 
 Result<Kernel> einsumGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const EinsumPlan plan, planOf(call, 1));
+  PIPESCOPE_ASSIGN(const EinsumSetup setup, planOf(call, 1));
   const auto index = static_cast<std::size_t>(graph::intAttribute(call.node, "index", 0));
   const std::int64_t count = call.input(index + 1).elements();
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, index, count](const KernelArguments& a) -> Status {
+    return Kernel{[setup, index, count](const KernelArguments& a) -> Status {
                     T* dx = a.output<T>(0);
                     std::fill_n(dx, count, T(0));
                     std::array<const T*, kMostOperands> x{};
-                    const std::size_t operands = plan.strides.size();
+                    const std::size_t operands = setup.strides.size();
                     for (std::size_t i = 0; i < operands; ++i) x[i] = a.input<T>(i + 1);
                     const T* dy = a.input<T>(0);
-                    forIndices(plan, [&](std::int64_t from, const auto& place) {
+                    forIndices(setup, [&](std::int64_t from, const auto& place) {
                       T product = dy[from];
                       for (std::size_t i = 0; i < operands; ++i) {
                         if (i != index) product *= x[i][place[i]];
@@ -193,8 +193,8 @@ Result<Kernel> einsumGradientKernel(const OperatorCall& call) {
 
 std::vector<Work> einsumGradientWork(const OperatorCall& call) {
   const bool left = graph::intAttribute(call.node, "index", 0) == 0;
-  return workOfPlan(*planOf(call, 1), call.input(0).element,
-                    left ? Contraction::Phase::inputGradient : Contraction::Phase::weightGradient);
+  return workOfSetup(*planOf(call, 1), call.input(0).element,
+                     left ? Contraction::Phase::inputGradient : Contraction::Phase::weightGradient);
 }
 
 }  // namespace

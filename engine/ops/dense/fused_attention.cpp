@@ -1,5 +1,5 @@
 // FusedAttention: softmax(q·k, masked and scaled)·v without its scores in memory, and its gradient. Only
-// plans hold it (compile/fused_attention.h): numbers are computed by the operators that it stands for, so it
+// setups hold it (compile/fused_attention.h): numbers are computed by the operators that it stands for, so it
 // has no kernel. A device computes it block by block: a block of scores is made, becomes exponentials, and is
 // multiplied with values, while the largest score and the sum of a row are kept up to date. The backward pass
 // makes the scores again from the logarithm of these sums. (D: Dao et al. 2022, FlashAttention, algorithms 1
@@ -9,7 +9,7 @@
 #include "engine/ops/core/common_work.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/rounding.h"
-#include "engine/ops/dense/matmul_plan.h"
+#include "engine/ops/dense/matmul_setup.h"
 
 namespace pipescope::ops {
 namespace {
@@ -21,8 +21,8 @@ constexpr std::int64_t kMapFunctions = 0 PIPESCOPE_MAP_FUNCTIONS(PIPESCOPE_COUNT
 /// Keys of a block, whose scores are summed in one go (R).
 constexpr std::int64_t kBlockKeys = 1024;
 
-struct AttentionPlan {
-  MatMulPlan scores, context;
+struct AttentionSetup {
+  MatMulSetup scores, context;
   std::int64_t all = 0;  ///< scores
   ElementType type = ElementType::float32, factors = ElementType::float32, inner = ElementType::float32;
   std::vector<MapFunction> functions;  ///< functions of each score, besides the softmax
@@ -35,22 +35,22 @@ struct AttentionPlan {
   }
 };
 
-/// The plan from the queries (input `first`), keys and values behind them.
-Result<AttentionPlan> attentionPlan(const OperatorCall& call, std::size_t first) {
-  AttentionPlan plan;
-  plan.type = call.input(first).element;
-  PIPESCOPE_ASSIGN(plan.scores, matMulPlan(call, call.input(first).shape, call.input(first + 1).shape));
-  PIPESCOPE_ASSIGN(plan.context, matMulPlan(call, plan.scores.result, call.input(first + 2).shape));
+/// The setup from the queries (input `first`), keys and values behind them.
+Result<AttentionSetup> attentionSetup(const OperatorCall& call, std::size_t first) {
+  AttentionSetup setup;
+  setup.type = call.input(first).element;
+  PIPESCOPE_ASSIGN(setup.scores, matMulSetup(call, call.input(first).shape, call.input(first + 1).shape));
+  PIPESCOPE_ASSIGN(setup.context, matMulSetup(call, setup.scores.result, call.input(first + 2).shape));
   // A query computes with so many of the keys, on average.
   if (const std::vector<std::int64_t> seen = graph::intsAttribute(call.node, "keys_seen", {});
       seen.size() == 1) {
-    if (seen[0] < 0 || seen[0] > plan.scores.n)
+    if (seen[0] < 0 || seen[0] > setup.scores.n)
       return base::badInput(
-          fmt::format("{}: keys_seen is {}, but there are {} keys", call.title(), seen[0], plan.scores.n));
-    plan.scores.n = plan.context.k = std::max<std::int64_t>(1, seen[0]);
+          fmt::format("{}: keys_seen is {}, but there are {} keys", call.title(), seen[0], setup.scores.n));
+    setup.scores.n = setup.context.k = std::max<std::int64_t>(1, seen[0]);
   }
-  plan.all = plan.scores.matrices * plan.scores.m * plan.scores.n;
-  if (plan.all <= 0 || plan.scores.k <= 0 || plan.context.n <= 0)
+  setup.all = setup.scores.matrices * setup.scores.m * setup.scores.n;
+  if (setup.all <= 0 || setup.scores.k <= 0 || setup.context.n <= 0)
     return base::badInput(fmt::format("{}: its factors have no elements", call.title()));
   for (const char* type : {"factors", "inner"}) {
     const std::int64_t number = graph::intAttribute(call.node, type, 0);
@@ -60,14 +60,14 @@ Result<AttentionPlan> attentionPlan(const OperatorCall& call, std::size_t first)
   for (const std::int64_t function : graph::intsAttribute(call.node, "functions", {}))
     if (function < 0 || function >= kMapFunctions)
       return base::badInput(fmt::format("{}: there is no function {}", call.title(), function));
-  plan.factors = static_cast<ElementType>(
-      graph::intAttribute(call.node, "factors", static_cast<std::int64_t>(plan.type)));
-  plan.inner =
-      static_cast<ElementType>(graph::intAttribute(call.node, "inner", static_cast<std::int64_t>(plan.type)));
+  setup.factors = static_cast<ElementType>(
+      graph::intAttribute(call.node, "factors", static_cast<std::int64_t>(setup.type)));
+  setup.inner = static_cast<ElementType>(
+      graph::intAttribute(call.node, "inner", static_cast<std::int64_t>(setup.type)));
   for (const std::int64_t function : graph::intsAttribute(call.node, "functions", {}))
-    plan.functions.push_back(static_cast<MapFunction>(function));
-  plan.draws = graph::intAttribute(call.node, "draws", 0) != 0;
-  return plan;
+    setup.functions.push_back(static_cast<MapFunction>(function));
+  setup.draws = graph::intAttribute(call.node, "draws", 0) != 0;
+  return setup;
 }
 
 /// True if the operator adds to what the steps of a ring before it have computed, its last inputs.
@@ -76,48 +76,48 @@ bool merges(const OperatorCall& call) {
 }
 
 /// Adds a product, whose factors are cast first where products multiply a smaller type.
-void addAttentionProduct(std::vector<Work>& work, const AttentionPlan& plan, const MatMulPlan& product,
+void addAttentionProduct(std::vector<Work>& work, const AttentionSetup& setup, const MatMulSetup& product,
                          Contraction::Phase phase, const char* label) {
-  if (plan.factors != plan.type) {
+  if (setup.factors != setup.type) {
     const std::int64_t left = product.matrices * product.m * product.k;
-    work.push_back({Map{MapFunction::cast, left, 1, plan.type, false}, 1, std::string(label) + "Cast"});
+    work.push_back({Map{MapFunction::cast, left, 1, setup.type, false}, 1, std::string(label) + "Cast"});
   }
   work.push_back(
-      {productsOf(product.matrices, product.m, product.k, product.n, phase, plan.factors), 1, label});
+      {productsOf(product.matrices, product.m, product.k, product.n, phase, setup.factors), 1, label});
 }
 
 /// Scale, mask and dropout of the scores.
-void addFunctions(std::vector<Work>& work, const AttentionPlan& plan) {
-  for (const MapFunction function : plan.functions)
-    work.push_back({Map{function, plan.all, 2, plan.inner, true}, 1, "Scores"});
-  if (plan.draws) work.push_back({Random{plan.all, plan.inner}, 1, "Mask"});
+void addFunctions(std::vector<Work>& work, const AttentionSetup& setup) {
+  for (const MapFunction function : setup.functions)
+    work.push_back({Map{function, setup.all, 2, setup.inner, true}, 1, "Scores"});
+  if (setup.draws) work.push_back({Random{setup.all, setup.inner}, 1, "Mask"});
 }
 
 std::vector<Work> attentionWork(const OperatorCall& call) {
-  const AttentionPlan plan = *attentionPlan(call, 0);
-  const std::int64_t rows = plan.scores.matrices * plan.scores.m;
-  const std::int64_t depth = std::min(kBlockKeys, plan.scores.n), blocks = ceilDiv(plan.scores.n, depth);
-  const std::int64_t results = plan.context.matrices * plan.context.m * plan.context.n;
+  const AttentionSetup setup = *attentionSetup(call, 0);
+  const std::int64_t rows = setup.scores.matrices * setup.scores.m;
+  const std::int64_t depth = std::min(kBlockKeys, setup.scores.n), blocks = ceilDiv(setup.scores.n, depth);
+  const std::int64_t results = setup.context.matrices * setup.context.m * setup.context.n;
   std::vector<Work> work;
-  addAttentionProduct(work, plan, plan.scores, Contraction::Phase::forward, "Scores");
-  addFunctions(work, plan);
-  work.push_back({Reduce{ReduceFunction::max, rows * blocks, depth, true, plan.inner}, 1, "Max"});
-  work.push_back({Map{MapFunction::subtract, plan.all, 2, plan.inner, true}, 1, "Shift"});
-  work.push_back({Map{MapFunction::exp, plan.all, 1, plan.inner, true}, 1, "Exp"});
-  work.push_back({Reduce{ReduceFunction::sum, rows * blocks, depth, true, plan.inner}, 1, "Sum"});
-  addAttentionProduct(work, plan, plan.context, Contraction::Phase::forward, "Context");
-  work.push_back({Map{MapFunction::normalise, results, 2, plan.type, true}, 1, "Normalise"});
+  addAttentionProduct(work, setup, setup.scores, Contraction::Phase::forward, "Scores");
+  addFunctions(work, setup);
+  work.push_back({Reduce{ReduceFunction::max, rows * blocks, depth, true, setup.inner}, 1, "Max"});
+  work.push_back({Map{MapFunction::subtract, setup.all, 2, setup.inner, true}, 1, "Shift"});
+  work.push_back({Map{MapFunction::exp, setup.all, 1, setup.inner, true}, 1, "Exp"});
+  work.push_back({Reduce{ReduceFunction::sum, rows * blocks, depth, true, setup.inner}, 1, "Sum"});
+  addAttentionProduct(work, setup, setup.context, Contraction::Phase::forward, "Context");
+  work.push_back({Map{MapFunction::normalise, results, 2, setup.type, true}, 1, "Normalise"});
   if (merges(call)) {
     // The larger sum of a row scales both results.
     work.push_back({Map{MapFunction::exp, rows, 2, ElementType::float32, true}, 1, "Scale"});
-    work.push_back({Map{MapFunction::scaledAdd, results, 3, plan.type, true}, 1, "Merge"});
+    work.push_back({Map{MapFunction::scaledAdd, results, 3, setup.type, true}, 1, "Merge"});
   }
   return work;
 }
 
 Result<std::vector<TensorType>> inferAttention(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const AttentionPlan plan, attentionPlan(call, 0));
-  return std::vector<TensorType>{{plan.type, plan.context.result}, plan.statistics()};
+  PIPESCOPE_ASSIGN(const AttentionSetup setup, attentionSetup(call, 0));
+  return std::vector<TensorType>{{setup.type, setup.context.result}, setup.statistics()};
 }
 
 Status attentionGradient(GradientBuilder& builder) {
@@ -139,32 +139,32 @@ Status attentionGradient(GradientBuilder& builder) {
 constexpr std::size_t kQueries = 3;
 
 Result<std::vector<TensorType>> inferAttentionGradient(const OperatorCall& call) {
-  PIPESCOPE_TRY(attentionPlan(call, kQueries));
+  PIPESCOPE_TRY(attentionSetup(call, kQueries));
   return std::vector<TensorType>{call.input(kQueries), call.input(kQueries + 1), call.input(kQueries + 2)};
 }
 
 std::vector<Work> attentionGradientWork(const OperatorCall& call) {
   using Phase = Contraction::Phase;
-  const AttentionPlan plan = *attentionPlan(call, kQueries);
-  const std::int64_t rows = plan.scores.matrices * plan.scores.m;
-  const std::int64_t results = plan.context.matrices * plan.context.m * plan.context.n;
+  const AttentionSetup setup = *attentionSetup(call, kQueries);
+  const std::int64_t rows = setup.scores.matrices * setup.scores.m;
+  const std::int64_t results = setup.context.matrices * setup.context.m * setup.context.n;
   std::vector<Work> work;
-  addAttentionProduct(work, plan, plan.scores, Phase::forward, "Scores");
-  work.push_back({Map{MapFunction::multiply, results, 2, plan.type, false}, 1, "Product"});
-  work.push_back({Reduce{ReduceFunction::sum, rows, plan.context.n, true, plan.type}, 1, "RowSum"});
-  addFunctions(work, plan);
-  work.push_back({Map{MapFunction::subtract, plan.all, 2, plan.inner, true}, 1, "Shift"});
-  work.push_back({Map{MapFunction::exp, plan.all, 1, plan.inner, true}, 1, "Exp"});
-  addAttentionProduct(work, plan, plan.context, Phase::weightGradient, "Values");
-  addAttentionProduct(work, plan, plan.context, Phase::inputGradient, "Weights");
-  addFunctions(work, plan);
-  work.push_back({Map{MapFunction::subtract, plan.all, 2, plan.inner, true}, 1, "Subtract"});
-  work.push_back({Map{MapFunction::multiply, plan.all, 2, plan.inner, true}, 1, "Scale"});
-  addAttentionProduct(work, plan, plan.scores, Phase::inputGradient, "Queries");
-  addAttentionProduct(work, plan, plan.scores, Phase::weightGradient, "Keys");
+  addAttentionProduct(work, setup, setup.scores, Phase::forward, "Scores");
+  work.push_back({Map{MapFunction::multiply, results, 2, setup.type, false}, 1, "Product"});
+  work.push_back({Reduce{ReduceFunction::sum, rows, setup.context.n, true, setup.type}, 1, "RowSum"});
+  addFunctions(work, setup);
+  work.push_back({Map{MapFunction::subtract, setup.all, 2, setup.inner, true}, 1, "Shift"});
+  work.push_back({Map{MapFunction::exp, setup.all, 1, setup.inner, true}, 1, "Exp"});
+  addAttentionProduct(work, setup, setup.context, Phase::weightGradient, "Values");
+  addAttentionProduct(work, setup, setup.context, Phase::inputGradient, "Weights");
+  addFunctions(work, setup);
+  work.push_back({Map{MapFunction::subtract, setup.all, 2, setup.inner, true}, 1, "Subtract"});
+  work.push_back({Map{MapFunction::multiply, setup.all, 2, setup.inner, true}, 1, "Scale"});
+  addAttentionProduct(work, setup, setup.scores, Phase::inputGradient, "Queries");
+  addAttentionProduct(work, setup, setup.scores, Phase::weightGradient, "Keys");
   if (merges(call)) {
     for (std::size_t i = kQueries; i < kQueries + 3; ++i)
-      work.push_back({Map{MapFunction::add, call.input(i).elements(), 2, plan.type, true}, 1, "Merge"});
+      work.push_back({Map{MapFunction::add, call.input(i).elements(), 2, setup.type, true}, 1, "Merge"});
   }
   return work;
 }

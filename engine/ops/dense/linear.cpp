@@ -1,6 +1,6 @@
 #include "engine/ops/dense/linear.h"
 
-#include "engine/ops/dense/matmul_plan.h"
+#include "engine/ops/dense/matmul_setup.h"
 #include "engine/ops/dense/packed_product.h"
 
 namespace pipescope::ops {
@@ -11,9 +11,9 @@ Result<Product> productOf(const OperatorCall& call) {
   Shape weight = call.input(1).shape;
   PIPESCOPE_CHECK(weight.size() == 2, call.title());
   if (transposed) std::swap(weight[0], weight[1]);
-  PIPESCOPE_ASSIGN(const MatMulPlan plan, matMulPlan(call, call.input(0).shape, weight));
-  PIPESCOPE_CHECK(plan.matrices == 1, call.title());  // all rows share one weight
-  return denseProduct(plan.m, plan.n, plan.k, false, transposed, false);
+  PIPESCOPE_ASSIGN(const MatMulSetup setup, matMulSetup(call, call.input(0).shape, weight));
+  PIPESCOPE_CHECK(setup.matrices == 1, call.title());  // all rows share one weight
+  return denseProduct(setup.m, setup.n, setup.k, false, transposed, false);
 }
 
 template <bool kRelu>

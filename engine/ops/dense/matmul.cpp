@@ -12,7 +12,7 @@
 #include "engine/ops/core/matrix.h"
 #include "engine/ops/core/shape_tools.h"
 #include "engine/ops/dense/integer_product.h"
-#include "engine/ops/dense/matmul_plan.h"
+#include "engine/ops/dense/matmul_setup.h"
 #include "engine/ops/dense/packed_product.h"
 
 namespace pipescope::ops {
@@ -20,8 +20,8 @@ namespace {
 
 using base::badInput;
 
-Result<MatMulPlan> forwardPlan(const OperatorCall& call) {
-  return matMulPlan(call, call.input(0).shape, call.input(1).shape);
+Result<MatMulSetup> forwardSetup(const OperatorCall& call) {
+  return matMulSetup(call, call.input(0).shape, call.input(1).shape);
 }
 
 template <class T>
@@ -33,16 +33,16 @@ void product(const Product& shape, const T* a, const T* b, T* c) {
   }
 }
 
-Contraction contractionOf(const MatMulPlan& plan, Contraction::Phase phase, ElementType type) {
-  return productsOf(plan.matrices, plan.m, plan.k, plan.n, phase, type);
+Contraction contractionOf(const MatMulSetup& setup, Contraction::Phase phase, ElementType type) {
+  return productsOf(setup.matrices, setup.m, setup.k, setup.n, phase, type);
 }
 
 // --- MatMul ------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferMatMul(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
-  PIPESCOPE_ASSIGN(const MatMulPlan plan, forwardPlan(call));
-  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+  PIPESCOPE_ASSIGN(const MatMulSetup setup, forwardSetup(call));
+  return std::vector<TensorType>{{call.input(0).element, setup.result}};
 }
 
 /// All float32 products of a stack. They run side by side unless one adds to the result of another.
@@ -58,23 +58,23 @@ Kernel packedKernel(const Product& shape, std::vector<PackedProduct::Place> plac
 }
 
 Result<Kernel> matMulKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MatMulPlan plan, forwardPlan(call));
-  const Product shape = denseProduct(plan.m, plan.n, plan.k, false, false, false);
+  PIPESCOPE_ASSIGN(const MatMulSetup setup, forwardSetup(call));
+  const Product shape = denseProduct(setup.m, setup.n, setup.k, false, false, false);
   return kernelForNumbers(call, call.input(0).element, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, float>) {
       std::vector<PackedProduct::Place> places;
-      for (std::size_t i = 0; i < plan.left.size(); ++i) {
-        places.push_back({plan.left[i] * plan.m * plan.k, plan.right[i] * plan.k * plan.n,
-                          static_cast<std::int64_t>(i) * plan.m * plan.n, false});
+      for (std::size_t i = 0; i < setup.left.size(); ++i) {
+        places.push_back({setup.left[i] * setup.m * setup.k, setup.right[i] * setup.k * setup.n,
+                          static_cast<std::int64_t>(i) * setup.m * setup.n, false});
       }
       return packedKernel(shape, std::move(places), true);
     } else {
-      return Kernel{[plan, shape](const KernelArguments& arguments) -> Status {
+      return Kernel{[setup, shape](const KernelArguments& arguments) -> Status {
                       const T *a = arguments.input<T>(0), *b = arguments.input<T>(1);
                       T* y = arguments.output<T>(0);
-                      for (std::size_t i = 0; i < plan.left.size(); ++i, y += plan.m * plan.n)
-                        product(shape, a + plan.left[i] * plan.m * plan.k,
-                                b + plan.right[i] * plan.k * plan.n, y);
+                      for (std::size_t i = 0; i < setup.left.size(); ++i, y += setup.m * setup.n)
+                        product(shape, a + setup.left[i] * setup.m * setup.k,
+                                b + setup.right[i] * setup.k * setup.n, y);
                       return {};
                     },
                     0};
@@ -83,7 +83,7 @@ Result<Kernel> matMulKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> matMulWork(const OperatorCall& call) {
-  return {{contractionOf(*forwardPlan(call), Contraction::Phase::forward, call.input(0).element), 1, ""}};
+  return {{contractionOf(*forwardSetup(call), Contraction::Phase::forward, call.input(0).element), 1, ""}};
 }
 
 Status matMulGradient(GradientBuilder& builder) {
@@ -102,20 +102,20 @@ Status matMulGradient(GradientBuilder& builder) {
 
 // --- Gradients -----------------------------------------------------------------------------
 
-/// The forward plan from the inputs of the gradient operator: dy is input `dy`, and the other factor is
+/// The forward setup from the inputs of the gradient operator: dy is input `dy`, and the other factor is
 /// beside it.
-Result<MatMulPlan> gradientPlan(const OperatorCall& call, bool left) {
+Result<MatMulSetup> gradientSetup(const OperatorCall& call, bool left) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   const Shape own = graph::intsAttribute(call.node, "input_shape", {});
   const Shape& other = call.input(left ? 1 : 0).shape;
-  PIPESCOPE_ASSIGN(MatMulPlan plan, left ? matMulPlan(call, own, other) : matMulPlan(call, other, own));
-  if (call.input(left ? 0 : 1).shape == plan.result) return plan;
+  PIPESCOPE_ASSIGN(MatMulSetup setup, left ? matMulSetup(call, own, other) : matMulSetup(call, other, own));
+  if (call.input(left ? 0 : 1).shape == setup.result) return setup;
   return badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}", call.title(),
-                              graph::toString(call.input(left ? 0 : 1)), extentsText(plan.result)));
+                              graph::toString(call.input(left ? 0 : 1)), extentsText(setup.result)));
 }
 
 Result<std::vector<TensorType>> inferMatmulGradient(const OperatorCall& call, bool left) {
-  PIPESCOPE_TRY(gradientPlan(call, left));
+  PIPESCOPE_TRY(gradientSetup(call, left));
   return std::vector<TensorType>{{call.input(0).element, graph::intsAttribute(call.node, "input_shape", {})}};
 }
 Result<std::vector<TensorType>> inferLeft(const OperatorCall& call) {
@@ -138,15 +138,15 @@ std::vector<bool> firstOf(const std::vector<std::int64_t>& targets) {
 }
 
 /// The target (da or db) of each product of a gradient, and whether it writes there first.
-Result<Kernel> matmulGradientKernel(const OperatorCall& call, const MatMulPlan& plan, bool left) {
-  const std::vector<std::int64_t>& targets = left ? plan.left : plan.right;
+Result<Kernel> matmulGradientKernel(const OperatorCall& call, const MatMulSetup& setup, bool left) {
+  const std::vector<std::int64_t>& targets = left ? setup.left : setup.right;
   const std::vector<bool> first = firstOf(targets);
-  const Product shape = left ? denseProduct(plan.m, plan.k, plan.n, false, true, false)
-                             : denseProduct(plan.k, plan.n, plan.m, true, false, false);
+  const Product shape = left ? denseProduct(setup.m, setup.k, setup.n, false, true, false)
+                             : denseProduct(setup.k, setup.n, setup.m, true, false, false);
   std::vector<PackedProduct::Place> places;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const std::int64_t dy = static_cast<std::int64_t>(i) * plan.m * plan.n,
-                       a = plan.left[i] * plan.m * plan.k, b = plan.right[i] * plan.k * plan.n;
+    const std::int64_t dy = static_cast<std::int64_t>(i) * setup.m * setup.n,
+                       a = setup.left[i] * setup.m * setup.k, b = setup.right[i] * setup.k * setup.n;
     places.push_back({left ? dy : a, left ? b : dy, left ? a : b, !first[i]});
   }
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
@@ -168,22 +168,23 @@ Result<Kernel> matmulGradientKernel(const OperatorCall& call, const MatMulPlan& 
 }
 
 Result<Kernel> leftKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MatMulPlan plan, gradientPlan(call, true));
-  return matmulGradientKernel(call, plan, true);
+  PIPESCOPE_ASSIGN(const MatMulSetup setup, gradientSetup(call, true));
+  return matmulGradientKernel(call, setup, true);
 }
 
 Result<Kernel> rightKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MatMulPlan plan, gradientPlan(call, false));
-  return matmulGradientKernel(call, plan, false);
+  PIPESCOPE_ASSIGN(const MatMulSetup setup, gradientSetup(call, false));
+  return matmulGradientKernel(call, setup, false);
 }
 
 std::vector<Work> leftWork(const OperatorCall& call) {
-  return {{contractionOf(*gradientPlan(call, true), Contraction::Phase::inputGradient, call.input(0).element),
-           1, ""}};
+  return {
+      {contractionOf(*gradientSetup(call, true), Contraction::Phase::inputGradient, call.input(0).element), 1,
+       ""}};
 }
 std::vector<Work> rightWork(const OperatorCall& call) {
   return {
-      {contractionOf(*gradientPlan(call, false), Contraction::Phase::weightGradient, call.input(0).element),
+      {contractionOf(*gradientSetup(call, false), Contraction::Phase::weightGradient, call.input(0).element),
        1, ""}};
 }
 

@@ -18,7 +18,7 @@ struct Finish {
 /// Several products of one shape.
 class PackedProduct {
  public:
-  /// Plans `count` products. `apart` is true if no product writes to the C of another one, so that they may
+  /// Setups `count` products. `apart` is true if no product writes to the C of another one, so that they may
   /// run side by side.
   explicit PackedProduct(const Product& product, std::int64_t count = 1, bool apart = true);
 

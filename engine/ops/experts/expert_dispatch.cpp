@@ -50,21 +50,21 @@ Result<std::vector<TensorType>> inferDispatch(const OperatorCall& call) {
                                  {ElementType::int64, {routing.experts}}};
 }
 
-struct DispatchPlan {
+struct DispatchSetup {
   Routing routing;
   std::int64_t width = 0;
   std::string title;
 };
 
 template <class T>
-Status dispatchRows(const KernelArguments& a, const DispatchPlan& plan) {
-  const Routing& r = plan.routing;
+Status dispatchRows(const KernelArguments& a, const DispatchSetup& setup) {
+  const Routing& r = setup.routing;
   const T* x = a.input<T>(0);
   const auto* choices = a.input<std::int64_t>(1);
   auto *next = a.scratchAs<std::int64_t>(), *end = next + r.experts, *chosen = end + r.experts;
   std::fill_n(chosen, r.experts, std::int64_t{0});
   for (std::int64_t i = 0; i < r.tokens * r.choices; ++i) {
-    if (choices[i] < 0 || choices[i] >= r.experts) return indexOutside(plan.title, choices[i], r.experts);
+    if (choices[i] < 0 || choices[i] >= r.experts) return indexOutside(setup.title, choices[i], r.experts);
     ++chosen[choices[i]];
   }
   const std::int64_t most = r.capacity == 0 ? r.tokens * r.choices : r.capacity;
@@ -87,19 +87,20 @@ Status dispatchRows(const KernelArguments& a, const DispatchPlan& plan) {
       const std::int64_t at = t * r.choices + k, expert = choices[at];
       const std::int64_t slot = next[expert] < end[expert] ? next[expert]++ : -1;
       if (slots != nullptr) slots[at] = slot;
-      if (rows != nullptr && slot >= 0) std::copy_n(x + t * plan.width, plan.width, rows + slot * plan.width);
+      if (rows != nullptr && slot >= 0)
+        std::copy_n(x + t * setup.width, setup.width, rows + slot * setup.width);
     }
   }
-  if (rows != nullptr) std::fill(rows + used * plan.width, rows + r.slots * plan.width, T(0));
+  if (rows != nullptr) std::fill(rows + used * setup.width, rows + r.slots * setup.width, T(0));
   return {};
 }
 
 Result<Kernel> dispatchKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Routing routing, dispatchRouting(call));
-  const DispatchPlan plan{routing, call.input(0).shape[1], call.title()};
+  const DispatchSetup setup{routing, call.input(0).shape[1], call.title()};
   const std::int64_t scratch = 3 * routing.experts * static_cast<std::int64_t>(sizeof(std::int64_t));
   return kernelForFloats(call, call.input(0).element,
-                         [&]<class T>(T) { return kernelOf(plan, dispatchRows<T>, scratch); });
+                         [&]<class T>(T) { return kernelOf(setup, dispatchRows<T>, scratch); });
 }
 
 /// Tokens are counted by expert, and their rows copied.
@@ -121,21 +122,21 @@ Status dispatchGradient(GradientBuilder& builder) {
 
 // --- ExpertCombine -------------------------------------------------------------------------------
 
-struct CombinePlan {
+struct CombineSetup {
   std::int64_t tokens = 0, choices = 0, slots = 0, width = 0;
   std::string title;
 };
 
-/// The plan from the inputs with these numbers; `slots` is that of the rows.
-Result<CombinePlan> combinePlan(const OperatorCall& call, std::size_t choices, std::size_t weights,
-                                std::int64_t slots, std::int64_t width) {
+/// The setup from the inputs with these numbers; `slots` is that of the rows.
+Result<CombineSetup> combineSetup(const OperatorCall& call, std::size_t choices, std::size_t weights,
+                                  std::int64_t slots, std::int64_t width) {
   PIPESCOPE_TRY(checkChoices(call, choices));
   const Shape& shape = call.input(choices).shape;
   if (call.has(weights) && call.input(weights).shape != shape)
     return badInput(fmt::format("{}: its weights are {}; they must have the axes of the slots, {}",
                                 call.title(), graph::toString(call.input(weights)),
                                 graph::toString(call.input(choices))));
-  return CombinePlan{shape[0], shape[1], slots, width, call.title()};
+  return CombineSetup{shape[0], shape[1], slots, width, call.title()};
 }
 
 Status checkRows(const OperatorCall& call, std::size_t input) {
@@ -144,55 +145,55 @@ Status checkRows(const OperatorCall& call, std::size_t input) {
                               graph::toString(call.input(input))));
 }
 
-Result<CombinePlan> forwardCombine(const OperatorCall& call) {
+Result<CombineSetup> forwardCombine(const OperatorCall& call) {
   PIPESCOPE_TRY(checkRows(call, 0));
-  return combinePlan(call, 1, 2, call.input(0).shape[0], call.input(0).shape[1]);
+  return combineSetup(call, 1, 2, call.input(0).shape[0], call.input(0).shape[1]);
 }
 
 Result<std::vector<TensorType>> inferCombine(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CombinePlan plan, forwardCombine(call));
+  PIPESCOPE_ASSIGN(const CombineSetup setup, forwardCombine(call));
   if (call.has(2)) PIPESCOPE_TRY(requireSameElementTypes(call, {0, 2}));
-  return std::vector<TensorType>{{call.input(0).element, {plan.tokens, plan.width}}};
+  return std::vector<TensorType>{{call.input(0).element, {setup.tokens, setup.width}}};
 }
 
-Status checkSlot(const CombinePlan& plan, std::int64_t slot) {
-  return slot < plan.slots ? Status() : indexOutside(plan.title, slot, plan.slots);
+Status checkSlot(const CombineSetup& setup, std::int64_t slot) {
+  return slot < setup.slots ? Status() : indexOutside(setup.title, slot, setup.slots);
 }
 
 template <class T>
-Status combineRows(const KernelArguments& a, const CombinePlan& plan) {
+Status combineRows(const KernelArguments& a, const CombineSetup& setup) {
   const T *rows = a.input<T>(0), *weights = a.input<T>(2);
   const auto* slots = a.input<std::int64_t>(1);
   T* y = a.output<T>(0);
-  for (std::int64_t i = 0; i < plan.tokens * plan.choices; ++i) PIPESCOPE_TRY(checkSlot(plan, slots[i]));
-  a.parallel(plan.tokens, [&](std::int64_t t) {
-    T* own = y + t * plan.width;
-    std::fill_n(own, plan.width, T(0));
-    for (std::int64_t at = t * plan.choices; at < (t + 1) * plan.choices; ++at) {
+  for (std::int64_t i = 0; i < setup.tokens * setup.choices; ++i) PIPESCOPE_TRY(checkSlot(setup, slots[i]));
+  a.parallel(setup.tokens, [&](std::int64_t t) {
+    T* own = y + t * setup.width;
+    std::fill_n(own, setup.width, T(0));
+    for (std::int64_t at = t * setup.choices; at < (t + 1) * setup.choices; ++at) {
       if (slots[at] < 0) continue;
-      const T *row = rows + slots[at] * plan.width, weight = weights == nullptr ? T(1) : weights[at];
-      for (std::int64_t i = 0; i < plan.width; ++i) own[i] += weight * row[i];
+      const T *row = rows + slots[at] * setup.width, weight = weights == nullptr ? T(1) : weights[at];
+      for (std::int64_t i = 0; i < setup.width; ++i) own[i] += weight * row[i];
     }
   });
   return {};
 }
 
 Result<Kernel> combineKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CombinePlan plan, forwardCombine(call));
+  PIPESCOPE_ASSIGN(const CombineSetup setup, forwardCombine(call));
   return kernelForFloats(call, call.input(0).element,
-                         [&]<class T>(T) { return kernelOf(plan, combineRows<T>); });
+                         [&]<class T>(T) { return kernelOf(setup, combineRows<T>); });
 }
 
 std::vector<Work> combineWork(const OperatorCall& call) {
-  const CombinePlan plan = *forwardCombine(call);
+  const CombineSetup setup = *forwardCombine(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t picked = plan.tokens * plan.choices;
-  std::vector<Work> work{{Gather{picked, plan.width, plan.slots, type}, 1, "Rows"}};
+  const std::int64_t picked = setup.tokens * setup.choices;
+  std::vector<Work> work{{Gather{picked, setup.width, setup.slots, type}, 1, "Rows"}};
   if (call.has(2))
-    work.push_back({Map{MapFunction::multiply, picked * plan.width, 2, type, true}, 1, "Weights"});
-  if (plan.choices > 1)
-    work.push_back(
-        {Reduce{ReduceFunction::sum, plan.tokens * plan.width, plan.choices, false, type, 0, 0}, 1, "Sum"});
+    work.push_back({Map{MapFunction::multiply, picked * setup.width, 2, type, true}, 1, "Weights"});
+  if (setup.choices > 1)
+    work.push_back({Reduce{ReduceFunction::sum, setup.tokens * setup.width, setup.choices, false, type, 0, 0},
+                    1, "Sum"});
   return work;
 }
 
@@ -215,90 +216,90 @@ Status combineGradient(GradientBuilder& builder) {
 
 // --- GradExpertCombineRows: dy, slots, weights → rows ---------------------------------------------
 
-Result<CombinePlan> rowsPlan(const OperatorCall& call) {
+Result<CombineSetup> rowsSetup(const OperatorCall& call) {
   PIPESCOPE_TRY(checkRows(call, 0));
-  return combinePlan(call, 1, 2, graph::intAttribute(call.node, "slots", 0), call.input(0).shape[1]);
+  return combineSetup(call, 1, 2, graph::intAttribute(call.node, "slots", 0), call.input(0).shape[1]);
 }
 
 Result<std::vector<TensorType>> inferRows(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CombinePlan plan, rowsPlan(call));
-  return std::vector<TensorType>{{call.input(0).element, {plan.slots, plan.width}}};
+  PIPESCOPE_ASSIGN(const CombineSetup setup, rowsSetup(call));
+  return std::vector<TensorType>{{call.input(0).element, {setup.slots, setup.width}}};
 }
 
 template <class T>
-Status gradientOfRows(const KernelArguments& a, const CombinePlan& plan) {
+Status gradientOfRows(const KernelArguments& a, const CombineSetup& setup) {
   const T *dy = a.input<T>(0), *weights = a.input<T>(2);
   const auto* slots = a.input<std::int64_t>(1);
   T* rows = a.output<T>(0);
-  std::fill_n(rows, plan.slots * plan.width, T(0));
-  for (std::int64_t at = 0; at < plan.tokens * plan.choices; ++at) {
-    PIPESCOPE_TRY(checkSlot(plan, slots[at]));
+  std::fill_n(rows, setup.slots * setup.width, T(0));
+  for (std::int64_t at = 0; at < setup.tokens * setup.choices; ++at) {
+    PIPESCOPE_TRY(checkSlot(setup, slots[at]));
     if (slots[at] < 0) continue;
-    const T *from = dy + at / plan.choices * plan.width, weight = weights == nullptr ? T(1) : weights[at];
-    T* to = rows + slots[at] * plan.width;
-    for (std::int64_t i = 0; i < plan.width; ++i) to[i] += weight * from[i];
+    const T *from = dy + at / setup.choices * setup.width, weight = weights == nullptr ? T(1) : weights[at];
+    T* to = rows + slots[at] * setup.width;
+    for (std::int64_t i = 0; i < setup.width; ++i) to[i] += weight * from[i];
   }
   return {};
 }
 
 Result<Kernel> rowsKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CombinePlan plan, rowsPlan(call));
+  PIPESCOPE_ASSIGN(const CombineSetup setup, rowsSetup(call));
   return kernelForFloats(call, call.input(0).element,
-                         [&]<class T>(T) { return kernelOf(plan, gradientOfRows<T>); });
+                         [&]<class T>(T) { return kernelOf(setup, gradientOfRows<T>); });
 }
 
 std::vector<Work> rowsWork(const OperatorCall& call) {
-  const CombinePlan plan = *rowsPlan(call);
+  const CombineSetup setup = *rowsSetup(call);
   const ElementType type = call.input(0).element;
-  std::vector<Work> work{{Gather{plan.slots, plan.width, plan.tokens, type}, 1, "Rows"}};
+  std::vector<Work> work{{Gather{setup.slots, setup.width, setup.tokens, type}, 1, "Rows"}};
   if (call.has(2))
-    work.push_back({Map{MapFunction::multiply, plan.slots * plan.width, 2, type, true}, 1, "Weights"});
+    work.push_back({Map{MapFunction::multiply, setup.slots * setup.width, 2, type, true}, 1, "Weights"});
   return work;
 }
 
 // --- GradExpertCombineWeights: dy, rows, slots → weights ------------------------------------------
 
-Result<CombinePlan> weightsPlan(const OperatorCall& call) {
+Result<CombineSetup> weightsSetup(const OperatorCall& call) {
   PIPESCOPE_TRY(checkRows(call, 0));
   PIPESCOPE_TRY(checkRows(call, 1));
-  return combinePlan(call, 2, 3, call.input(1).shape[0], call.input(1).shape[1]);
+  return combineSetup(call, 2, 3, call.input(1).shape[0], call.input(1).shape[1]);
 }
 
 Result<std::vector<TensorType>> inferWeights(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CombinePlan plan, weightsPlan(call));
-  return std::vector<TensorType>{{call.input(0).element, {plan.tokens, plan.choices}}};
+  PIPESCOPE_ASSIGN(const CombineSetup setup, weightsSetup(call));
+  return std::vector<TensorType>{{call.input(0).element, {setup.tokens, setup.choices}}};
 }
 
 template <class T>
-Status gradientOfWeights(const KernelArguments& a, const CombinePlan& plan) {
+Status gradientOfWeights(const KernelArguments& a, const CombineSetup& setup) {
   const T *dy = a.input<T>(0), *rows = a.input<T>(1);
   const auto* slots = a.input<std::int64_t>(2);
   T* weights = a.output<T>(0);
-  for (std::int64_t i = 0; i < plan.tokens * plan.choices; ++i) PIPESCOPE_TRY(checkSlot(plan, slots[i]));
-  a.parallel(plan.tokens, [&](std::int64_t t) {
-    for (std::int64_t at = t * plan.choices; at < (t + 1) * plan.choices; ++at) {
+  for (std::int64_t i = 0; i < setup.tokens * setup.choices; ++i) PIPESCOPE_TRY(checkSlot(setup, slots[i]));
+  a.parallel(setup.tokens, [&](std::int64_t t) {
+    for (std::int64_t at = t * setup.choices; at < (t + 1) * setup.choices; ++at) {
       weights[at] = T(0);
       if (slots[at] < 0) continue;
-      const T *from = dy + t * plan.width, *row = rows + slots[at] * plan.width;
-      for (std::int64_t i = 0; i < plan.width; ++i) weights[at] += from[i] * row[i];
+      const T *from = dy + t * setup.width, *row = rows + slots[at] * setup.width;
+      for (std::int64_t i = 0; i < setup.width; ++i) weights[at] += from[i] * row[i];
     }
   });
   return {};
 }
 
 Result<Kernel> weightsKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CombinePlan plan, weightsPlan(call));
+  PIPESCOPE_ASSIGN(const CombineSetup setup, weightsSetup(call));
   return kernelForFloats(call, call.input(0).element,
-                         [&]<class T>(T) { return kernelOf(plan, gradientOfWeights<T>); });
+                         [&]<class T>(T) { return kernelOf(setup, gradientOfWeights<T>); });
 }
 
 std::vector<Work> weightsWork(const OperatorCall& call) {
-  const CombinePlan plan = *weightsPlan(call);
+  const CombineSetup setup = *weightsSetup(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t picked = plan.tokens * plan.choices;
-  return {{Gather{picked, plan.width, plan.slots, type}, 1, "Rows"},
-          {Map{MapFunction::multiply, picked * plan.width, 2, type, true}, 1, "Product"},
-          {Reduce{ReduceFunction::sum, picked, plan.width, true, type, 0, 0}, 1, "Sum"}};
+  const std::int64_t picked = setup.tokens * setup.choices;
+  return {{Gather{picked, setup.width, setup.slots, type}, 1, "Rows"},
+          {Map{MapFunction::multiply, picked * setup.width, 2, type, true}, 1, "Product"},
+          {Reduce{ReduceFunction::sum, picked, setup.width, true, type, 0, 0}, 1, "Sum"}};
 }
 
 }  // namespace

@@ -16,15 +16,15 @@
 namespace pipescope::ops {
 namespace {
 
-struct ExpertProductPlan {
+struct ExpertProductSetup {
   std::int64_t slots = 0, experts = 0, outputs = 0, inputs = 0;
   std::string title;
 };
 
 enum class Part : std::uint8_t { result, rows, weights };
 
-/// The plan of the product or of one of its gradients from its first two inputs; input 2 has the counts.
-Result<ExpertProductPlan> expertPlan(const OperatorCall& call, Part part) {
+/// The setup of the product or of one of its gradients from its first two inputs; input 2 has the counts.
+Result<ExpertProductSetup> expertSetup(const OperatorCall& call, Part part) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   PIPESCOPE_ASSIGN(const std::int64_t experts, expertsOf(call, 2));
   const Shape &a = call.input(0).shape, &b = call.input(1).shape;
@@ -35,45 +35,45 @@ Result<ExpertProductPlan> expertPlan(const OperatorCall& call, Part part) {
                                       experts));
   };
   if (a.size() != 2 || b.size() != axes) return refuse();
-  ExpertProductPlan plan{a[0], experts, 0, 0, call.title()};
+  ExpertProductSetup setup{a[0], experts, 0, 0, call.title()};
   if (part == Part::weights) {
     if (b[0] != a[0]) return refuse();
-    plan.outputs = a[1];
-    plan.inputs = b[1];
-    return plan;
+    setup.outputs = a[1];
+    setup.inputs = b[1];
+    return setup;
   }
-  plan.outputs = b[1];
-  plan.inputs = b[2];
-  if (b[0] != experts || a[1] != (part == Part::result ? plan.inputs : plan.outputs)) return refuse();
-  return plan;
+  setup.outputs = b[1];
+  setup.inputs = b[2];
+  if (b[0] != experts || a[1] != (part == Part::result ? setup.inputs : setup.outputs)) return refuse();
+  return setup;
 }
 
 template <Part kPart>
 Result<std::vector<TensorType>> inferExpertProduct(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ExpertProductPlan plan, expertPlan(call, kPart));
-  Shape shape{plan.slots, kPart == Part::result ? plan.outputs : plan.inputs};
-  if (kPart == Part::weights) shape = {plan.experts, plan.outputs, plan.inputs};
+  PIPESCOPE_ASSIGN(const ExpertProductSetup setup, expertSetup(call, kPart));
+  Shape shape{setup.slots, kPart == Part::result ? setup.outputs : setup.inputs};
+  if (kPart == Part::weights) shape = {setup.experts, setup.outputs, setup.inputs};
   return std::vector<TensorType>{{call.input(0).element, shape}};
 }
 
 /// Computes the part for each expert. Experts run side by side.
 template <Part kPart, class T>
-Status multiplyByExpert(const KernelArguments& arguments, const ExpertProductPlan& plan) {
+Status multiplyByExpert(const KernelArguments& arguments, const ExpertProductSetup& setup) {
   const T *a = arguments.input<T>(0), *b = arguments.input<T>(1);
   const auto* counts = arguments.input<std::int64_t>(2);
   T* y = arguments.output<T>(0);
   auto* first = arguments.scratchAs<std::int64_t>();
   std::int64_t used = 0;
-  for (std::int64_t e = 0; e < plan.experts; ++e) {
+  for (std::int64_t e = 0; e < setup.experts; ++e) {
     first[e] = used;
-    if (counts[e] < 0 || counts[e] > plan.slots - used)
+    if (counts[e] < 0 || counts[e] > setup.slots - used)
       return base::badInput(
-          fmt::format("{}: its experts have more rows than the {} that there are", plan.title, plan.slots));
+          fmt::format("{}: its experts have more rows than the {} that there are", setup.title, setup.slots));
     used += counts[e];
   }
-  const std::int64_t n = plan.outputs, k = plan.inputs, own = kPart == Part::result ? n : k;
-  if (kPart != Part::weights) std::fill(y + used * own, y + plan.slots * own, T(0));
-  arguments.parallel(plan.experts, [&](std::int64_t e) {
+  const std::int64_t n = setup.outputs, k = setup.inputs, own = kPart == Part::result ? n : k;
+  if (kPart != Part::weights) std::fill(y + used * own, y + setup.slots * own, T(0));
+  arguments.parallel(setup.experts, [&](std::int64_t e) {
     const std::int64_t rows = counts[e];
     if (kPart == Part::weights) {
       T* gradient = y + e * n * k;
@@ -95,22 +95,22 @@ Status multiplyByExpert(const KernelArguments& arguments, const ExpertProductPla
 
 template <Part kPart>
 Result<Kernel> expertKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ExpertProductPlan plan, expertPlan(call, kPart));
-  const std::int64_t scratch = plan.experts * static_cast<std::int64_t>(sizeof(std::int64_t));
+  PIPESCOPE_ASSIGN(const ExpertProductSetup setup, expertSetup(call, kPart));
+  const std::int64_t scratch = setup.experts * static_cast<std::int64_t>(sizeof(std::int64_t));
   return kernelForFloats(call, call.input(0).element,
-                         [&]<class T>(T) { return kernelOf(plan, multiplyByExpert<kPart, T>, scratch); });
+                         [&]<class T>(T) { return kernelOf(setup, multiplyByExpert<kPart, T>, scratch); });
 }
 
 template <Part kPart>
 std::vector<Work> expertWork(const OperatorCall& call) {
-  const ExpertProductPlan plan = *expertPlan(call, kPart);
-  const EvenGroups even = evenGroups(plan.slots, plan.experts);
+  const ExpertProductSetup setup = *expertSetup(call, kPart);
+  const EvenGroups even = evenGroups(setup.slots, setup.experts);
   using Phase = Contraction::Phase;
   const Phase phase = kPart == Part::result ? Phase::forward
                       : kPart == Part::rows ? Phase::inputGradient
                                             : Phase::weightGradient;
   return {
-      {productsOf(even.groups, even.rows, plan.inputs, plan.outputs, phase, call.input(0).element), 1, ""}};
+      {productsOf(even.groups, even.rows, setup.inputs, setup.outputs, phase, call.input(0).element), 1, ""}};
 }
 
 Status expertGradient(GradientBuilder& builder) {

@@ -19,7 +19,7 @@ using base::badInput;
 enum class GridSampleInterpolation { nearest, bilinear, bicubic };
 enum class Padding { zeros, border, reflection };
 
-struct GridPlan {
+struct GridSetup {
   GridSampleInterpolation mode = GridSampleInterpolation::bilinear;
   Padding padding = Padding::zeros;
   bool alignCorners = false;
@@ -65,10 +65,10 @@ Coordinate<T> clipped(Coordinate<T> x, std::int64_t extent) {
 }
 
 template <class T>
-Coordinate<T> padded(T x, std::int64_t extent, const GridPlan& plan) {
-  if (plan.padding == Padding::zeros) return {x, T(1)};
-  if (plan.padding == Padding::border) return clipped<T>({x, T(1)}, extent);
-  return clipped(reflected(x, extent, plan.alignCorners), extent);
+Coordinate<T> padded(T x, std::int64_t extent, const GridSetup& setup) {
+  if (setup.padding == Padding::zeros) return {x, T(1)};
+  if (setup.padding == Padding::border) return clipped<T>({x, T(1)}, extent);
+  return clipped(reflected(x, extent, setup.alignCorners), extent);
 }
 
 template <class T>
@@ -97,23 +97,23 @@ void cubicTaps(T fraction, Taps<T>& taps) {
 
 /// `x` is the grid's coordinate, −1 … 1 over the extent.
 template <class T>
-Taps<T> tapsOf(T x, std::int64_t extent, const GridPlan& plan) {
+Taps<T> tapsOf(T x, std::int64_t extent, const GridSetup& setup) {
   Taps<T> taps;
-  const T scale = static_cast<T>(plan.alignCorners ? extent - 1 : extent) / T(2);
-  T at = plan.alignCorners ? (x + T(1)) * scale : (x + T(1)) * scale - T(0.5);
+  const T scale = static_cast<T>(setup.alignCorners ? extent - 1 : extent) / T(2);
+  T at = setup.alignCorners ? (x + T(1)) * scale : (x + T(1)) * scale - T(0.5);
   if (!(std::abs(at) < T(1 << 22))) at = T(-100);  // far outside or NaN: counts as outside
-  if (plan.mode == GridSampleInterpolation::bicubic) {
+  if (setup.mode == GridSampleInterpolation::bicubic) {
     const T floor = std::floor(at);
     taps.count = 4;
     cubicTaps(at - floor, taps);
     for (std::size_t k = 0; k < 4; ++k) {
-      taps.places[k] = placeOf(padded(floor + static_cast<T>(k) - T(1), extent, plan).at, extent);
+      taps.places[k] = placeOf(padded(floor + static_cast<T>(k) - T(1), extent, setup).at, extent);
       taps.slopes[k] *= scale;
     }
     return taps;
   }
-  const Coordinate<T> inside = padded(at, extent, plan);
-  if (plan.mode == GridSampleInterpolation::nearest) {
+  const Coordinate<T> inside = padded(at, extent, setup);
+  if (setup.mode == GridSampleInterpolation::nearest) {
     taps.count = 1;
     taps.places[0] = placeOf(std::nearbyint(inside.at), extent);
     taps.weights[0] = T(1);
@@ -127,8 +127,8 @@ Taps<T> tapsOf(T x, std::int64_t extent, const GridPlan& plan) {
   return taps;
 }
 
-Result<GridPlan> gridSamplePlanOf(const OperatorCall& call, const Shape& x, const Shape& grid) {
-  GridPlan plan;
+Result<GridSetup> gridSampleSetupOf(const OperatorCall& call, const Shape& x, const Shape& grid) {
+  GridSetup setup;
   const std::string mode = graph::stringAttribute(call.node, "mode", "bilinear");
   const std::string padding = graph::stringAttribute(call.node, "padding_mode", "zeros");
   if ((mode != "bilinear" && mode != "nearest" && mode != "bicubic") ||
@@ -138,41 +138,41 @@ Result<GridPlan> gridSamplePlanOf(const OperatorCall& call, const Shape& x, cons
                     "zeros, border or reflection",
                     call.title(), mode, padding));
   }
-  plan.mode = mode == "nearest" ? GridSampleInterpolation::nearest
-                                : (mode == "bicubic" ? GridSampleInterpolation::bicubic
-                                                     : GridSampleInterpolation::bilinear);
-  plan.padding = padding == "border" ? Padding::border
-                                     : (padding == "reflection" ? Padding::reflection : Padding::zeros);
-  plan.alignCorners = graph::intAttribute(call.node, "align_corners", 0) != 0;
+  setup.mode = mode == "nearest" ? GridSampleInterpolation::nearest
+                                 : (mode == "bicubic" ? GridSampleInterpolation::bicubic
+                                                      : GridSampleInterpolation::bilinear);
+  setup.padding = padding == "border" ? Padding::border
+                                      : (padding == "reflection" ? Padding::reflection : Padding::zeros);
+  setup.alignCorners = graph::intAttribute(call.node, "align_corners", 0) != 0;
   if (x.size() != 4 || grid.size() != 4 || grid[3] != 2 || grid[0] != x[0] || x[2] < 1 || x[3] < 1) {
     return badInput(
         fmt::format("{}: its input is {} and its grid {}; it needs batch, channels, height and width, and "
                     "batch, height, width and 2",
                     call.title(), extentsText(x), extentsText(grid)));
   }
-  plan.batch = x[0];
-  plan.channels = x[1];
-  plan.height = x[2];
-  plan.width = x[3];
-  plan.points = grid[1] * grid[2];
-  return plan;
+  setup.batch = x[0];
+  setup.channels = x[1];
+  setup.height = x[2];
+  setup.width = x[3];
+  setup.points = grid[1] * grid[2];
+  return setup;
 }
 
 /// Calls visit(image, point, taps along y, taps along x) in order.
 template <class T, class Visit>
-void forPoints(const GridPlan& plan, const T* grid, const Visit& visit) {
-  for (std::int64_t n = 0; n < plan.batch; ++n) {
-    for (std::int64_t p = 0; p < plan.points; ++p, grid += 2)
-      visit(n, p, tapsOf(grid[1], plan.height, plan), tapsOf(grid[0], plan.width, plan));
+void forPoints(const GridSetup& setup, const T* grid, const Visit& visit) {
+  for (std::int64_t n = 0; n < setup.batch; ++n) {
+    for (std::int64_t p = 0; p < setup.points; ++p, grid += 2)
+      visit(n, p, tapsOf(grid[1], setup.height, setup), tapsOf(grid[0], setup.width, setup));
   }
 }
 
 /// Calls visit(element of the plane, index of the y tap, index of the x tap) for the taps within the plane.
 template <class T, class Visit>
-void forTaps(const GridPlan& plan, const Taps<T>& y, const Taps<T>& x, const Visit& visit) {
+void forTaps(const GridSetup& setup, const Taps<T>& y, const Taps<T>& x, const Visit& visit) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(y.count); ++i) {
     for (std::size_t j = 0; j < static_cast<std::size_t>(x.count); ++j) {
-      if (y.places[i] >= 0 && x.places[j] >= 0) visit(y.places[i] * plan.width + x.places[j], i, j);
+      if (y.places[i] >= 0 && x.places[j] >= 0) visit(y.places[i] * setup.width + x.places[j], i, j);
     }
   }
 }
@@ -182,26 +182,26 @@ void forTaps(const GridPlan& plan, const Taps<T>& y, const Taps<T>& x, const Vis
 Result<std::vector<TensorType>> inferGridSample(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   const Shape& grid = call.input(1).shape;
-  PIPESCOPE_ASSIGN(const GridPlan plan, gridSamplePlanOf(call, call.input(0).shape, grid));
-  return inferredAs(call, call.input(0).element, {plan.batch, plan.channels, grid[1], grid[2]});
+  PIPESCOPE_ASSIGN(const GridSetup setup, gridSampleSetupOf(call, call.input(0).shape, grid));
+  return inferredAs(call, call.input(0).element, {setup.batch, setup.channels, grid[1], grid[2]});
 }
 
 Result<Kernel> gridSampleKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const GridPlan plan, gridSamplePlanOf(call, call.input(0).shape, call.input(1).shape));
-  return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
+  PIPESCOPE_ASSIGN(const GridSetup setup, gridSampleSetupOf(call, call.input(0).shape, call.input(1).shape));
+  return kernelForFloats(call, call.input(0).element, [&setup]<class T>(T) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
                     const T* x = a.input<T>(0);
                     T* y = a.output<T>(0);
-                    const std::int64_t plane = plan.height * plan.width;
+                    const std::int64_t plane = setup.height * setup.width;
                     forPoints(
-                        plan, a.input<T>(1),
+                        setup, a.input<T>(1),
                         [&](std::int64_t n, std::int64_t p, const Taps<T>& rows, const Taps<T>& columns) {
-                          for (std::int64_t c = n * plan.channels; c < (n + 1) * plan.channels; ++c) {
+                          for (std::int64_t c = n * setup.channels; c < (n + 1) * setup.channels; ++c) {
                             T sum = 0;
-                            forTaps(plan, rows, columns, [&](std::int64_t at, std::size_t i, std::size_t j) {
+                            forTaps(setup, rows, columns, [&](std::int64_t at, std::size_t i, std::size_t j) {
                               sum += rows.weights[i] * columns.weights[j] * x[c * plane + at];
                             });
-                            y[c * plan.points + p] = sum;
+                            y[c * setup.points + p] = sum;
                           }
                         });
                     return {};
@@ -239,35 +239,35 @@ Status gridSampleGradient(GradientBuilder& builder) {
 
 // --- GradGridSampleInput: dy, grid → dx; attribute input_shape -------------------------
 
-Result<GridPlan> gradientPlan(const OperatorCall& call, const Shape& x, std::size_t grid) {
-  PIPESCOPE_ASSIGN(const GridPlan plan, gridSamplePlanOf(call, x, call.input(grid).shape));
-  const Shape expected{plan.batch, plan.channels, call.input(grid).shape[1], call.input(grid).shape[2]};
-  if (call.input(0).shape == expected) return plan;
+Result<GridSetup> gradientSetup(const OperatorCall& call, const Shape& x, std::size_t grid) {
+  PIPESCOPE_ASSIGN(const GridSetup setup, gridSampleSetupOf(call, x, call.input(grid).shape));
+  const Shape expected{setup.batch, setup.channels, call.input(grid).shape[1], call.input(grid).shape[2]};
+  if (call.input(0).shape == expected) return setup;
   return badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}", call.title(),
                               extentsText(call.input(0).shape), extentsText(expected)));
 }
 
 Result<std::vector<TensorType>> inferInputGradient(const OperatorCall& call) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
-  PIPESCOPE_TRY(gradientPlan(call, shape, 1));
+  PIPESCOPE_TRY(gradientSetup(call, shape, 1));
   return inferredAs(call, call.input(0).element, shape);
 }
 
 Result<Kernel> inputGradientKernel(const OperatorCall& call) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
-  PIPESCOPE_ASSIGN(const GridPlan plan, gradientPlan(call, shape, 1));
+  PIPESCOPE_ASSIGN(const GridSetup setup, gradientSetup(call, shape, 1));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, count = graph::elementCount(shape)](const KernelArguments& a) -> Status {
+    return Kernel{[setup, count = graph::elementCount(shape)](const KernelArguments& a) -> Status {
                     const T* dy = a.input<T>(0);
                     T* dx = a.output<T>(0);
-                    const std::int64_t plane = plan.height * plan.width;
+                    const std::int64_t plane = setup.height * setup.width;
                     std::fill_n(dx, count, T(0));
                     forPoints(
-                        plan, a.input<T>(1),
+                        setup, a.input<T>(1),
                         [&](std::int64_t n, std::int64_t p, const Taps<T>& rows, const Taps<T>& columns) {
-                          for (std::int64_t c = n * plan.channels; c < (n + 1) * plan.channels; ++c) {
-                            const T gradient = dy[c * plan.points + p];
-                            forTaps(plan, rows, columns, [&](std::int64_t at, std::size_t i, std::size_t j) {
+                          for (std::int64_t c = n * setup.channels; c < (n + 1) * setup.channels; ++c) {
+                            const T gradient = dy[c * setup.points + p];
+                            forTaps(setup, rows, columns, [&](std::int64_t at, std::size_t i, std::size_t j) {
                               dx[c * plane + at] += rows.weights[i] * columns.weights[j] * gradient;
                             });
                           }
@@ -286,32 +286,32 @@ std::vector<Work> inputGradientWork(const OperatorCall& call) {
 // --- GradGridSampleGrid: dy, X, grid → gradient by the grid ----------------------------
 
 Result<std::vector<TensorType>> inferGridGradient(const OperatorCall& call) {
-  PIPESCOPE_TRY(gradientPlan(call, call.input(1).shape, 2));
+  PIPESCOPE_TRY(gradientSetup(call, call.input(1).shape, 2));
   return std::vector<TensorType>{call.input(2)};
 }
 
 Result<Kernel> gridGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const GridPlan plan, gradientPlan(call, call.input(1).shape, 2));
+  PIPESCOPE_ASSIGN(const GridSetup setup, gradientSetup(call, call.input(1).shape, 2));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
                     const T* dy = a.input<T>(0);
                     const T* x = a.input<T>(1);
                     T* dGrid = a.output<T>(0);
-                    const std::int64_t plane = plan.height * plan.width;
+                    const std::int64_t plane = setup.height * setup.width;
                     forPoints(
-                        plan, a.input<T>(2),
+                        setup, a.input<T>(2),
                         [&](std::int64_t n, std::int64_t p, const Taps<T>& rows, const Taps<T>& columns) {
                           T alongX = 0, alongY = 0;
-                          for (std::int64_t c = n * plan.channels; c < (n + 1) * plan.channels; ++c) {
-                            const T gradient = dy[c * plan.points + p];
-                            forTaps(plan, rows, columns, [&](std::int64_t at, std::size_t i, std::size_t j) {
+                          for (std::int64_t c = n * setup.channels; c < (n + 1) * setup.channels; ++c) {
+                            const T gradient = dy[c * setup.points + p];
+                            forTaps(setup, rows, columns, [&](std::int64_t at, std::size_t i, std::size_t j) {
                               const T share = gradient * x[c * plane + at];
                               alongX += share * rows.weights[i] * columns.slopes[j];
                               alongY += share * rows.slopes[i] * columns.weights[j];
                             });
                           }
-                          dGrid[(n * plan.points + p) * 2] = alongX;
-                          dGrid[(n * plan.points + p) * 2 + 1] = alongY;
+                          dGrid[(n * setup.points + p) * 2] = alongX;
+                          dGrid[(n * setup.points + p) * 2 + 1] = alongY;
                         });
                     return {};
                   },

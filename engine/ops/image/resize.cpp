@@ -7,14 +7,14 @@
 
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
-#include "engine/ops/image/resize_plan.h"
+#include "engine/ops/image/resize_setup.h"
 
 namespace pipescope::ops {
 namespace {
 
-Result<ResizePlan> resizePlanOf(const OperatorCall& call, ResizeTables tables) {
-  return call.node.op == "Upsample" ? upsamplePlan(call, call.input(0).shape, tables)
-                                    : resizePlan(call, call.input(0).shape, 1, tables);
+Result<ResizeSetup> resizeSetupOf(const OperatorCall& call, ResizeTables tables) {
+  return call.node.op == "Upsample" ? upsampleSetup(call, call.input(0).shape, tables)
+                                    : resizeSetup(call, call.input(0).shape, 1, tables);
 }
 
 /// One axis of a dense tensor: outer × in × inner → outer × out × inner.
@@ -26,13 +26,13 @@ struct Pass {
 };
 
 /// The passes in the order of the axes. All but the last end in scratch memory.
-std::vector<Pass> passesOf(const ResizePlan& plan) {
+std::vector<Pass> passesOf(const ResizeSetup& setup) {
   std::vector<Pass> passes;
-  Shape shape = plan.input;
-  for (const std::size_t axis : plan.passes()) {
+  Shape shape = setup.input;
+  for (const std::size_t axis : setup.passes()) {
     passes.push_back(
-        {plan.axes[axis], extentsWithin(shape, 0, axis), extentsWithin(shape, axis + 1, shape.size())});
-    shape[axis] = plan.output[axis];
+        {setup.axes[axis], extentsWithin(shape, 0, axis), extentsWithin(shape, axis + 1, shape.size())});
+    shape[axis] = setup.output[axis];
   }
   return passes;
 }
@@ -87,15 +87,16 @@ void gatherBack(const Pass& pass, const T* dy, T* dx) {
 
 /// Writes a value at every position that lies outside the crop on any axis.
 template <class T>
-void fillOutside(const ResizePlan& plan, std::size_t axis, bool outside, std::int64_t& flat, T value, T* y) {
-  if (axis == plan.axes.size()) {
+void fillOutside(const ResizeSetup& setup, std::size_t axis, bool outside, std::int64_t& flat, T value,
+                 T* y) {
+  if (axis == setup.axes.size()) {
     if (outside) y[flat] = value;
     ++flat;
     return;
   }
-  for (std::int64_t j = 0; j < plan.output[axis]; ++j) {
-    const std::vector<bool>& list = plan.axes[axis].outside;
-    fillOutside(plan, axis + 1, outside || (!list.empty() && list[static_cast<std::size_t>(j)]), flat, value,
+  for (std::int64_t j = 0; j < setup.output[axis]; ++j) {
+    const std::vector<bool>& list = setup.axes[axis].outside;
+    fillOutside(setup, axis + 1, outside || (!list.empty() && list[static_cast<std::size_t>(j)]), flat, value,
                 y);
   }
 }
@@ -103,15 +104,15 @@ void fillOutside(const ResizePlan& plan, std::size_t axis, bool outside, std::in
 // --- Resize: X, [roi, scales, sizes] → Y -----------------------------------------------
 
 Result<std::vector<TensorType>> inferResize(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, resizePlanOf(call, ResizeTables::none));
-  return inferredAs(call, call.input(0).element, plan.output);
+  PIPESCOPE_ASSIGN(const ResizeSetup setup, resizeSetupOf(call, ResizeTables::none));
+  return inferredAs(call, call.input(0).element, setup.output);
 }
 
 template <class T>
-Kernel resizes(const ResizePlan& plan) {
-  const std::vector<Pass> passes = passesOf(plan);
+Kernel resizes(const ResizeSetup& setup) {
+  const std::vector<Pass> passes = passesOf(setup);
   const std::int64_t between = paddedElements<T>(largestBetween(passes));
-  return {[plan, passes, between](const KernelArguments& a) -> Status {
+  return {[setup, passes, between](const KernelArguments& a) -> Status {
             T* buffers[] = {a.scratchAs<T>(), a.scratchAs<T>() + between};
             const T* from = a.input<T>(0);
             for (std::size_t i = 0; i < passes.size(); ++i) {
@@ -122,24 +123,24 @@ Kernel resizes(const ResizePlan& plan) {
             if (passes.empty() && !a.outputs[0].empty())
               std::memcpy(a.outputs[0].data(), a.inputs[0].data(), a.outputs[0].size());
             std::int64_t flat = 0;
-            if (plan.hasOutside)
-              fillOutside(plan, 0, false, flat, static_cast<T>(plan.extrapolation), a.output<T>(0));
+            if (setup.hasOutside)
+              fillOutside(setup, 0, false, flat, static_cast<T>(setup.extrapolation), a.output<T>(0));
             return {};
           },
           2 * between* static_cast<std::int64_t>(sizeof(T))};
 }
 
 Result<Kernel> resizeKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, resizePlanOf(call, ResizeTables::made));
+  PIPESCOPE_ASSIGN(const ResizeSetup setup, resizeSetupOf(call, ResizeTables::made));
   const ElementType element = call.input(0).element;
-  const auto maker = [&plan]<class T>(T) { return resizes<T>(plan); };
-  if (plan.moves && !plan.hasOutside) return kernelForSizes(element, maker);
-  return plan.moves ? kernelForNumbers(call, element, maker) : kernelForFloats(call, element, maker);
+  const auto maker = [&setup]<class T>(T) { return resizes<T>(setup); };
+  if (setup.moves && !setup.hasOutside) return kernelForSizes(element, maker);
+  return setup.moves ? kernelForNumbers(call, element, maker) : kernelForFloats(call, element, maker);
 }
 
-std::vector<Work> passesWork(const ResizePlan& plan, ElementType element) {
+std::vector<Work> passesWork(const ResizeSetup& setup, ElementType element) {
   std::vector<Work> work;
-  for (const Pass& pass : passesOf(plan))
+  for (const Pass& pass : passesOf(setup))
     work.push_back(
         {Map{MapFunction::scaledAdd, pass.outElements() * pass.axis.taps, 2, element, false}, 1, "Pass"});
   return work;
@@ -147,17 +148,17 @@ std::vector<Work> passesWork(const ResizePlan& plan, ElementType element) {
 
 /// The nearest elements move once, whatever the number of axes (C: PopART's resizex.cpp concatenates views).
 /// Devices hold images with their channels innermost, so the channels of a position stay together.
-std::vector<Work> movesWork(const ResizePlan& plan, ElementType element) {
-  const std::vector<Pass> passes = passesOf(plan);
+std::vector<Work> movesWork(const ResizeSetup& setup, ElementType element) {
+  const std::vector<Pass> passes = passesOf(setup);
   if (passes.empty()) return {};
-  const bool image = plan.input.size() > 2 && plan.passes().front() > 1;
-  const std::int64_t together = image ? plan.input[1] : passes.back().inner;
-  return {{Rearrange{graph::elementCount(plan.output), together, element}, 1, ""}};
+  const bool image = setup.input.size() > 2 && setup.passes().front() > 1;
+  const std::int64_t together = image ? setup.input[1] : passes.back().inner;
+  return {{Rearrange{graph::elementCount(setup.output), together, element}, 1, ""}};
 }
 
 std::vector<Work> resizeWork(const OperatorCall& call) {
-  const ResizePlan plan = *resizePlanOf(call, ResizeTables::made);
-  return plan.moves ? movesWork(plan, call.input(0).element) : passesWork(plan, call.input(0).element);
+  const ResizeSetup setup = *resizeSetupOf(call, ResizeTables::made);
+  return setup.moves ? movesWork(setup, call.input(0).element) : passesWork(setup, call.input(0).element);
 }
 
 Status resizeGradient(GradientBuilder& builder) {
@@ -172,37 +173,37 @@ Status resizeGradient(GradientBuilder& builder) {
 
 // --- GradResize: dy, [roi, scales, sizes] → dx; attribute input_shape ------------------
 
-Result<ResizePlan> planOfGradient(const OperatorCall& call, ResizeTables tables) {
+Result<ResizeSetup> planOfGradient(const OperatorCall& call, ResizeTables tables) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
-  PIPESCOPE_ASSIGN(ResizePlan plan, graph::intAttribute(call.node, "upsample", 0) != 0
-                                        ? upsamplePlan(call, shape, tables)
-                                        : resizePlan(call, shape, 1, tables));
-  if (call.input(0).shape == plan.output) return plan;
+  PIPESCOPE_ASSIGN(ResizeSetup setup, graph::intAttribute(call.node, "upsample", 0) != 0
+                                          ? upsampleSetup(call, shape, tables)
+                                          : resizeSetup(call, shape, 1, tables));
+  if (call.input(0).shape == setup.output) return setup;
   return base::badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}",
                                     call.title(), extentsText(call.input(0).shape),
-                                    extentsText(plan.output)));
+                                    extentsText(setup.output)));
 }
 
 Result<std::vector<TensorType>> inferResizeGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, planOfGradient(call, ResizeTables::none));
-  return inferredAs(call, call.input(0).element, plan.input);
+  PIPESCOPE_ASSIGN(const ResizeSetup setup, planOfGradient(call, ResizeTables::none));
+  return inferredAs(call, call.input(0).element, setup.input);
 }
 
 Result<Kernel> resizeGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, planOfGradient(call, ResizeTables::made));
+  PIPESCOPE_ASSIGN(const ResizeSetup setup, planOfGradient(call, ResizeTables::made));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    const std::vector<Pass> passes = passesOf(plan);
-    const std::int64_t count = graph::elementCount(plan.output);
+    const std::vector<Pass> passes = passesOf(setup);
+    const std::int64_t count = graph::elementCount(setup.output);
     const std::int64_t between =
-        paddedElements<T>(std::max(largestBetween(passes), plan.hasOutside ? count : 0));
-    return Kernel{[plan, passes, between, count](const KernelArguments& a) -> Status {
+        paddedElements<T>(std::max(largestBetween(passes), setup.hasOutside ? count : 0));
+    return Kernel{[setup, passes, between, count](const KernelArguments& a) -> Status {
                     T* buffers[] = {a.scratchAs<T>(), a.scratchAs<T>() + between};
                     const T* from = a.input<T>(0);
-                    if (plan.hasOutside) {
+                    if (setup.hasOutside) {
                       T* inside = buffers[passes.size() % 2];
                       std::copy_n(from, count, inside);
                       std::int64_t flat = 0;
-                      fillOutside(plan, 0, false, flat, T(0), inside);
+                      fillOutside(setup, 0, false, flat, T(0), inside);
                       from = inside;
                     }
                     for (std::size_t i = passes.size(); i-- > 0;) {
@@ -218,9 +219,9 @@ Result<Kernel> resizeGradientKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> resizeGradientWork(const OperatorCall& call) {
-  ResizePlan plan = *planOfGradient(call, ResizeTables::made);
-  plan.moves = false;  // gradients are added
-  return passesWork(plan, call.input(0).element);
+  ResizeSetup setup = *planOfGradient(call, ResizeTables::made);
+  setup.moves = false;  // gradients are added
+  return passesWork(setup, call.input(0).element);
 }
 
 }  // namespace

@@ -9,31 +9,31 @@
 namespace pipescope::ops {
 namespace {
 
-std::int64_t placeOf(const LossPlan& plan, std::int64_t label, std::int64_t which) {
-  return (label / plan.inner * plan.classes + which) * plan.inner + label % plan.inner;
+std::int64_t placeOf(const LossSetup& setup, std::int64_t label, std::int64_t which) {
+  return (label / setup.inner * setup.classes + which) * setup.inner + label % setup.inner;
 }
 
 Result<std::vector<TensorType>> inferNll(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
-  return std::vector<TensorType>{{call.input(0).element, lossShapeOf(plan, call.input(1).shape)}};
+  PIPESCOPE_ASSIGN(const LossSetup setup, lossSetupOf(call, 0));
+  return std::vector<TensorType>{{call.input(0).element, lossShapeOf(setup, call.input(1).shape)}};
 }
 
 struct NllLoss {
   template <class T>
-  static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const LabelReader labels(plan, a, 1);
-    PIPESCOPE_TRY(checkLabels(plan, labels));
+  static Status run(const LossSetup& setup, const KernelArguments& a) {
+    const LabelReader labels(setup, a, 1);
+    PIPESCOPE_TRY(checkLabels(setup, labels));
     const T *x = a.input<T>(0), *weights = a.input<T>(2);
     T* loss = a.output<T>(0);
     T sum = 0;
-    for (std::int64_t i = 0; i < plan.labels(); ++i) {
-      const T own = plan.ignored == labels[i]
+    for (std::int64_t i = 0; i < setup.labels(); ++i) {
+      const T own = setup.ignored == labels[i]
                         ? T(0)
-                        : -weightOf(plan, weights, labels[i]) * x[placeOf(plan, i, labels[i])];
+                        : -weightOf(setup, weights, labels[i]) * x[placeOf(setup, i, labels[i])];
       sum += own;
-      if (plan.reduction == Reduction::none) loss[i] = own;
+      if (setup.reduction == Reduction::none) loss[i] = own;
     }
-    reduceLoss(plan, sum, weights, labels, loss);
+    reduceLoss(setup, sum, weights, labels, loss);
     return {};
   }
 };
@@ -43,11 +43,11 @@ Result<Kernel> nllKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> nllWork(const OperatorCall& call) {
-  const LossPlan plan = *lossPlanOf(call, 0);
+  const LossSetup setup = *lossSetupOf(call, 0);
   const ElementType type = call.input(0).element;
-  std::vector<Work> work{{Gather{plan.labels(), 1, call.input(0).elements(), type}, 1, "Pick"},
-                         {Map{MapFunction::negate, plan.labels(), 1, type, true}, 1, "Nll"}};
-  addReductionWork(call, plan, work);
+  std::vector<Work> work{{Gather{setup.labels(), 1, call.input(0).elements(), type}, 1, "Pick"},
+                         {Map{MapFunction::negate, setup.labels(), 1, type, true}, 1, "Nll"}};
+  addReductionWork(call, setup, work);
   return work;
 }
 
@@ -59,17 +59,17 @@ Status nllGradient(GradientBuilder& builder) {
 
 struct Gradient {
   template <class T>
-  static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const LabelReader labels(plan, a, 2);
-    PIPESCOPE_TRY(checkLabels(plan, labels));
+  static Status run(const LossSetup& setup, const KernelArguments& a) {
+    const LabelReader labels(setup, a, 2);
+    PIPESCOPE_TRY(checkLabels(setup, labels));
     const T *upstream = a.input<T>(0), *weights = a.input<T>(3);
     T* dx = a.output<T>(0);
-    std::fill_n(dx, plan.labels() * plan.classes, T(0));
-    const T divisor = plan.reduction == Reduction::mean ? totalWeight(plan, weights, labels) : T(1);
-    for (std::int64_t i = 0; i < plan.labels(); ++i) {
-      if (plan.ignored == labels[i]) continue;
-      const T outer = upstream ? upstream[plan.reduction == Reduction::none ? i : 0] : T(1);
-      dx[placeOf(plan, i, labels[i])] = -weightOf(plan, weights, labels[i]) / divisor * outer;
+    std::fill_n(dx, setup.labels() * setup.classes, T(0));
+    const T divisor = setup.reduction == Reduction::mean ? totalWeight(setup, weights, labels) : T(1);
+    for (std::int64_t i = 0; i < setup.labels(); ++i) {
+      if (setup.ignored == labels[i]) continue;
+      const T outer = upstream ? upstream[setup.reduction == Reduction::none ? i : 0] : T(1);
+      dx[placeOf(setup, i, labels[i])] = -weightOf(setup, weights, labels[i]) / divisor * outer;
     }
     return {};
   }
@@ -80,11 +80,11 @@ Result<Kernel> nllGradientKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> nllGradientWork(const OperatorCall& call) {
-  const LossPlan plan = *lossPlanOf(call, 1);
+  const LossSetup setup = *lossSetupOf(call, 1);
   const ElementType type = call.input(1).element;
   const std::int64_t all = call.input(1).elements();
   return {{Map{MapFunction::fill, all, 1, type, false}, 1, "Zero"},
-          {Scatter{plan.labels(), 1, all, false, type}, 1, "Spread"}};
+          {Scatter{setup.labels(), 1, all, false, type}, 1, "Spread"}};
 }
 
 }  // namespace

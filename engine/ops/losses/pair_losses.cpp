@@ -93,13 +93,13 @@ template <class Op>
 Result<Kernel> lossKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Reduction reduction, reductionOf(call));
   const std::int64_t count = call.input(0).elements();
-  const Broadcast plan({count}, {{count}, {count}});
+  const Broadcast setup({count}, {{count}, {count}});
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[=](const KernelArguments& a) -> Status {
                     const T *x = a.input<T>(0), *t = a.input<T>(1);
                     T* y = a.output<T>(0);
                     if (reduction == Reduction::none) {
-                      mapTwo(plan, x, t, y, [](T p, T q) { return Op::value(p, q); });
+                      mapTwo(setup, x, t, y, [](T p, T q) { return Op::value(p, q); });
                       return {};
                     }
                     const T sum = laneSum<T>(count, [=](std::int64_t i) { return Op::value(x[i], t[i]); });

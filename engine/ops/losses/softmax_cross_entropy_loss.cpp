@@ -19,10 +19,10 @@ struct Position {
   std::int64_t classes, step;
   T largest = 0, logSum = 0;
 
-  Position(const LossPlan& plan, const T* all, std::int64_t label)
-      : scores(all + label / plan.inner * plan.classes * plan.inner + label % plan.inner),
-        classes(plan.classes),
-        step(plan.inner) {
+  Position(const LossSetup& setup, const T* all, std::int64_t label)
+      : scores(all + label / setup.inner * setup.classes * setup.inner + label % setup.inner),
+        classes(setup.classes),
+        step(setup.inner) {
     T sum = 0;
     if (step == 1) {
       const T most = largest = largestOf(scores, classes);
@@ -40,31 +40,31 @@ struct Position {
 // --- SoftmaxCrossEntropyLoss: scores, labels, [weight] → loss, [log_prob] --------------
 
 Result<std::vector<TensorType>> inferCrossEntropy(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
-  return std::vector<TensorType>{{call.input(0).element, lossShapeOf(plan, call.input(1).shape)},
+  PIPESCOPE_ASSIGN(const LossSetup setup, lossSetupOf(call, 0));
+  return std::vector<TensorType>{{call.input(0).element, lossShapeOf(setup, call.input(1).shape)},
                                  call.input(0)};
 }
 
 struct CrossEntropyLoss {
   template <class T>
-  static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const LabelReader labels(plan, a, 1);
-    PIPESCOPE_TRY(checkLabels(plan, labels));
+  static Status run(const LossSetup& setup, const KernelArguments& a) {
+    const LabelReader labels(setup, a, 1);
+    PIPESCOPE_TRY(checkLabels(setup, labels));
     const T* weights = a.input<T>(2);
     T* loss = a.output<T>(0);
     T* logProbabilities = a.output<T>(1);
     T sum = 0;
-    for (std::int64_t i = 0; i < plan.labels(); ++i) {
-      const Position<T> position(plan, a.input<T>(0), i);
-      const T weight = weightOf(plan, weights, labels[i]);
-      const T own = plan.ignored == labels[i] ? T(0) : -weight * position.logProbability(labels[i]);
+    for (std::int64_t i = 0; i < setup.labels(); ++i) {
+      const Position<T> position(setup, a.input<T>(0), i);
+      const T weight = weightOf(setup, weights, labels[i]);
+      const T own = setup.ignored == labels[i] ? T(0) : -weight * position.logProbability(labels[i]);
       sum += own;
-      if (plan.reduction == Reduction::none) loss[i] = own;
+      if (setup.reduction == Reduction::none) loss[i] = own;
       if (!logProbabilities) continue;
       T* to = logProbabilities + (position.scores - a.input<T>(0));
-      for (std::int64_t c = 0; c < plan.classes; ++c) to[c * plan.inner] = position.logProbability(c);
+      for (std::int64_t c = 0; c < setup.classes; ++c) to[c * setup.inner] = position.logProbability(c);
     }
-    reduceLoss(plan, sum, weights, labels, loss);
+    reduceLoss(setup, sum, weights, labels, loss);
     return {};
   }
 };
@@ -74,21 +74,21 @@ Result<Kernel> crossEntropyKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> crossEntropyWork(const OperatorCall& call) {
-  const Result<LossPlan> plan = lossPlanOf(call, 0);
+  const Result<LossSetup> setup = lossSetupOf(call, 0);
   const ElementType type = call.input(0).element;
   const std::int64_t scores = call.input(0).elements();
-  const bool neighbours = plan->inner == 1;
+  const bool neighbours = setup->inner == 1;
   std::vector<Work> work{
-      {Reduce{ReduceFunction::max, plan->labels(), plan->classes, neighbours, type}, 1, "Max"},
+      {Reduce{ReduceFunction::max, setup->labels(), setup->classes, neighbours, type}, 1, "Max"},
       {Map{MapFunction::subtract, scores, 2, type, false}, 1, "Shift"},
       {Map{MapFunction::exp, scores, 1, type, false}, 1, "Exp"},
-      {Reduce{ReduceFunction::sum, plan->labels(), plan->classes, neighbours, type}, 1, "Sum"},
-      {Map{MapFunction::log, plan->labels(), 1, type, true}, 1, "Log"},
-      {Gather{plan->labels(), 1, scores, type}, 1, "Pick"},
-      {Map{MapFunction::subtract, plan->labels(), 2, type, true}, 1, "Nll"}};
+      {Reduce{ReduceFunction::sum, setup->labels(), setup->classes, neighbours, type}, 1, "Sum"},
+      {Map{MapFunction::log, setup->labels(), 1, type, true}, 1, "Log"},
+      {Gather{setup->labels(), 1, scores, type}, 1, "Pick"},
+      {Map{MapFunction::subtract, setup->labels(), 2, type, true}, 1, "Nll"}};
   if (call.requestedOutputs > 1)
     work.push_back({Map{MapFunction::subtract, scores, 2, type, true}, 1, "LogProb"});
-  addReductionWork(call, *plan, work);
+  addReductionWork(call, *setup, work);
   return work;
 }
 
@@ -121,32 +121,32 @@ Status crossEntropyGradient(GradientBuilder& builder) {
 
 struct GradLoss {
   template <class T>
-  static Status run(const LossPlan& plan, const KernelArguments& a) {
-    const LabelReader labels(plan, a, 2);
-    PIPESCOPE_TRY(checkLabels(plan, labels));
+  static Status run(const LossSetup& setup, const KernelArguments& a) {
+    const LabelReader labels(setup, a, 2);
+    PIPESCOPE_TRY(checkLabels(setup, labels));
     const T* upstream = a.input<T>(0);
     const T* scores = a.input<T>(1);
     const T* weights = a.input<T>(3);
     T* dscores = a.output<T>(0);
-    const T divisor = plan.reduction == Reduction::mean ? totalWeight(plan, weights, labels) : T(1);
-    for (std::int64_t i = 0; i < plan.labels(); ++i) {
-      const Position<T> position(plan, scores, i);
-      const T outer = upstream ? upstream[plan.reduction == Reduction::none ? i : 0] : T(1);
-      const T factor = weightOf(plan, weights, labels[i]) / divisor * outer;
+    const T divisor = setup.reduction == Reduction::mean ? totalWeight(setup, weights, labels) : T(1);
+    for (std::int64_t i = 0; i < setup.labels(); ++i) {
+      const Position<T> position(setup, scores, i);
+      const T outer = upstream ? upstream[setup.reduction == Reduction::none ? i : 0] : T(1);
+      const T factor = weightOf(setup, weights, labels[i]) / divisor * outer;
       T* to = dscores + (position.scores - scores);
-      if (plan.ignored == labels[i]) {
-        for (std::int64_t c = 0; c < plan.classes; ++c) to[c * plan.inner] = T(0);
+      if (setup.ignored == labels[i]) {
+        for (std::int64_t c = 0; c < setup.classes; ++c) to[c * setup.inner] = T(0);
         continue;
       }
-      if (plan.inner == 1) {
+      if (setup.inner == 1) {
         const T shift = position.largest + position.logSum;
-        for (std::int64_t c = 0; c < plan.classes; ++c)
+        for (std::int64_t c = 0; c < setup.classes; ++c)
           to[c] = factor * lanes::exp(position.scores[c] - shift);
       } else {
-        for (std::int64_t c = 0; c < plan.classes; ++c)
-          to[c * plan.inner] = factor * lanes::exp(position.logProbability(c));
+        for (std::int64_t c = 0; c < setup.classes; ++c)
+          to[c * setup.inner] = factor * lanes::exp(position.logProbability(c));
       }
-      to[labels[i] * plan.inner] = factor * std::expm1(position.logProbability(labels[i]));
+      to[labels[i] * setup.inner] = factor * std::expm1(position.logProbability(labels[i]));
     }
     return {};
   }
@@ -157,18 +157,18 @@ Result<Kernel> gradLossKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradLossWork(const OperatorCall& call) {
-  const Result<LossPlan> plan = lossPlanOf(call, 1);
+  const Result<LossSetup> setup = lossSetupOf(call, 1);
   const ElementType type = call.input(1).element;
   const std::int64_t scores = call.input(1).elements();
-  const bool neighbours = plan->inner == 1;
+  const bool neighbours = setup->inner == 1;
   std::vector<Work> work{
-      {Reduce{ReduceFunction::max, plan->labels(), plan->classes, neighbours, type}, 1, "Max"},
+      {Reduce{ReduceFunction::max, setup->labels(), setup->classes, neighbours, type}, 1, "Max"},
       {Map{MapFunction::subtract, scores, 2, type, false}, 1, "Shift"},
       {Map{MapFunction::exp, scores, 1, type, true}, 1, "Exp"},
-      {Reduce{ReduceFunction::sum, plan->labels(), plan->classes, neighbours, type}, 1, "Sum"},
+      {Reduce{ReduceFunction::sum, setup->labels(), setup->classes, neighbours, type}, 1, "Sum"},
       {Map{MapFunction::normalise, scores, 2, type, true}, 1, "Normalise"},
-      {Scatter{plan->labels(), 1, scores, true, type}, 1, "OneHot"}};
-  const bool scaled = call.has(0) || call.has(3) || plan->reduction == Reduction::mean;
+      {Scatter{setup->labels(), 1, scores, true, type}, 1, "OneHot"}};
+  const bool scaled = call.has(0) || call.has(3) || setup->reduction == Reduction::mean;
   if (scaled) work.push_back({Map{MapFunction::multiply, scores, 2, type, true}, 1, "Scale"});
   return work;
 }

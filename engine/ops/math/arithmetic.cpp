@@ -54,20 +54,20 @@ Result<std::vector<TensorType>> inferArithmetic(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, shape}};
 }
 
-struct ArithmeticPlan {
+struct ArithmeticSetup {
   Broadcast spread;
   std::int64_t divisors;
   std::string title;
 };
 
 template <class Op, class T>
-Status runArithmetic(const KernelArguments& a, const ArithmeticPlan& plan) {
+Status runArithmetic(const KernelArguments& a, const ArithmeticSetup& setup) {
   const T* b = a.input<T>(1);
   if constexpr (std::is_same_v<Op, Over> && std::is_integral_v<T>) {
-    if (std::find(b, b + plan.divisors, T(0)) != b + plan.divisors)
-      return base::badInput(fmt::format("{}: a whole number is divided by zero", plan.title));
+    if (std::find(b, b + setup.divisors, T(0)) != b + setup.divisors)
+      return base::badInput(fmt::format("{}: a whole number is divided by zero", setup.title));
   }
-  mapTwo(a, plan.spread, a.input<T>(0), b, a.output<T>(0),
+  mapTwo(a, setup.spread, a.input<T>(0), b, a.output<T>(0),
          [](T x, T y) { return Op::template apply<T>(x, y); });
   return {};
 }
@@ -75,9 +75,9 @@ Status runArithmetic(const KernelArguments& a, const ArithmeticPlan& plan) {
 template <class Op>
 Result<Kernel> arithmeticKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  const ArithmeticPlan plan{Broadcast(shape, {call.input(0).shape, call.input(1).shape}),
-                            call.input(1).elements(), call.title()};
-  const auto make = [&]<class T>(T) { return kernelOf(plan, runArithmetic<Op, T>); };
+  const ArithmeticSetup setup{Broadcast(shape, {call.input(0).shape, call.input(1).shape}),
+                              call.input(1).elements(), call.title()};
+  const auto make = [&]<class T>(T) { return kernelOf(setup, runArithmetic<Op, T>); };
   // Modulo 2ⁿ, signed and unsigned numbers share the code of everything but quotients.
   if constexpr (!std::is_same_v<Op, Over>) {
     if (isInteger(call.input(0).element)) return kernelForSizes(call.input(0).element, make);

@@ -102,7 +102,7 @@ Result<std::vector<TensorType>> inferMultinomial(const OperatorCall& call) {
   return inferredAs(call, element, {x[0], samples});
 }
 
-struct MultinomialPlan {
+struct MultinomialSetup {
   std::int64_t rows = 0, classes = 0, samples = 0;
   NodeDraws draws;
   std::string title;
@@ -118,16 +118,16 @@ bool accumulateBernoulli(const T* x, std::int64_t classes, double* sums) {
 }
 
 template <class T, class Index>
-Status multinomial(const MultinomialPlan& plan, const KernelArguments& a) {
-  const RandomSequence sequence = plan.draws.sequence(a.identity);
+Status multinomial(const MultinomialSetup& setup, const KernelArguments& a) {
+  const RandomSequence sequence = setup.draws.sequence(a.identity);
   auto* sums = a.scratchAs<double>();
   Index* y = a.output<Index>(0);
-  for (std::int64_t row = 0; row < plan.rows; ++row) {
-    if (!accumulateBernoulli(a.input<T>(0) + row * plan.classes, plan.classes, sums))
-      return badInput(fmt::format("{}: row {} holds no probabilities", plan.title, row));
-    for (std::int64_t s = 0; s < plan.samples; ++s) {
-      const double at = uniformAt(sequence, row * plan.samples + s) * sums[plan.classes - 1];
-      const double* found = std::upper_bound(sums, sums + plan.classes - 1, at);
+  for (std::int64_t row = 0; row < setup.rows; ++row) {
+    if (!accumulateBernoulli(a.input<T>(0) + row * setup.classes, setup.classes, sums))
+      return badInput(fmt::format("{}: row {} holds no probabilities", setup.title, row));
+    for (std::int64_t s = 0; s < setup.samples; ++s) {
+      const double at = uniformAt(sequence, row * setup.samples + s) * sums[setup.classes - 1];
+      const double* found = std::upper_bound(sums, sums + setup.classes - 1, at);
       *y++ = static_cast<Index>(found - sums);
     }
   }
@@ -135,15 +135,15 @@ Status multinomial(const MultinomialPlan& plan, const KernelArguments& a) {
 }
 
 Result<Kernel> multinomialKernel(const OperatorCall& call) {
-  const MultinomialPlan plan{call.input(0).shape[0], call.input(0).shape[1], call.outputs[0].shape[1],
-                             NodeDraws(call.node), call.title()};
+  const MultinomialSetup setup{call.input(0).shape[0], call.input(0).shape[1], call.outputs[0].shape[1],
+                               NodeDraws(call.node), call.title()};
   const bool wide = call.outputs[0].element == ElementType::int64;
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, wide](const KernelArguments& a) -> Status {
-                    return wide ? multinomial<T, std::int64_t>(plan, a)
-                                : multinomial<T, std::int32_t>(plan, a);
+    return Kernel{[setup, wide](const KernelArguments& a) -> Status {
+                    return wide ? multinomial<T, std::int64_t>(setup, a)
+                                : multinomial<T, std::int32_t>(setup, a);
                   },
-                  plan.classes * 8};
+                  setup.classes * 8};
   });
 }
 

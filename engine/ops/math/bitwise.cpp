@@ -45,10 +45,10 @@ Result<std::vector<TensorType>> inferBitwise(const OperatorCall& call) {
 template <class Op>
 Result<Kernel> bitwiseKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  const Broadcast plan(shape, {call.input(0).shape, call.input(1).shape});
+  const Broadcast setup(shape, {call.input(0).shape, call.input(1).shape});
   return kernelForSizes(call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    mapTwo(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    mapTwo(setup, a.input<T>(0), a.input<T>(1), a.output<T>(0),
                            [](T x, T y) { return Op::template apply<T>(x, y); });
                     return {};
                   },

@@ -83,11 +83,11 @@ Result<std::vector<TensorType>> inferGradClip(const OperatorCall& call) {
 
 Result<Kernel> gradClipKernel(const OperatorCall& call) {
   const std::int64_t count = call.input(0).elements();
-  const Broadcast plan({count}, {{count}, {count}});
-  return kernelForFloats(call, call.input(0).element, [plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
+  const Broadcast setup({count}, {{count}, {count}});
+  return kernelForFloats(call, call.input(0).element, [setup]<class T>(T) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
                     const Limits<T> limits(a, 2);
-                    mapTwo(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
+                    mapTwo(setup, a.input<T>(0), a.input<T>(1), a.output<T>(0),
                            [least = limits.least, most = limits.most](T x, T dy) {
                              return x < least || x > most ? T(0) : dy;
                            });

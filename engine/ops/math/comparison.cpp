@@ -50,14 +50,14 @@ Result<std::vector<TensorType>> inferComparison(const OperatorCall& call) {
   return std::vector<TensorType>{{ElementType::boolean, shape}};
 }
 
-struct ComparisonPlan {
+struct ComparisonSetup {
   Broadcast spread;
   std::size_t left, right;
 };
 
 template <class Test, class T>
-Status runComparison(const KernelArguments& a, const ComparisonPlan& plan) {
-  mapTwo(plan.spread, a.input<T>(plan.left), a.input<T>(plan.right), a.output<bool>(0),
+Status runComparison(const KernelArguments& a, const ComparisonSetup& setup) {
+  mapTwo(setup.spread, a.input<T>(setup.left), a.input<T>(setup.right), a.output<bool>(0),
          [](T x, T y) { return Test::template apply<T>(x, y); });
   return {};
 }
@@ -66,8 +66,9 @@ template <class Op>
 Result<Kernel> comparisonKernel(const OperatorCall& call) {
   const std::size_t left = Op::kSwapped ? 1 : 0, right = 1 - left;
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  const ComparisonPlan plan{Broadcast(shape, {call.input(left).shape, call.input(right).shape}), left, right};
-  const auto make = [&]<class T>(T) { return kernelOf(plan, runComparison<typename Op::Test, T>); };
+  const ComparisonSetup setup{Broadcast(shape, {call.input(left).shape, call.input(right).shape}), left,
+                              right};
+  const auto make = [&]<class T>(T) { return kernelOf(setup, runComparison<typename Op::Test, T>); };
   if constexpr (std::is_same_v<Op, IsEqual>) {
     if (isFloat(call.input(0).element)) return kernelForFloats(call, call.input(0).element, make);
     return kernelForSizes(call.input(0).element, make);

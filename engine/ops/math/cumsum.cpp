@@ -11,7 +11,7 @@
 namespace pipescope::ops {
 namespace {
 
-struct CumSumPlan {
+struct CumSumSetup {
   std::string title;
   Shape shape;
   bool exclusive = false, reverse = false, wideAxis = true;
@@ -27,39 +27,39 @@ Result<std::vector<TensorType>> inferCumSum(const OperatorCall& call) {
 }
 
 template <class T>
-void accumulateCumsum(const CumSumPlan& plan, const Rows& rows, const T* x, T* y) {
+void accumulateCumsum(const CumSumSetup& setup, const Rows& rows, const T* x, T* y) {
   for (std::int64_t o = 0; o < rows.outer; ++o, x += rows.depth * rows.inner, y += rows.depth * rows.inner) {
     for (std::int64_t c = 0; c < rows.inner; ++c) {
       T sum = T(0);
       for (std::int64_t step = 0; step < rows.depth; ++step) {
-        const std::int64_t at = (plan.reverse ? rows.depth - 1 - step : step) * rows.inner + c;
+        const std::int64_t at = (setup.reverse ? rows.depth - 1 - step : step) * rows.inner + c;
         const T before = sum, value = x[at];
         if constexpr (std::is_floating_point_v<T>) {
           sum += value;
         } else {
           sum = static_cast<T>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(value));
         }
-        y[at] = plan.exclusive ? before : sum;
+        y[at] = setup.exclusive ? before : sum;
       }
     }
   }
 }
 
 Result<Kernel> cumSumKernel(const OperatorCall& call) {
-  const CumSumPlan plan{
+  const CumSumSetup setup{
       call.title(), call.input(0).shape, graph::intAttribute(call.node, "exclusive", 0) != 0,
       graph::intAttribute(call.node, "reverse", 0) != 0, call.input(1).element == ElementType::int64};
   return kernelForNumbers(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{
-        [plan](const KernelArguments& a) -> Status {
-          const auto rank = static_cast<std::int64_t>(plan.shape.size());
-          const std::int64_t given = plan.wideAxis ? *a.input<std::int64_t>(1) : *a.input<std::int32_t>(1);
+        [setup](const KernelArguments& a) -> Status {
+          const auto rank = static_cast<std::int64_t>(setup.shape.size());
+          const std::int64_t given = setup.wideAxis ? *a.input<std::int64_t>(1) : *a.input<std::int32_t>(1);
           if (given < -rank || given >= rank) {
             return base::badInput(
-                fmt::format("{}: axis {} is not one of the {} axes of its input", plan.title, given, rank));
+                fmt::format("{}: axis {} is not one of the {} axes of its input", setup.title, given, rank));
           }
           const auto axis = static_cast<std::size_t>(given < 0 ? given + rank : given);
-          accumulateCumsum(plan, Rows::around(plan.shape, axis, axis + 1), a.input<T>(0), a.output<T>(0));
+          accumulateCumsum(setup, Rows::around(setup.shape, axis, axis + 1), a.input<T>(0), a.output<T>(0));
           return {};
         },
         0};

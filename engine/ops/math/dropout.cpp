@@ -16,7 +16,7 @@ namespace {
 
 using base::badInput;
 
-struct DropoutPlan {
+struct DropoutSetup {
   std::string title, sequence;
   std::int64_t count = 0;
   ElementType ratioType = ElementType::float32;
@@ -34,15 +34,15 @@ Status check(const OperatorCall& call) {
   return {};
 }
 
-DropoutPlan dropoutPlanOf(const OperatorCall& call) {
-  DropoutPlan plan;
-  plan.title = call.title();
-  plan.sequence = graph::stringAttribute(call.node, "sequence", originOf(call.node.name)) + "/mask";
+DropoutSetup dropoutSetupOf(const OperatorCall& call) {
+  DropoutSetup setup;
+  setup.title = call.title();
+  setup.sequence = graph::stringAttribute(call.node, "sequence", originOf(call.node.name)) + "/mask";
   if (call.node.attributes.contains("seed"))
-    plan.sequence += std::to_string(graph::intAttribute(call.node, "seed", 0));
-  plan.count = call.input(0).elements();
-  if (call.has(1)) plan.ratioType = call.input(1).element;
-  return plan;
+    setup.sequence += std::to_string(graph::intAttribute(call.node, "seed", 0));
+  setup.count = call.input(0).elements();
+  if (call.has(1)) setup.ratioType = call.input(1).element;
+  return setup;
 }
 
 /// Elements stay whose number is not below the ratio, in 24 bits.
@@ -54,24 +54,24 @@ struct Mask {
 
 /// The ratio. A half-precision ratio arrives as float32 if x has the same type, otherwise as it is.
 template <class T>
-double ratioOf(const DropoutPlan& plan, const KernelArguments& a) {
+double ratioOf(const DropoutSetup& setup, const KernelArguments& a) {
   const std::span<const std::byte> bytes = a.inputs.size() > 1 ? a.inputs[1] : std::span<const std::byte>();
   if (bytes.empty()) return 0.5;
   if (bytes.size() == sizeof(double)) return *a.input<double>(1);
   if (bytes.size() == sizeof(float)) return static_cast<double>(*a.input<float>(1));
-  if (plan.ratioType == ElementType::float16) return static_cast<double>(widened(*a.input<Float16>(1)));
+  if (setup.ratioType == ElementType::float16) return static_cast<double>(widened(*a.input<Float16>(1)));
   return static_cast<double>(widened(*a.input<BFloat16>(1)));
 }
 
 template <class T>
-Result<Mask> maskOf(const DropoutPlan& plan, const KernelArguments& a) {
+Result<Mask> maskOf(const DropoutSetup& setup, const KernelArguments& a) {
   const auto* training = a.input<std::uint8_t>(2);
-  const double ratio = ratioOf<T>(plan, a);
+  const double ratio = ratioOf<T>(setup, a);
   Mask mask;
   if (!training || *training == 0) return mask;
   if (!(ratio >= 0 && ratio < 1))
     return badInput(
-        fmt::format("{}: its ratio is {}; it must be 0 or more and less than 1", plan.title, ratio));
+        fmt::format("{}: its ratio is {}; it must be 0 or more and less than 1", setup.title, ratio));
   mask.active = ratio > 0;
   mask.dropped = static_cast<std::uint32_t>(ratio * 0x1p24);
   mask.scale = 1 / (1 - ratio);
@@ -80,13 +80,13 @@ Result<Mask> maskOf(const DropoutPlan& plan, const KernelArguments& a) {
 
 /// y is the scaled x if the element stays, otherwise 0.
 template <class T>
-void drop(const DropoutPlan& plan, const Mask& mask, const RunIdentity& identity, const T* x, T* y,
+void drop(const DropoutSetup& setup, const Mask& mask, const RunIdentity& identity, const T* x, T* y,
           std::uint8_t* kept) {
-  const RandomSequence random(identity, plan.sequence);
+  const RandomSequence random(identity, setup.sequence);
   const T scale = static_cast<T>(mask.scale);
   constexpr std::int64_t kBlock = 256;
-  for (std::int64_t start = 0; start < plan.count; start += kBlock) {
-    const std::int64_t count = std::min(kBlock, plan.count - start);
+  for (std::int64_t start = 0; start < setup.count; start += kBlock) {
+    const std::int64_t count = std::min(kBlock, setup.count - start);
     std::uint32_t words[kBlock];
     for (std::int64_t i = 0; i < count; i += 4) {
       const auto four = random.block(static_cast<std::uint64_t>((start + i) / 4));
@@ -109,17 +109,17 @@ Result<std::vector<TensorType>> inferDropout(const OperatorCall& call) {
 }
 
 Result<Kernel> dropoutKernel(const OperatorCall& call) {
-  return kernelForFloats(call, call.input(0).element, [plan = dropoutPlanOf(call)]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    PIPESCOPE_ASSIGN(const Mask mask, maskOf<T>(plan, a));
+  return kernelForFloats(call, call.input(0).element, [setup = dropoutSetupOf(call)]<class T>(T) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    PIPESCOPE_ASSIGN(const Mask mask, maskOf<T>(setup, a));
                     const T* x = a.input<T>(0);
                     T* y = a.output<T>(0);
                     auto* kept = a.output<std::uint8_t>(1);
                     if (mask.active) {
-                      drop(plan, mask, a.identity, x, y, kept);
+                      drop(setup, mask, a.identity, x, y, kept);
                     } else {
-                      if (x != y) std::copy_n(x, plan.count, y);
-                      if (kept) std::fill_n(kept, plan.count, std::uint8_t{1});
+                      if (x != y) std::copy_n(x, setup.count, y);
+                      if (kept) std::fill_n(kept, setup.count, std::uint8_t{1});
                     }
                     return {};
                   },

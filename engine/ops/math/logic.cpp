@@ -20,7 +20,7 @@ Result<std::vector<TensorType>> inferPair(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, shape}};
 }
 
-Result<Broadcast> pairPlan(const OperatorCall& call) {
+Result<Broadcast> pairSetup(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
   return Broadcast(shape, {call.input(0).shape, call.input(1).shape});
 }
@@ -57,9 +57,9 @@ Result<std::vector<TensorType>> inferBools(const OperatorCall& call) {
 
 template <class Op>
 Result<Kernel> boolKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const Broadcast plan, pairPlan(call));
-  return Kernel{[plan](const KernelArguments& a) -> Status {
-                  mapTwo(plan, a.input<std::uint8_t>(0), a.input<std::uint8_t>(1), a.output<bool>(0),
+  PIPESCOPE_ASSIGN(const Broadcast setup, pairSetup(call));
+  return Kernel{[setup](const KernelArguments& a) -> Status {
+                  mapTwo(setup, a.input<std::uint8_t>(0), a.input<std::uint8_t>(1), a.output<bool>(0),
                          [](std::uint8_t x, std::uint8_t y) { return Op::apply(x != 0, y != 0); });
                   return {};
                 },
@@ -115,10 +115,10 @@ T shifted(T value, T by, bool left) {
 
 Result<Kernel> shiftKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const bool left, shiftsLeft(call));
-  PIPESCOPE_ASSIGN(const Broadcast plan, pairPlan(call));
+  PIPESCOPE_ASSIGN(const Broadcast setup, pairSetup(call));
   return kernelForSizes(call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, left](const KernelArguments& a) -> Status {
-                    mapTwo(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
+    return Kernel{[setup, left](const KernelArguments& a) -> Status {
+                    mapTwo(setup, a.input<T>(0), a.input<T>(1), a.output<T>(0),
                            [left](T x, T by) { return shifted(x, by, left); });
                     return {};
                   },
@@ -155,16 +155,16 @@ T modulo(T a, T b, bool likeDividend) {
 }
 
 Result<Kernel> modKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const Broadcast plan, pairPlan(call));
+  PIPESCOPE_ASSIGN(const Broadcast setup, pairSetup(call));
   const bool likeDividend = graph::intAttribute(call.node, "fmod", 0) != 0;
   return kernelForNumbers(
       call, call.input(0).element,
       [&, title = call.title(), divisors = call.input(1).elements()]<class T>(T) {
-        return Kernel{[plan, likeDividend, title, divisors](const KernelArguments& a) -> Status {
+        return Kernel{[setup, likeDividend, title, divisors](const KernelArguments& a) -> Status {
                         const T* b = a.input<T>(1);
                         if (std::is_integral_v<T> && std::find(b, b + divisors, T(0)) != b + divisors)
                           return badInput(fmt::format("{}: a whole number is divided by zero", title));
-                        mapTwo(plan, a.input<T>(0), b, a.output<T>(0),
+                        mapTwo(setup, a.input<T>(0), b, a.output<T>(0),
                                [likeDividend](T x, T y) { return modulo(x, y, likeDividend); });
                         return {};
                       },

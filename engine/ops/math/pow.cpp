@@ -67,11 +67,11 @@ void powerByScalar(const T* a, T exponent, T* y, std::int64_t count) {
 
 /// Computes powers of a real base for exponents of the same type.
 template <class T>
-void realPower(const Broadcast& plan, const T* a, const T* b, T* y) {
-  if (plan.step(0) == 0 || plan.step(1) != 0)
-    return mapTwo(plan, a, b, y, [](T base, T exponent) { return std::pow(base, exponent); });
-  plan.forRuns([&](std::int64_t first, const auto& place) {
-    powerByScalar(a + place[0], b[place[1]], y + first, plan.run());
+void realPower(const Broadcast& setup, const T* a, const T* b, T* y) {
+  if (setup.step(0) == 0 || setup.step(1) != 0)
+    return mapTwo(setup, a, b, y, [](T base, T exponent) { return std::pow(base, exponent); });
+  setup.forRuns([&](std::int64_t first, const auto& place) {
+    powerByScalar(a + place[0], b[place[1]], y + first, setup.run());
   });
 }
 
@@ -84,19 +84,20 @@ const E* exponentsAs(const KernelArguments& a, ElementType from, ElementType to,
 }
 
 template <class T>
-Kernel powKernelOf(const Broadcast& plan, ElementType exponentType, std::int64_t exponents) {
+Kernel powKernelOf(const Broadcast& setup, ElementType exponentType, std::int64_t exponents) {
   const std::int64_t scratch = exponents * 8;
   if constexpr (std::is_floating_point_v<T>) {
     const ElementType own = sizeof(T) == 4 ? ElementType::float32 : ElementType::float64;
     return {[=](const KernelArguments& a) -> Status {
-              realPower(plan, a.input<T>(0), exponentsAs<T>(a, exponentType, own, exponents), a.output<T>(0));
+              realPower(setup, a.input<T>(0), exponentsAs<T>(a, exponentType, own, exponents),
+                        a.output<T>(0));
               return {};
             },
             scratch};
   } else {
     if (isFloat(exponentType)) {
       return {[=](const KernelArguments& a) -> Status {
-                mapTwo(plan, a.input<T>(0),
+                mapTwo(setup, a.input<T>(0),
                        exponentsAs<double>(a, exponentType, ElementType::float64, exponents), a.output<T>(0),
                        [](T base, double exponent) { return cutPower(base, exponent); });
                 return {};
@@ -104,7 +105,7 @@ Kernel powKernelOf(const Broadcast& plan, ElementType exponentType, std::int64_t
               scratch};
     }
     return {[=](const KernelArguments& a) -> Status {
-              mapTwo(plan, a.input<T>(0),
+              mapTwo(setup, a.input<T>(0),
                      exponentsAs<std::int64_t>(a, exponentType, ElementType::int64, exponents),
                      a.output<T>(0),
                      [](T base, std::int64_t exponent) { return wholePower(base, exponent); });
@@ -116,17 +117,17 @@ Kernel powKernelOf(const Broadcast& plan, ElementType exponentType, std::int64_t
 
 Result<Kernel> powKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  const Broadcast plan(shape, {call.input(0).shape, call.input(1).shape});
+  const Broadcast setup(shape, {call.input(0).shape, call.input(1).shape});
   const ElementType own = call.input(0).element;
   // Exponents of the same type as a half-precision base arrive as float32.
   ElementType exponent = call.input(1).element;
   if (exponent == own && (own == ElementType::float16 || own == ElementType::bfloat16))
     exponent = ElementType::float32;
   const std::int64_t count = call.input(1).elements();
-  if (own == ElementType::int32) return powKernelOf<std::int32_t>(plan, exponent, count);
-  if (own == ElementType::int64) return powKernelOf<std::int64_t>(plan, exponent, count);
+  if (own == ElementType::int32) return powKernelOf<std::int32_t>(setup, exponent, count);
+  if (own == ElementType::int64) return powKernelOf<std::int64_t>(setup, exponent, count);
   if (!isFloat(own)) return unsupportedType(call, own, "int32, int64 and floating-point types");
-  return kernelForFloats(call, own, [&]<class T>(T) { return powKernelOf<T>(plan, exponent, count); });
+  return kernelForFloats(call, own, [&]<class T>(T) { return powKernelOf<T>(setup, exponent, count); });
 }
 
 std::vector<Work> powWork(const OperatorCall& call) {
@@ -163,10 +164,10 @@ Result<std::vector<TensorType>> inferPowGradient(const OperatorCall& call) {
 template <bool kBase>
 Result<Kernel> powGradientKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  const Broadcast plan(shape, {call.input(0).shape, call.input(1).shape, call.input(2).shape});
+  const Broadcast setup(shape, {call.input(0).shape, call.input(1).shape, call.input(2).shape});
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    mapThree(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    mapThree(setup, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
                              [](T base, T exponent, T dy) {
                                if (kBase) {
                                  if (exponent == T(2)) return dy * T(2) * base;

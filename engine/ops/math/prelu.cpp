@@ -17,10 +17,10 @@ Result<std::vector<TensorType>> inferPRelu(const OperatorCall& call) {
 }
 
 Result<Kernel> preluKernel(const OperatorCall& call) {
-  const Broadcast plan(call.input(0).shape, {call.input(0).shape, call.input(1).shape});
+  const Broadcast setup(call.input(0).shape, {call.input(0).shape, call.input(1).shape});
   return kernelForNumbers(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    mapTwo(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0), [](T x, T slope) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    mapTwo(setup, a.input<T>(0), a.input<T>(1), a.output<T>(0), [](T x, T slope) {
                       if constexpr (std::is_floating_point_v<T>) return x < T(0) ? slope * x : x;
                       return x < T(0) ? static_cast<T>(static_cast<std::uint64_t>(slope) *
                                                        static_cast<std::uint64_t>(x))
@@ -53,11 +53,11 @@ Result<std::vector<TensorType>> inferPreluGradient(const OperatorCall& call) {
 
 Result<Kernel> preluGradientKernel(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
-  const Broadcast plan(x, {x, call.input(1).shape, x});
+  const Broadcast setup(x, {x, call.input(1).shape, x});
   const bool bySlope = graph::stringAttribute(call.node, "by", "input") == "slope";
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, bySlope](const KernelArguments& a) -> Status {
-                    mapThree(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
+    return Kernel{[setup, bySlope](const KernelArguments& a) -> Status {
+                    mapThree(setup, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
                              [bySlope](T value, T slope, T dy) {
                                if (bySlope) return value < T(0) ? dy * value : T(0);
                                return value < T(0) ? dy * slope : dy;

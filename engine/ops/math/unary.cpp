@@ -15,14 +15,14 @@ const UnaryLoops<T>& loopsOf(const UnaryDefinition& definition) {
 }
 
 template <class T>
-struct UnaryPlan {
+struct UnarySetup {
   std::int64_t count = 0;
   UnaryLoops<T> loops;
   UnaryParameters<T> parameters;
 };
 
 template <class T>
-UnaryPlan<T> unaryPlanOf(const UnaryDefinition& definition, const OperatorCall& call) {
+UnarySetup<T> unarySetupOf(const UnaryDefinition& definition, const OperatorCall& call) {
   const auto read = [&](std::size_t i) {
     const auto& [name, fallback] = definition.attributes[i];
     return name ? static_cast<T>(graph::floatAttribute(call.node, name, fallback)) : T(0);
@@ -31,18 +31,18 @@ UnaryPlan<T> unaryPlanOf(const UnaryDefinition& definition, const OperatorCall& 
 }
 
 template <class T>
-Status runUnary(const KernelArguments& a, const UnaryPlan<T>& plan) {
-  forRanges(a, plan.count, [&](std::int64_t first, std::int64_t end) {
-    plan.loops.value(a.input<T>(0) + first, a.output<T>(0) + first, end - first, plan.parameters);
+Status runUnary(const KernelArguments& a, const UnarySetup<T>& setup) {
+  forRanges(a, setup.count, [&](std::int64_t first, std::int64_t end) {
+    setup.loops.value(a.input<T>(0) + first, a.output<T>(0) + first, end - first, setup.parameters);
   });
   return {};
 }
 
 template <class T>
-Status runUnaryGradient(const KernelArguments& a, const UnaryPlan<T>& plan) {
-  forRanges(a, plan.count, [&](std::int64_t first, std::int64_t end) {
-    plan.loops.slope(a.input<T>(0) + first, a.input<T>(1) + first, a.output<T>(0) + first, end - first,
-                     plan.parameters);
+Status runUnaryGradient(const KernelArguments& a, const UnarySetup<T>& setup) {
+  forRanges(a, setup.count, [&](std::int64_t first, std::int64_t end) {
+    setup.loops.slope(a.input<T>(0) + first, a.input<T>(1) + first, a.output<T>(0) + first, end - first,
+                      setup.parameters);
   });
   return {};
 }
@@ -66,13 +66,14 @@ Result<std::vector<TensorType>> inferUnaryGradient(const OperatorCall& call) {
 }
 
 Result<Kernel> unaryKernel(const UnaryDefinition& definition, const OperatorCall& call) {
-  return kernelForFloats(call, call.input(0).element,
-                         [&]<class T>(T) { return kernelOf(unaryPlanOf<T>(definition, call), runUnary<T>); });
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return kernelOf(unarySetupOf<T>(definition, call), runUnary<T>);
+  });
 }
 
 Result<Kernel> unaryGradientKernel(const UnaryDefinition& definition, const OperatorCall& call) {
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return kernelOf(unaryPlanOf<T>(definition, call), runUnaryGradient<T>);
+    return kernelOf(unarySetupOf<T>(definition, call), runUnaryGradient<T>);
   });
 }
 

@@ -52,41 +52,41 @@ Result<std::vector<TensorType>> inferVariadic(const OperatorCall& call) {
 }
 
 /// The first step takes inputs 0 and 1; each further step takes the result so far and one input.
-struct VariadicPlan {
+struct VariadicSetup {
   std::int64_t count = 0;
   std::vector<Broadcast> steps;
 };
 
-Result<VariadicPlan> variadicPlanOf(const OperatorCall& call) {
+Result<VariadicSetup> variadicSetupOf(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  VariadicPlan plan;
-  plan.count = graph::elementCount(shape);
+  VariadicSetup setup;
+  setup.count = graph::elementCount(shape);
   for (std::size_t i = 1; i < call.inputs.size(); ++i)
-    plan.steps.emplace_back(shape,
-                            std::vector<Shape>{i == 1 ? call.input(0).shape : shape, call.input(i).shape});
-  return plan;
+    setup.steps.emplace_back(shape,
+                             std::vector<Shape>{i == 1 ? call.input(0).shape : shape, call.input(i).shape});
+  return setup;
 }
 
 template <class Op, class T>
-Status runVariadic(const KernelArguments& a, const VariadicPlan& plan) {
+Status runVariadic(const KernelArguments& a, const VariadicSetup& setup) {
   const T* x = a.input<T>(0);
   T* y = a.output<T>(0);
-  if (plan.steps.empty() && y != x) std::copy_n(x, plan.count, y);
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    mapTwo(plan.steps[i], i == 0 ? x : y, a.input<T>(i + 1), y,
+  if (setup.steps.empty() && y != x) std::copy_n(x, setup.count, y);
+  for (std::size_t i = 0; i < setup.steps.size(); ++i) {
+    mapTwo(setup.steps[i], i == 0 ? x : y, a.input<T>(i + 1), y,
            [](T p, T q) { return Op::template apply<T>(p, q); });
   }
   if constexpr (std::is_same_v<Op, Mean>) {
-    const T inputs = static_cast<T>(plan.steps.size() + 1);
-    if (!plan.steps.empty()) mapOne(y, y, plan.count, [inputs](T value) { return value / inputs; });
+    const T inputs = static_cast<T>(setup.steps.size() + 1);
+    if (!setup.steps.empty()) mapOne(y, y, setup.count, [inputs](T value) { return value / inputs; });
   }
   return {};
 }
 
 template <class Op>
 Result<Kernel> variadicKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const VariadicPlan plan, variadicPlanOf(call));
-  const auto make = [&]<class T>(T) { return kernelOf(plan, runVariadic<Op, T>); };
+  PIPESCOPE_ASSIGN(const VariadicSetup setup, variadicSetupOf(call));
+  const auto make = [&]<class T>(T) { return kernelOf(setup, runVariadic<Op, T>); };
   if constexpr (kExtremum<Op>) {
     return kernelForNumbers(call, call.input(0).element, make);
   } else {
@@ -164,25 +164,25 @@ Result<std::vector<TensorType>> inferExtremum(const OperatorCall& call) {
 
 Result<Kernel> extremumKernel(const OperatorCall& call) {
   const Shape& shape = call.input(0).shape;
-  std::vector<Broadcast> plans;
+  std::vector<Broadcast> setups;
   for (std::size_t i = 2; i < call.inputs.size(); ++i)
-    plans.emplace_back(shape, std::vector<Shape>{shape, call.input(i).shape, shape});
+    setups.emplace_back(shape, std::vector<Shape>{shape, call.input(i).shape, shape});
   const std::int64_t count = call.input(0).elements();
   const auto index = static_cast<std::size_t>(graph::intAttribute(call.node, "index", 0));
-  if (index >= plans.size())
+  if (index >= setups.size())
     return base::badInput(
-        fmt::format("{}: index {} is not one of its {} inputs", call.title(), index, plans.size()));
+        fmt::format("{}: index {} is not one of its {} inputs", call.title(), index, setups.size()));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plans, count, index](const KernelArguments& a) -> Status {
+    return Kernel{[setups, count, index](const KernelArguments& a) -> Status {
                     const T* y = a.input<T>(0);
                     const T* dy = a.input<T>(1);
                     T *dx = a.output<T>(0), *ties = a.scratchAs<T>();
                     std::fill_n(ties, count, T(0));
-                    for (std::size_t i = 0; i < plans.size(); ++i) {
-                      mapThree(plans[i], y, a.input<T>(i + 2), static_cast<const T*>(ties), ties,
+                    for (std::size_t i = 0; i < setups.size(); ++i) {
+                      mapThree(setups[i], y, a.input<T>(i + 2), static_cast<const T*>(ties), ties,
                                [](T result, T x, T before) { return before + (x == result ? T(1) : T(0)); });
                     }
-                    mapThree(plans[index], y, a.input<T>(index + 2), static_cast<const T*>(ties), dx,
+                    mapThree(setups[index], y, a.input<T>(index + 2), static_cast<const T*>(ties), dx,
                              [](T result, T x, T all) { return x == result ? T(1) / all : T(0); });
                     for (std::int64_t i = 0; i < count; ++i) dx[i] *= dy[i];
                     return {};

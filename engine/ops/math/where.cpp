@@ -24,10 +24,10 @@ Result<std::vector<TensorType>> inferWhere(const OperatorCall& call) {
 
 Result<Kernel> whereKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  const Broadcast plan(shape, {call.input(0).shape, call.input(1).shape, call.input(2).shape});
+  const Broadcast setup(shape, {call.input(0).shape, call.input(1).shape, call.input(2).shape});
   return kernelForSizes(call.input(1).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    mapThree(plan, a.input<std::uint8_t>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    mapThree(setup, a.input<std::uint8_t>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
                              [](std::uint8_t which, T x, T y) { return which != 0 ? x : y; });
                     return {};
                   },
@@ -62,11 +62,11 @@ Result<std::vector<TensorType>> inferGradWhere(const OperatorCall& call) {
 }
 
 Result<Kernel> gradWhereKernel(const OperatorCall& call) {
-  const Broadcast plan(call.input(1).shape, {call.input(0).shape, call.input(1).shape});
+  const Broadcast setup(call.input(1).shape, {call.input(0).shape, call.input(1).shape});
   const bool branch = graph::intAttribute(call.node, "branch", 1) != 0;
   return kernelForFloats(call, call.input(1).element, [&]<class T>(T) {
-    return Kernel{[plan, branch](const KernelArguments& a) -> Status {
-                    mapTwo(plan, a.input<std::uint8_t>(0), a.input<T>(1), a.output<T>(0),
+    return Kernel{[setup, branch](const KernelArguments& a) -> Status {
+                    mapTwo(setup, a.input<std::uint8_t>(0), a.input<T>(1), a.output<T>(0),
                            [branch](std::uint8_t which, T dy) { return (which != 0) == branch ? dy : T(0); });
                     return {};
                   },

@@ -5,7 +5,7 @@
 
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/shape_tools.h"
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 
 namespace pipescope::ops {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/shape_tools.h"
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 
 namespace pipescope::ops {
 namespace {
@@ -52,7 +52,7 @@ Result<Blocks> toDepth(const OperatorCall& call) {
 }
 
 /// The permutation of the six axes batch, {block row, block column, depth}, height and width.
-MovePlan depthToSpacePlanOf(const Blocks& b, bool isToSpace, ElementType element) {
+ElementMove depthToSpaceSetupOf(const Blocks& b, bool isToSpace, ElementType element) {
   const std::int64_t size = b.size;
   const Shape deep = b.columnsFirst ? Shape{b.batch, b.depth, size, size, b.height, b.width}
                                     : Shape{b.batch, size, size, b.depth, b.height, b.width};
@@ -68,9 +68,9 @@ MovePlan depthToSpacePlanOf(const Blocks& b, bool isToSpace, ElementType element
   return transposition(flat, back, graph::sizeOf(element));
 }
 
-MovePlan depthToSpaceMoveOf(const OperatorCall& call) {
+ElementMove depthToSpaceMoveOf(const OperatorCall& call) {
   const bool isToSpace = call.node.op == "DepthToSpace";
-  return depthToSpacePlanOf(*blocksOf(call, isToSpace), isToSpace, call.input(0).element);
+  return depthToSpaceSetupOf(*blocksOf(call, isToSpace), isToSpace, call.input(0).element);
 }
 
 Result<std::vector<TensorType>> inferToSpace(const OperatorCall& call) {
@@ -84,8 +84,8 @@ Result<std::vector<TensorType>> inferToDepth(const OperatorCall& call) {
 }
 
 Result<Kernel> depthToSpaceKernelOf(const OperatorCall& call) {
-  return Kernel{[plan = depthToSpaceMoveOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
+  return Kernel{[setup = depthToSpaceMoveOf(call)](const KernelArguments& a) -> Status {
+                  setup.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};

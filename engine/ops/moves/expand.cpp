@@ -6,7 +6,7 @@
 
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/shape_tools.h"
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 
 namespace pipescope::ops {
 namespace {
@@ -30,7 +30,7 @@ Result<Shape> resultOf(const OperatorCall& call) {
   return shape;
 }
 
-MovePlan expandPlanOf(const OperatorCall& call) {
+ElementMove expandSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   const Shape result = *resultOf(call);
   const Ints from = stridesOf(x), to = stridesOf(result);
@@ -49,15 +49,15 @@ Result<std::vector<TensorType>> inferExpand(const OperatorCall& call) {
 }
 
 Result<Kernel> expandKernel(const OperatorCall& call) {
-  return Kernel{[plan = expandPlanOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
+  return Kernel{[setup = expandSetupOf(call)](const KernelArguments& a) -> Status {
+                  setup.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};
 }
 
 std::vector<Work> expandWork(const OperatorCall& call) {
-  return {moveWork(expandPlanOf(call), call.input(0).element)};
+  return {moveWork(expandSetupOf(call), call.input(0).element)};
 }
 
 Status expandGradient(GradientBuilder& builder) {

@@ -7,15 +7,15 @@
 
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/shape_tools.h"
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 #include "engine/ops/moves/slice.h"
 
 namespace pipescope::ops {
 namespace {
 
 /// One axis by ONNX's rules: negative numbers count from the end; then start and end are clamped to the axis.
-void cut(SlicePlan& plan, std::size_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
-  const std::int64_t extent = plan.extents[axis];
+void cut(SliceSetup& setup, std::size_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
+  const std::int64_t extent = setup.extents[axis];
   const auto fromEnd = [extent](std::int64_t at) { return at < 0 ? at + extent : at; };
   const std::int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
   const std::int64_t first = std::clamp<std::int64_t>(
@@ -28,13 +28,14 @@ void cut(SlicePlan& plan, std::size_t axis, std::int64_t start, std::int64_t end
   std::int64_t count = 0;
   if (extent > 0 && distance > 0)
     count = static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride) + 1;
-  plan.begin[axis] = count > 0 ? first : 0;
-  plan.step[axis] = count > 1 ? step : 1;
-  plan.extents[axis] = count;
+  setup.begin[axis] = count > 0 ? first : 0;
+  setup.step[axis] = count > 1 ? step : 1;
+  setup.extents[axis] = count;
 }
 
-Result<SlicePlan> slicePlanFor(const OperatorCall& call, const Shape& x, const Ints& starts, const Ints& ends,
-                               const std::optional<Ints>& axes, const std::optional<Ints>& steps) {
+Result<SliceSetup> sliceSetupFor(const OperatorCall& call, const Shape& x, const Ints& starts,
+                                 const Ints& ends, const std::optional<Ints>& axes,
+                                 const std::optional<Ints>& steps) {
   const std::size_t count = starts.size();
   if (ends.size() != count || (axes && axes->size() != count) || (steps && steps->size() != count) ||
       count > x.size()) {
@@ -48,46 +49,46 @@ Result<SlicePlan> slicePlanFor(const OperatorCall& call, const Shape& x, const I
   Ints named;
   for (std::size_t i = 0; i < count; ++i) named.push_back(axes ? (*axes)[i] : static_cast<std::int64_t>(i));
   PIPESCOPE_ASSIGN(const std::vector<std::size_t> at, axesWithin(call, named, x.size(), "axes"));
-  SlicePlan plan{Ints(x.size(), 0), Ints(x.size(), 1), x};
+  SliceSetup setup{Ints(x.size(), 0), Ints(x.size(), 1), x};
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t step = steps ? (*steps)[i] : 1;
     if (step == 0)
       return base::badInput(fmt::format("{}: a step is 0; steps go forward or back", call.title()));
-    cut(plan, at[i], starts[i], ends[i], step);
+    cut(setup, at[i], starts[i], ends[i], step);
   }
-  return plan;
+  return setup;
 }
 
 }  // namespace
 
-Result<SlicePlan> slicePlanOf(const OperatorCall& call) {
+Result<SliceSetup> sliceSetupOf(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const std::optional<Ints> starts, intsFrom(call, 1, "starts"));
   PIPESCOPE_ASSIGN(const std::optional<Ints> ends, intsFrom(call, 2, "ends"));
   PIPESCOPE_ASSIGN(const std::optional<Ints> axes, intsFrom(call, 3, "axes"));
   PIPESCOPE_ASSIGN(const std::optional<Ints> steps, intsFrom(call, 4, "steps"));
   if (!starts || !ends)
     return base::badInput(fmt::format("{}: give starts and ends, as inputs 1 and 2", call.title()));
-  return slicePlanFor(call, call.input(0).shape, *starts, *ends, axes, steps);
+  return sliceSetupFor(call, call.input(0).shape, *starts, *ends, axes, steps);
 }
 
 namespace {
 
-MovePlan sliceMoveOf(const OperatorCall& call) {
-  const SlicePlan plan = *slicePlanOf(call);
-  return blockMove(plan.extents, call.input(0).shape, plan.begin, plan.step, plan.extents, {}, {},
+ElementMove sliceMoveOf(const OperatorCall& call) {
+  const SliceSetup setup = *sliceSetupOf(call);
+  return blockMove(setup.extents, call.input(0).shape, setup.begin, setup.step, setup.extents, {}, {},
                    graph::sizeOf(call.input(0).element));
 }
 
 // --- Slice: data, [starts, ends, axes, steps] → output ---------------------------------
 
 Result<std::vector<TensorType>> inferSlice(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const SlicePlan plan, slicePlanOf(call));
-  return std::vector<TensorType>{{call.input(0).element, plan.extents}};
+  PIPESCOPE_ASSIGN(const SliceSetup setup, sliceSetupOf(call));
+  return std::vector<TensorType>{{call.input(0).element, setup.extents}};
 }
 
 Result<Kernel> sliceKernel(const OperatorCall& call) {
-  return Kernel{[plan = sliceMoveOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
+  return Kernel{[setup = sliceMoveOf(call)](const KernelArguments& a) -> Status {
+                  setup.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};
@@ -98,10 +99,10 @@ std::vector<Work> sliceWork(const OperatorCall& call) {
 }
 
 Status sliceGradient(GradientBuilder& builder) {
-  PIPESCOPE_ASSIGN(const SlicePlan plan, slicePlanOf(builder.call()));
+  PIPESCOPE_ASSIGN(const SliceSetup setup, sliceSetupOf(builder.call()));
   return builder.addFor(
       0, "GradSlice", "grad_input", {builder.outputGradient(0)},
-      {{"input_shape", builder.call().input(0).shape}, {"begin", plan.begin}, {"steps", plan.step}});
+      {{"input_shape", builder.call().input(0).shape}, {"begin", setup.begin}, {"steps", setup.step}});
 }
 
 // --- GradSlice: dy → dx; attributes input_shape, begin and steps (of each axis) --------
@@ -123,7 +124,7 @@ Result<std::vector<TensorType>> inferGradSlice(const OperatorCall& call) {
   return inferredAs(call, call.input(0).element, x);
 }
 
-MovePlan putBack(const OperatorCall& call) {
+ElementMove putBack(const OperatorCall& call) {
   const Shape& dy = call.input(0).shape;
   return blockMove(dy, dy, {}, {}, graph::intsAttribute(call.node, "input_shape", {}),
                    graph::intsAttribute(call.node, "begin", {}), graph::intsAttribute(call.node, "steps", {}),
@@ -131,9 +132,9 @@ MovePlan putBack(const OperatorCall& call) {
 }
 
 Result<Kernel> gradSliceKernel(const OperatorCall& call) {
-  return Kernel{[plan = putBack(call)](const KernelArguments& a) -> Status {
+  return Kernel{[setup = putBack(call)](const KernelArguments& a) -> Status {
                   std::ranges::fill(a.outputs[0], std::byte{0});
-                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
+                  setup.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};

@@ -1,7 +1,7 @@
 #include "engine/ops/moves/strided_move.h"
 
 #include "engine/ops/core/shape_tools.h"
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 
 namespace pipescope::ops {
 
@@ -81,13 +81,13 @@ graph::Attributes StridedView::attributes() const {
 namespace {
 
 /// The moves of a node, between each dense tensor and its view.
-std::vector<MovePlan> movesOf(const OperatorCall& call, bool reads) {
+std::vector<ElementMove> movesOf(const OperatorCall& call, bool reads) {
   const Shape extents = graph::intsAttribute(call.node, "extents", {}),
               strides = graph::intsAttribute(call.node, "strides", {}),
               starts = graph::intsAttribute(call.node, "starts", {}),
               ranks = graph::intsAttribute(call.node, "ranks", {});
   const std::int64_t bytes = graph::sizeOf(call.input(0).element);
-  std::vector<MovePlan> moves;
+  std::vector<ElementMove> moves;
   std::ptrdiff_t at = 0;
   for (std::size_t i = 0; i < ranks.size(); at += ranks[i++]) {
     const Shape own(extents.begin() + at, extents.begin() + at + ranks[i]);

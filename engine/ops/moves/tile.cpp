@@ -3,7 +3,7 @@
 
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/shape_tools.h"
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 
 namespace pipescope::ops {
 namespace {
@@ -31,7 +31,7 @@ Result<std::vector<TensorType>> inferTile(const OperatorCall& call) {
   return inferredAs(call, call.input(0).element, shape);
 }
 
-MovePlan tilePlanOf(const OperatorCall& call) {
+ElementMove tileSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   const Ints repeats = *repeatsOf(call);
   Shape result = x;
@@ -46,15 +46,15 @@ MovePlan tilePlanOf(const OperatorCall& call) {
 }
 
 Result<Kernel> tileKernel(const OperatorCall& call) {
-  return Kernel{[plan = tilePlanOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a.inputs[0].data(), a.outputs[0].data());
+  return Kernel{[setup = tileSetupOf(call)](const KernelArguments& a) -> Status {
+                  setup.run(a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};
 }
 
 std::vector<Work> tileWork(const OperatorCall& call) {
-  return {moveWork(tilePlanOf(call), call.input(0).element)};
+  return {moveWork(tileSetupOf(call), call.input(0).element)};
 }
 
 Status tileGradient(GradientBuilder& builder) {

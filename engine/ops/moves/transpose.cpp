@@ -6,7 +6,7 @@
 
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/shape_tools.h"
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 
 namespace pipescope::ops {
 namespace {
@@ -22,7 +22,7 @@ Result<std::vector<std::size_t>> transposeOrderOf(const OperatorCall& call) {
                                     call.title(), order.size(), rank));
 }
 
-MovePlan transposePlanOf(const OperatorCall& call) {
+ElementMove transposeSetupOf(const OperatorCall& call) {
   return transposition(call.input(0).shape, *transposeOrderOf(call), graph::sizeOf(call.input(0).element));
 }
 
@@ -34,17 +34,17 @@ Result<std::vector<TensorType>> inferTranspose(const OperatorCall& call) {
 }
 
 Result<Kernel> transposeKernel(const OperatorCall& call) {
-  return Kernel{[plan = transposePlanOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
+  return Kernel{[setup = transposeSetupOf(call)](const KernelArguments& a) -> Status {
+                  setup.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};
 }
 
 std::vector<Work> transposeWork(const OperatorCall& call) {
-  const MovePlan plan = transposePlanOf(call);
-  if (plan.runElements() == plan.elements()) return {};  // only axes of extent 1 change places
-  return {moveWork(plan, call.input(0).element)};
+  const ElementMove setup = transposeSetupOf(call);
+  if (setup.runElements() == setup.elements()) return {};  // only axes of extent 1 change places
+  return {moveWork(setup, call.input(0).element)};
 }
 
 Status transposeGradient(GradientBuilder& builder) {

@@ -13,42 +13,42 @@ namespace {
 
 using base::badInput;
 
-struct LpPlan {
+struct LpSetup {
   Window window;
   std::int64_t planes = 0, p = 2;
 
   std::int64_t outputs() const { return planes * window.positions(); }
 };
 
-Result<LpPlan> lpPoolPlanOf(const OperatorCall& call) {
+Result<LpSetup> lpPoolSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   if (x.size() < 3)
     return badInput(
         fmt::format("{}: its input has {} axes; it needs a batch, channels and at least one spatial axis",
                     call.title(), x.size()));
-  LpPlan plan;
-  plan.planes = x[0] * x[1];
-  plan.p = graph::intAttribute(call.node, "p", 2);
-  if (plan.p < 1 || plan.p > 100)
-    return badInput(fmt::format("{}: p is {}; it must be 1 to 100", call.title(), plan.p));
+  LpSetup setup;
+  setup.planes = x[0] * x[1];
+  setup.p = graph::intAttribute(call.node, "p", 2);
+  if (setup.p < 1 || setup.p > 100)
+    return badInput(fmt::format("{}: p is {}; it must be 1 to 100", call.title(), setup.p));
   std::vector<std::int64_t> kernel = graph::intsAttribute(call.node, "kernel_shape", {});
   if (call.node.op == "GlobalLpPool") kernel.assign(x.begin() + 2, x.end());
   if (kernel.empty()) return badInput(fmt::format("{}: attribute kernel_shape is missing", call.title()));
-  PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, kernel));
-  return plan;
+  PIPESCOPE_ASSIGN(setup.window, windowOf(call, x, kernel));
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferLp(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LpPlan plan, lpPoolPlanOf(call));
-  return std::vector<TensorType>{{call.input(0).element, pooledShape(call, plan.window)}};
+  PIPESCOPE_ASSIGN(const LpSetup setup, lpPoolSetupOf(call));
+  return std::vector<TensorType>{{call.input(0).element, pooledShape(call, setup.window)}};
 }
 
 /// Calls visit(output index, input index) for every tap within the input, with ascending outputs.
 template <class Visit>
-void forTaps(const LpPlan& plan, Visit visit) {
-  const Window& w = plan.window;
+void forTaps(const LpSetup& setup, Visit visit) {
+  const Window& w = setup.window;
   const std::int64_t taps = w.taps(), inputs = w.inputs(), positions = w.positions();
-  for (std::int64_t plane = 0; plane < plan.planes; ++plane) {
+  for (std::int64_t plane = 0; plane < setup.planes; ++plane) {
     Odometer position(w.output.data(), w.axes());
     for (std::int64_t at = 0; at < positions; ++at, position.next()) {
       Odometer tap(w.kernel.data(), w.axes());
@@ -75,18 +75,18 @@ T power(T x, std::int64_t p) {
 }
 
 Result<Kernel> lpKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LpPlan plan, lpPoolPlanOf(call));
+  PIPESCOPE_ASSIGN(const LpSetup setup, lpPoolSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, outputs = plan.outputs()](const KernelArguments& a) -> Status {
+    return Kernel{[setup, outputs = setup.outputs()](const KernelArguments& a) -> Status {
                     const T* x = a.input<T>(0);
                     T* y = a.output<T>(0);
                     std::fill_n(y, outputs, T(0));
-                    forTaps(plan, [&](std::int64_t to, std::int64_t from) {
-                      y[to] += power(std::fabs(x[from]), plan.p);
+                    forTaps(setup, [&](std::int64_t to, std::int64_t from) {
+                      y[to] += power(std::fabs(x[from]), setup.p);
                     });
-                    if (plan.p == 1) return {};
+                    if (setup.p == 1) return {};
                     for (std::int64_t i = 0; i < outputs; ++i)
-                      y[i] = plan.p == 2 ? std::sqrt(y[i]) : std::pow(y[i], T(1) / static_cast<T>(plan.p));
+                      y[i] = setup.p == 2 ? std::sqrt(y[i]) : std::pow(y[i], T(1) / static_cast<T>(setup.p));
                     return {};
                   },
                   0};
@@ -94,11 +94,11 @@ Result<Kernel> lpKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> lpWork(const OperatorCall& call) {
-  const LpPlan plan = *lpPoolPlanOf(call);
+  const LpSetup setup = *lpPoolSetupOf(call);
   const ElementType type = call.input(0).element;
   return {{Map{MapFunction::pow, call.input(0).elements(), 1, type, false}, 1, "Power"},
-          {poolOf(call.input(0), plan.window, PoolFunction::average), 1, "Sum"},
-          {Map{MapFunction::pow, plan.outputs(), 1, type, true}, 1, "Root"}};
+          {poolOf(call.input(0), setup.window, PoolFunction::average), 1, "Sum"},
+          {Map{MapFunction::pow, setup.outputs(), 1, type, true}, 1, "Root"}};
 }
 
 Status lpGradient(GradientBuilder& builder) {
@@ -106,21 +106,21 @@ Status lpGradient(GradientBuilder& builder) {
 }
 
 Result<std::vector<TensorType>> inferLpPoolGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LpPlan plan, lpPoolPlanOf(call));
-  return inferPoolGradient(call, plan.window);
+  PIPESCOPE_ASSIGN(const LpSetup setup, lpPoolSetupOf(call));
+  return inferPoolGradient(call, setup.window);
 }
 
 /// dx = dy · sign x · (|x| ÷ y)^(p − 1), or 0 if y is 0.
 Result<Kernel> lpPoolGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LpPlan plan, lpPoolPlanOf(call));
+  PIPESCOPE_ASSIGN(const LpSetup setup, lpPoolSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, inputs = call.input(0).elements()](const KernelArguments& a) -> Status {
+    return Kernel{[setup, inputs = call.input(0).elements()](const KernelArguments& a) -> Status {
                     const T *x = a.input<T>(0), *y = a.input<T>(1), *dy = a.input<T>(2);
                     T* dx = a.output<T>(0);
                     std::fill_n(dx, inputs, T(0));
-                    forTaps(plan, [&](std::int64_t out, std::int64_t in) {
+                    forTaps(setup, [&](std::int64_t out, std::int64_t in) {
                       if (y[out] == T(0)) return;
-                      const T share = power(std::fabs(x[in]) / y[out], plan.p - 1);
+                      const T share = power(std::fabs(x[in]) / y[out], setup.p - 1);
                       dx[in] += x[in] == T(0) ? T(0) : dy[out] * std::copysign(share, x[in]);
                     });
                     return {};

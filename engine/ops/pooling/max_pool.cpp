@@ -10,14 +10,14 @@ namespace {
 
 using base::badInput;
 
-Result<PoolPlan> maxPoolPlanOf(const OperatorCall& call) {
+Result<PoolSetup> maxPoolSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
-  PoolPlan plan;
+  PoolSetup setup;
   std::vector<std::int64_t> kernel = graph::intsAttribute(call.node, "kernel_shape", {});
   if (call.node.op == "GlobalMaxPool" && x.size() > 2) kernel.assign(x.begin() + 2, x.end());
   if (kernel.empty()) return badInput(fmt::format("{}: attribute kernel_shape is missing", call.title()));
-  PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, kernel));
-  const Window& w = plan.window;
+  PIPESCOPE_ASSIGN(setup.window, windowOf(call, x, kernel));
+  const Window& w = setup.window;
   for (std::size_t a = 0; a < w.axes(); ++a) {
     const std::int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
     const bool padded = w.padBegin[a] > 0 || w.padEnd[a] > 0;
@@ -28,12 +28,12 @@ Result<PoolPlan> maxPoolPlanOf(const OperatorCall& call) {
         "dilation {}, input {}); give less padding",
         call.title(), a, w.padBegin[a], w.padEnd[a], reach, w.dilation[a], w.input[a]));
   }
-  plan.planes = x[0] * x[1];
-  return plan;
+  setup.planes = x[0] * x[1];
+  return setup;
 }
 
-Work poolingWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
-  Pool pool = poolOf(call.input(0), plan.window, PoolFunction::max);
+Work poolingWork(const OperatorCall& call, const PoolSetup& setup, bool backward) {
+  Pool pool = poolOf(call.input(0), setup.window, PoolFunction::max);
   pool.backward = backward;
   return {pool, 1, ""};
 }
@@ -46,23 +46,23 @@ Result<std::vector<TensorType>> inferMaxPool(const OperatorCall& call) {
     return badInput(fmt::format("{}: storage_order is {}; it must be 0 (row-major) or 1 (column-major)",
                                 call.title(), order));
   }
-  PIPESCOPE_ASSIGN(const PoolPlan plan, maxPoolPlanOf(call));
-  const Shape shape = pooledShape(call, plan.window);
+  PIPESCOPE_ASSIGN(const PoolSetup setup, maxPoolSetupOf(call));
+  const Shape shape = pooledShape(call, setup.window);
   return std::vector<TensorType>{{call.input(0).element, shape}, {ElementType::int64, shape}};
 }
 
 Result<Kernel> maxPoolKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const PoolPlan plan, maxPoolPlanOf(call));
+  PIPESCOPE_ASSIGN(const PoolSetup setup, maxPoolSetupOf(call));
   const bool columnMajor = graph::intAttribute(call.node, "storage_order", 0) == 1;
   const auto make = [&]<class T>(T) {
-    return Kernel{[plan, columnMajor](const KernelArguments& a) -> Status {
-                    maxPool(a, plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+    return Kernel{[setup, columnMajor](const KernelArguments& a) -> Status {
+                    maxPool(a, setup, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
                     if (std::int64_t* indices = a.output<std::int64_t>(1)) {
-                      maxPoolIndices<T>(plan, a.input<T>(0), a.output<T>(0), indices, columnMajor);
+                      maxPoolIndices<T>(setup, a.input<T>(0), a.output<T>(0), indices, columnMajor);
                     }
                     return {};
                   },
-                  poolRanges(plan) * plan.window.input.back() * static_cast<std::int64_t>(sizeof(T))};
+                  poolRanges(setup) * setup.window.input.back() * static_cast<std::int64_t>(sizeof(T))};
   };
   if (call.input(0).element == ElementType::int8) return make(std::int8_t{});
   if (call.input(0).element == ElementType::uint8) return make(std::uint8_t{});
@@ -70,7 +70,7 @@ Result<Kernel> maxPoolKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> maxPoolWork(const OperatorCall& call) {
-  return {poolingWork(call, *maxPoolPlanOf(call), false)};
+  return {poolingWork(call, *maxPoolSetupOf(call), false)};
 }
 
 Status maxPoolGradient(GradientBuilder& builder) {
@@ -80,15 +80,15 @@ Status maxPoolGradient(GradientBuilder& builder) {
 // --- GradMaxPool: x, y, dy → dx --------------------------------------------------------
 
 Result<std::vector<TensorType>> inferGradMaxPool(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const PoolPlan plan, maxPoolPlanOf(call));
-  return inferPoolGradient(call, plan.window);
+  PIPESCOPE_ASSIGN(const PoolSetup setup, maxPoolSetupOf(call));
+  return inferPoolGradient(call, setup.window);
 }
 
 Result<Kernel> gradMaxPoolKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const PoolPlan plan, maxPoolPlanOf(call));
+  PIPESCOPE_ASSIGN(const PoolSetup setup, maxPoolSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    maxPoolGradient(a, plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    maxPoolGradient(a, setup, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
                     return {};
                   },
                   0};
@@ -96,7 +96,7 @@ Result<Kernel> gradMaxPoolKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradMaxPoolWork(const OperatorCall& call) {
-  return {poolingWork(call, *maxPoolPlanOf(call), true)};
+  return {poolingWork(call, *maxPoolSetupOf(call), true)};
 }
 
 std::vector<AttributeRule> maxPoolAttributes() {

@@ -78,8 +78,8 @@ std::int64_t findMaximum(const Window& w, const Odometer& outer, const Taps& tap
 
 /// Calls visit(plane index, output index within the plane, input offset of the maximum) for every window.
 template <class T, class Visit>
-void forMaxima(const PoolPlan& plan, std::int64_t planes, const T* x, const T* y, Visit visit) {
-  const Window& w = plan.window;
+void forMaxima(const PoolSetup& setup, std::int64_t planes, const T* x, const T* y, Visit visit) {
+  const Window& w = setup.window;
   const std::int64_t width = w.output.back(), inputs = w.inputs(), positions = w.positions();
   for (std::int64_t p = 0; p < planes; ++p) {
     Odometer outer(w.output.data(), w.axes() - 1);
@@ -181,9 +181,10 @@ void spreadRow(const T* __restrict above, const T* __restrict below, const T* __
 }
 
 template <class T>
-void twoByTwoGradient(const PoolPlan& plan, std::int64_t planes, const T* x, const T* y, const T* dy, T* dx) {
-  const std::int64_t height = plan.window.input[0], width = plan.window.input[1];
-  const std::int64_t rows = plan.window.output[0], columns = plan.window.output[1];
+void twoByTwoGradient(const PoolSetup& setup, std::int64_t planes, const T* x, const T* y, const T* dy,
+                      T* dx) {
+  const std::int64_t height = setup.window.input[0], width = setup.window.input[1];
+  const std::int64_t rows = setup.window.output[0], columns = setup.window.output[1];
   for (std::int64_t p = 0; p < planes; ++p, x += height * width, dx += height * width) {
     for (std::int64_t r = 0; r < rows; ++r, y += columns, dy += columns) {
       const std::int64_t at = 2 * r * width;
@@ -220,8 +221,8 @@ void largerOfRows(T* __restrict maxima, const T* __restrict row, std::int64_t wi
 }
 
 template <class T>
-void maxPoolPlanes(const PoolPlan& plan, std::int64_t planes, const T* x, T* y, T* scratch) {
-  const Window& w = plan.window;
+void maxPoolPlanes(const PoolSetup& setup, std::int64_t planes, const T* x, T* y, T* scratch) {
+  const Window& w = setup.window;
   const std::int64_t width = w.input.back(), inputs = w.inputs(), outer = outerPositions(w);
   if constexpr (std::is_same_v<T, float>) {
     if (isTwoByTwo(w)) {
@@ -251,25 +252,25 @@ void maxPoolPlanes(const PoolPlan& plan, std::int64_t planes, const T* x, T* y, 
 
 }  // namespace
 
-std::int64_t poolRanges(const PoolPlan& plan) {
-  const std::int64_t each = itemsOfRange(plan.window.inputs());
-  return (plan.planes + each - 1) / each;
+std::int64_t poolRanges(const PoolSetup& setup) {
+  const std::int64_t each = itemsOfRange(setup.window.inputs());
+  return (setup.planes + each - 1) / each;
 }
 
 template <class T>
-void maxPool(const KernelArguments& arguments, const PoolPlan& plan, const T* x, T* y, T* scratch) {
-  const std::int64_t inputs = plan.window.inputs(), positions = plan.window.positions();
-  forItems(arguments, plan.planes, inputs, [&](std::int64_t first, std::int64_t end) {
-    maxPoolPlanes(plan, end - first, x + first * inputs, y + first * positions,
-                  scratch + first / itemsOfRange(inputs) * plan.window.input.back());
+void maxPool(const KernelArguments& arguments, const PoolSetup& setup, const T* x, T* y, T* scratch) {
+  const std::int64_t inputs = setup.window.inputs(), positions = setup.window.positions();
+  forItems(arguments, setup.planes, inputs, [&](std::int64_t first, std::int64_t end) {
+    maxPoolPlanes(setup, end - first, x + first * inputs, y + first * positions,
+                  scratch + first / itemsOfRange(inputs) * setup.window.input.back());
   });
 }
 
 template <class T>
-void maxPoolIndices(const PoolPlan& plan, const T* x, const T* y, std::int64_t* indices, bool columnMajor) {
-  const Window& w = plan.window;
+void maxPoolIndices(const PoolSetup& setup, const T* x, const T* y, std::int64_t* indices, bool columnMajor) {
+  const Window& w = setup.window;
   const std::int64_t inputs = w.inputs();
-  forMaxima(plan, plan.planes, x, y, [&](std::int64_t p, std::int64_t, std::int64_t offset) {
+  forMaxima(setup, setup.planes, x, y, [&](std::int64_t p, std::int64_t, std::int64_t offset) {
     if (columnMajor) {
       std::int64_t rest = offset, transposed = 0, below = inputs;
       for (std::size_t axis = w.axes(); axis-- > 0;) {
@@ -284,34 +285,34 @@ void maxPoolIndices(const PoolPlan& plan, const T* x, const T* y, std::int64_t* 
 }
 
 template <class T>
-void maxPoolGradient(const KernelArguments& arguments, const PoolPlan& plan, const T* x, const T* y,
+void maxPoolGradient(const KernelArguments& arguments, const PoolSetup& setup, const T* x, const T* y,
                      const T* dy, T* dx) {
-  const std::int64_t inputs = plan.window.inputs(), positions = plan.window.positions();
-  const bool twoByTwo = isTwoByTwo(plan.window);
-  forItems(arguments, plan.planes, inputs, [&](std::int64_t first, std::int64_t end) {
+  const std::int64_t inputs = setup.window.inputs(), positions = setup.window.positions();
+  const bool twoByTwo = isTwoByTwo(setup.window);
+  forItems(arguments, setup.planes, inputs, [&](std::int64_t first, std::int64_t end) {
     const T *from = x + first * inputs, *pooled = y + first * positions, *up = dy + first * positions;
     T* to = dx + first * inputs;
-    if (twoByTwo) return twoByTwoGradient(plan, end - first, from, pooled, up, to);
+    if (twoByTwo) return twoByTwoGradient(setup, end - first, from, pooled, up, to);
     std::fill_n(to, (end - first) * inputs, T(0));
-    forMaxima(plan, end - first, from, pooled, [&](std::int64_t p, std::int64_t at, std::int64_t offset) {
+    forMaxima(setup, end - first, from, pooled, [&](std::int64_t p, std::int64_t at, std::int64_t offset) {
       to[p * inputs + offset] += up[p * positions + at];
     });
   });
 }
 
-template void maxPool(const KernelArguments&, const PoolPlan&, const std::int8_t*, std::int8_t*,
+template void maxPool(const KernelArguments&, const PoolSetup&, const std::int8_t*, std::int8_t*,
                       std::int8_t*);
-template void maxPool(const KernelArguments&, const PoolPlan&, const std::uint8_t*, std::uint8_t*,
+template void maxPool(const KernelArguments&, const PoolSetup&, const std::uint8_t*, std::uint8_t*,
                       std::uint8_t*);
-template void maxPool(const KernelArguments&, const PoolPlan&, const float*, float*, float*);
-template void maxPool(const KernelArguments&, const PoolPlan&, const double*, double*, double*);
-template void maxPoolIndices(const PoolPlan&, const std::int8_t*, const std::int8_t*, std::int64_t*, bool);
-template void maxPoolIndices(const PoolPlan&, const std::uint8_t*, const std::uint8_t*, std::int64_t*, bool);
-template void maxPoolIndices(const PoolPlan&, const float*, const float*, std::int64_t*, bool);
-template void maxPoolIndices(const PoolPlan&, const double*, const double*, std::int64_t*, bool);
-template void maxPoolGradient(const KernelArguments&, const PoolPlan&, const float*, const float*,
+template void maxPool(const KernelArguments&, const PoolSetup&, const float*, float*, float*);
+template void maxPool(const KernelArguments&, const PoolSetup&, const double*, double*, double*);
+template void maxPoolIndices(const PoolSetup&, const std::int8_t*, const std::int8_t*, std::int64_t*, bool);
+template void maxPoolIndices(const PoolSetup&, const std::uint8_t*, const std::uint8_t*, std::int64_t*, bool);
+template void maxPoolIndices(const PoolSetup&, const float*, const float*, std::int64_t*, bool);
+template void maxPoolIndices(const PoolSetup&, const double*, const double*, std::int64_t*, bool);
+template void maxPoolGradient(const KernelArguments&, const PoolSetup&, const float*, const float*,
                               const float*, float*);
-template void maxPoolGradient(const KernelArguments&, const PoolPlan&, const double*, const double*,
+template void maxPoolGradient(const KernelArguments&, const PoolSetup&, const double*, const double*,
                               const double*, double*);
 
 }  // namespace pipescope::ops

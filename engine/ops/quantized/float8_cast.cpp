@@ -80,29 +80,30 @@ int scaleFor(float magnitude, ElementType type) {
   return std::clamp(scale, static_cast<int>(kLeastScale), static_cast<int>(kMostScale));
 }
 
-struct Float8CastPlan {
+struct Float8CastSetup {
   ElementType from = ElementType::float32, to = ElementType::float8_143;
   std::int64_t count = 0;
   std::optional<int> scale;
 };
 
-Status runFloat8Cast(const KernelArguments& a, const Float8CastPlan& plan) {
+Status runFloat8Cast(const KernelArguments& a, const Float8CastSetup& setup) {
   const std::byte* x = a.inputs[0].data();
-  const int scale = plan.scale ? *plan.scale : scaleFor(largestMagnitude(x, plan.from, plan.count), plan.to);
+  const int scale =
+      setup.scale ? *setup.scale : scaleFor(largestMagnitude(x, setup.from, setup.count), setup.to);
   auto* y = a.output<std::uint8_t>(0);
-  forPieces(x, plan.from, plan.count, [&](std::int64_t at, const float* piece, std::int64_t some) {
-    narrowToFloat8(plan.to, piece, y + at, some, std::ldexp(1.0F, scale));
+  forPieces(x, setup.from, setup.count, [&](std::int64_t at, const float* piece, std::int64_t some) {
+    narrowToFloat8(setup.to, piece, y + at, some, std::ldexp(1.0F, scale));
   });
   if (auto* to = a.output<std::int32_t>(1)) *to = scale;
   return {};
 }
 
 Result<Kernel> float8CastKernel(const OperatorCall& call) {
-  Float8CastPlan plan{call.input(0).element, ElementType::float8_143, call.input(0).elements(), {}};
-  PIPESCOPE_ASSIGN(plan.to, formatOf(call));
+  Float8CastSetup setup{call.input(0).element, ElementType::float8_143, call.input(0).elements(), {}};
+  PIPESCOPE_ASSIGN(setup.to, formatOf(call));
   if (call.node.attributes.contains("scale"))
-    plan.scale = static_cast<int>(graph::intAttribute(call.node, "scale", 0));
-  return kernelOf(plan, runFloat8Cast);
+    setup.scale = static_cast<int>(graph::intAttribute(call.node, "scale", 0));
+  return kernelOf(setup, runFloat8Cast);
 }
 
 std::vector<Work> float8CastWork(const OperatorCall& call) {

@@ -4,7 +4,7 @@
 
 #include "engine/ops/core/common_work.h"
 #include "engine/ops/core/dispatch.h"
-#include "engine/ops/dense/matmul_plan.h"
+#include "engine/ops/dense/matmul_setup.h"
 
 namespace pipescope::ops {
 namespace {
@@ -15,8 +15,8 @@ bool isByte(ElementType type) {
   return type == ElementType::int8 || type == ElementType::uint8;
 }
 
-struct MatmulIntegerPlan {
-  MatMulPlan product;
+struct MatmulIntegerSetup {
+  MatMulSetup product;
   std::int64_t rows = 1;  ///< rows of each matrix of a
   bool perRow = false, perColumn = false;
 };
@@ -31,29 +31,29 @@ Status checkMatmulZeroPoint(const OperatorCall& call, std::size_t input, std::in
                               graph::toString(call.input(input - 2).element), many));
 }
 
-Result<MatmulIntegerPlan> matmulIntegerPlanOf(const OperatorCall& call) {
+Result<MatmulIntegerSetup> matmulIntegerSetupOf(const OperatorCall& call) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (!isByte(call.input(i).element)) return unsupportedType(call, call.input(i).element, "int8 and uint8");
   }
-  MatmulIntegerPlan plan;
+  MatmulIntegerSetup setup;
   const Shape &a = call.input(0).shape, &b = call.input(1).shape;
-  PIPESCOPE_ASSIGN(plan.product, matMulPlan(call, a, b));
-  plan.rows = a.size() > 1 ? a[a.size() - 2] : 1;
-  PIPESCOPE_TRY(checkMatmulZeroPoint(call, 2, plan.rows));
-  PIPESCOPE_TRY(checkMatmulZeroPoint(call, 3, plan.product.n));
-  plan.perRow = call.has(2) && call.input(2).elements() > 1;
-  plan.perColumn = call.has(3) && call.input(3).elements() > 1;
-  return plan;
+  PIPESCOPE_ASSIGN(setup.product, matMulSetup(call, a, b));
+  setup.rows = a.size() > 1 ? a[a.size() - 2] : 1;
+  PIPESCOPE_TRY(checkMatmulZeroPoint(call, 2, setup.rows));
+  PIPESCOPE_TRY(checkMatmulZeroPoint(call, 3, setup.product.n));
+  setup.perRow = call.has(2) && call.input(2).elements() > 1;
+  setup.perColumn = call.has(3) && call.input(3).elements() > 1;
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferProduct(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MatmulIntegerPlan plan, matmulIntegerPlanOf(call));
-  return std::vector<TensorType>{{ElementType::int32, plan.product.result}};
+  PIPESCOPE_ASSIGN(const MatmulIntegerSetup setup, matmulIntegerSetupOf(call));
+  return std::vector<TensorType>{{ElementType::int32, setup.product.result}};
 }
 
 template <class A, class B>
-void runMatmulInteger(const MatmulIntegerPlan& plan, const KernelArguments& arguments) {
-  const MatMulPlan& p = plan.product;
+void runMatmulInteger(const MatmulIntegerSetup& setup, const KernelArguments& arguments) {
+  const MatMulSetup& p = setup.product;
   const A* zeroA = arguments.input<A>(2);
   const B* zeroB = arguments.input<B>(3);
   auto* y = arguments.output<std::int32_t>(0);
@@ -61,13 +61,13 @@ void runMatmulInteger(const MatmulIntegerPlan& plan, const KernelArguments& argu
     const A* a = arguments.input<A>(0) + p.left[s] * p.m * p.k;
     const B* b = arguments.input<B>(1) + p.right[s] * p.k * p.n;
     for (std::int64_t row = 0; row < p.m; ++row, y += p.n) {
-      const std::int32_t offset = zeroA ? zeroA[plan.perRow ? row % plan.rows : 0] : 0;
+      const std::int32_t offset = zeroA ? zeroA[setup.perRow ? row % setup.rows : 0] : 0;
       for (std::int64_t column = 0; column < p.n; ++column) y[column] = 0;
       for (std::int64_t i = 0; i < p.k; ++i) {
         const std::int32_t left = a[row * p.k + i] - offset;
         for (std::int64_t column = 0; column < p.n; ++column) {
           const std::int32_t right =
-              b[i * p.n + column] - (zeroB ? zeroB[plan.perColumn ? column : 0] : std::int32_t{0});
+              b[i * p.n + column] - (zeroB ? zeroB[setup.perColumn ? column : 0] : std::int32_t{0});
           y[column] = static_cast<std::int32_t>(static_cast<std::uint32_t>(y[column]) +
                                                 static_cast<std::uint32_t>(left * right));
         }
@@ -77,17 +77,17 @@ void runMatmulInteger(const MatmulIntegerPlan& plan, const KernelArguments& argu
 }
 
 Result<Kernel> productKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MatmulIntegerPlan plan, matmulIntegerPlanOf(call));
+  PIPESCOPE_ASSIGN(const MatmulIntegerSetup setup, matmulIntegerSetupOf(call));
   const bool a = call.input(0).element == ElementType::uint8, b = call.input(1).element == ElementType::uint8;
-  return Kernel{[plan, a, b](const KernelArguments& arguments) -> Status {
+  return Kernel{[setup, a, b](const KernelArguments& arguments) -> Status {
                   if (a && b) {
-                    runMatmulInteger<std::uint8_t, std::uint8_t>(plan, arguments);
+                    runMatmulInteger<std::uint8_t, std::uint8_t>(setup, arguments);
                   } else if (a) {
-                    runMatmulInteger<std::uint8_t, std::int8_t>(plan, arguments);
+                    runMatmulInteger<std::uint8_t, std::int8_t>(setup, arguments);
                   } else if (b) {
-                    runMatmulInteger<std::int8_t, std::uint8_t>(plan, arguments);
+                    runMatmulInteger<std::int8_t, std::uint8_t>(setup, arguments);
                   } else {
-                    runMatmulInteger<std::int8_t, std::int8_t>(plan, arguments);
+                    runMatmulInteger<std::int8_t, std::int8_t>(setup, arguments);
                   }
                   return {};
                 },
@@ -95,7 +95,7 @@ Result<Kernel> productKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> productWork(const OperatorCall& call) {
-  const MatMulPlan p = matmulIntegerPlanOf(call)->product;
+  const MatMulSetup p = matmulIntegerSetupOf(call)->product;
   Contraction c = productsOf(p.matrices, p.m, p.k, p.n, Contraction::Phase::forward, call.input(0).element);
   c.accumulate = ElementType::int32;
   return {{c, 1, ""}};

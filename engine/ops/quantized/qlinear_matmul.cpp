@@ -18,14 +18,14 @@ struct Plan {
   bool columnScales = false;
 };
 
-Result<Plan> qlinearMatmulPlanOf(const OperatorCall& call) {
+Result<Plan> qlinearMatmulSetupOf(const OperatorCall& call) {
   Shape a = call.input(0).shape, b = call.input(3).shape;
   const bool vectorA = a.size() == 1, vectorB = b.size() == 1;
   if (vectorA) a.insert(a.begin(), 1);
   if (vectorB) b.push_back(1);
   const std::size_t rank = std::max(a.size(), b.size());
   const bool fits = a.size() >= 2 && b.size() >= 2 && a.back() == b[b.size() - 2];
-  Plan plan;
+  Plan setup;
   Shape stack;
   Ints strideA, strideB;
   bool broadcasts = fits;
@@ -41,58 +41,58 @@ Result<Plan> qlinearMatmulPlanOf(const OperatorCall& call) {
     return badInput(fmt::format("{}: cannot multiply {} by {}", call.title(), graph::toString(call.input(0)),
                                 graph::toString(call.input(3))));
   }
-  plan.m = a[a.size() - 2];
-  plan.k = a.back();
-  plan.n = b.back();
-  plan.result = stack;
-  if (!vectorA) plan.result.push_back(plan.m);
-  if (!vectorB) plan.result.push_back(plan.n);
-  PIPESCOPE_TRY(requireSize(call, plan.result));
+  setup.m = a[a.size() - 2];
+  setup.k = a.back();
+  setup.n = b.back();
+  setup.result = stack;
+  if (!vectorA) setup.result.push_back(setup.m);
+  if (!vectorB) setup.result.push_back(setup.n);
+  PIPESCOPE_TRY(requireSize(call, setup.result));
   for (std::int64_t product = 0; product < graph::elementCount(stack); ++product) {
     std::int64_t rest = product, left = 0, right = 0;
     for (std::size_t axis = stack.size(); axis-- > 0; rest /= stack[axis]) {
       left += rest % stack[axis] * strideA[axis];
       right += rest % stack[axis] * strideB[axis];
     }
-    plan.left.push_back(left);
-    plan.right.push_back(right);
+    setup.left.push_back(left);
+    setup.right.push_back(right);
   }
-  plan.columnScales = call.input(4).elements() != 1;
-  return plan;
+  setup.columnScales = call.input(4).elements() != 1;
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferQLinearMatMul(const OperatorCall& call) {
   for (const std::size_t input : {0, 3, 7}) PIPESCOPE_TRY(requireQuantized(call, input));
-  PIPESCOPE_ASSIGN(const Plan plan, qlinearMatmulPlanOf(call));
+  PIPESCOPE_ASSIGN(const Plan setup, qlinearMatmulSetupOf(call));
   PIPESCOPE_TRY(requireScale(call, 1, 2, call.input(0).element, 1));
-  PIPESCOPE_TRY(requireScale(call, 4, 5, call.input(3).element, plan.n));
+  PIPESCOPE_TRY(requireScale(call, 4, 5, call.input(3).element, setup.n));
   PIPESCOPE_TRY(requireScale(call, 6, 7, call.input(7).element, 1));
-  return std::vector<TensorType>{{call.input(7).element, plan.result}};
+  return std::vector<TensorType>{{call.input(7).element, setup.result}};
 }
 
 template <class A, class B, class Y>
-void multiplyQuantized(const Plan& plan, const KernelArguments& a) {
+void multiplyQuantized(const Plan& setup, const KernelArguments& a) {
   const std::int32_t zeroA = *a.input<A>(2);
   const double scale = static_cast<double>(*a.input<float>(1)),
                scaleY = static_cast<double>(*a.input<float>(6));
   const Y zeroY = *a.input<Y>(7);
   Y* y = a.output<Y>(0);
   auto* sums = a.scratchAs<std::uint32_t>();  // wraps, as 32-bit sums do
-  for (std::size_t product = 0; product < plan.left.size(); ++product) {
-    const A* left = a.input<A>(0) + plan.left[product];
-    for (std::int64_t row = 0; row < plan.m; ++row, left += plan.k) {
-      std::fill_n(sums, plan.n, 0U);
-      const B* right = a.input<B>(3) + plan.right[product];
-      for (std::int64_t i = 0; i < plan.k; ++i, right += plan.n) {
+  for (std::size_t product = 0; product < setup.left.size(); ++product) {
+    const A* left = a.input<A>(0) + setup.left[product];
+    for (std::int64_t row = 0; row < setup.m; ++row, left += setup.k) {
+      std::fill_n(sums, setup.n, 0U);
+      const B* right = a.input<B>(3) + setup.right[product];
+      for (std::int64_t i = 0; i < setup.k; ++i, right += setup.n) {
         const std::int32_t factor = std::int32_t{left[i]} - zeroA;
-        for (std::int64_t column = 0; column < plan.n; ++column) {
-          const B zero = a.input<B>(5)[plan.columnScales ? column : 0];
+        for (std::int64_t column = 0; column < setup.n; ++column) {
+          const B zero = a.input<B>(5)[setup.columnScales ? column : 0];
           sums[column] +=
               static_cast<std::uint32_t>(factor * (std::int32_t{right[column]} - std::int32_t{zero}));
         }
       }
-      for (std::int64_t column = 0; column < plan.n; ++column) {
-        const double both = scale * static_cast<double>(a.input<float>(4)[plan.columnScales ? column : 0]);
+      for (std::int64_t column = 0; column < setup.n; ++column) {
+        const double both = scale * static_cast<double>(a.input<float>(4)[setup.columnScales ? column : 0]);
         *y++ = saturated(static_cast<std::int32_t>(sums[column]) * (both / scaleY), zeroY);
       }
     }
@@ -100,32 +100,32 @@ void multiplyQuantized(const Plan& plan, const KernelArguments& a) {
 }
 
 Result<Kernel> qlinearMatMulKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const Plan plan, qlinearMatmulPlanOf(call));
+  PIPESCOPE_ASSIGN(const Plan setup, qlinearMatmulSetupOf(call));
   return kernelForQuantized(call, call.input(0).element, [&]<class A>(A) {
     return *kernelForQuantized(call, call.input(3).element, [&]<class B>(B) {
       return *kernelForQuantized(call, call.input(7).element, [&]<class Y>(Y) {
-        return Kernel{[plan](const KernelArguments& a) -> Status {
-                        multiplyQuantized<A, B, Y>(plan, a);
+        return Kernel{[setup](const KernelArguments& a) -> Status {
+                        multiplyQuantized<A, B, Y>(setup, a);
                         return {};
                       },
-                      plan.n * 4};
+                      setup.n * 4};
       });
     });
   });
 }
 
 std::vector<Work> qlinearMatMulWork(const OperatorCall& call) {
-  const Plan plan = *qlinearMatmulPlanOf(call);
+  const Plan setup = *qlinearMatmulSetupOf(call);
   Contraction c;
-  c.groups = static_cast<std::int64_t>(plan.left.size());
-  c.inputChannels = plan.k;
-  c.outputChannels = plan.n;
-  c.field = c.output = {plan.m};
+  c.groups = static_cast<std::int64_t>(setup.left.size());
+  c.inputChannels = setup.k;
+  c.outputChannels = setup.n;
+  c.field = c.output = {setup.m};
   c.kernel = c.stride = c.dilation = {1};
   c.padding = {0, 0};
   c.type = call.input(0).element;
   c.accumulate = ElementType::int32;
-  const std::int64_t elements = graph::elementCount(plan.result);
+  const std::int64_t elements = graph::elementCount(setup.result);
   return {{c, 1, "Product"},
           {Map{MapFunction::quantize, elements, 1, ElementType::int32, false}, 1, "Quantize"}};
 }

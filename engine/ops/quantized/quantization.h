@@ -19,13 +19,14 @@ Q saturated(double value, Q zero) {
 }
 
 /// A scale and zero point for the whole tensor, or for each index of an axis.
-struct QuantizationPlan {
+struct QuantizationSetup {
   std::int64_t outer = 1, channels = 1, inner = 1;  ///< channels is 1 if one scale serves all
 };
 
 /// Checks the scale (float32) and the optional zero point against the axis of x that the attribute `axis`
 /// names.
-Result<QuantizationPlan> quantizationPlan(const OperatorCall& call, std::size_t scale, std::size_t zeroPoint);
+Result<QuantizationSetup> quantizationSetup(const OperatorCall& call, std::size_t scale,
+                                            std::size_t zeroPoint);
 /// Fails with a sentence unless the scale is one float32 or `count` of them, and the zero point has the type
 /// `element` and the same shape.
 Status requireScale(const OperatorCall& call, std::size_t scale, std::size_t zeroPoint, ElementType element,

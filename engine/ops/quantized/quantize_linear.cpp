@@ -30,22 +30,22 @@ Status requireQuantized(const OperatorCall& call, std::size_t input) {
                               graph::toString(element)));
 }
 
-Result<QuantizationPlan> quantizationPlan(const OperatorCall& call, std::size_t scale,
-                                          std::size_t zeroPoint) {
+Result<QuantizationSetup> quantizationSetup(const OperatorCall& call, std::size_t scale,
+                                            std::size_t zeroPoint) {
   const Shape& x = call.input(0).shape;
-  QuantizationPlan plan;
+  QuantizationSetup setup;
   const ElementType zero = call.has(zeroPoint) ? call.input(zeroPoint).element : ElementType::uint8;
   if (call.input(scale).elements() == 1 && call.input(scale).shape.size() <= 1) {
     PIPESCOPE_TRY(requireScale(call, scale, zeroPoint, zero, 1));
-    plan.inner = call.input(0).elements();
-    return plan;
+    setup.inner = call.input(0).elements();
+    return setup;
   }
   PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, 1, x.size()));
   PIPESCOPE_TRY(requireScale(call, scale, zeroPoint, zero, x[axis]));
-  plan.outer = extentsWithin(x, 0, axis);
-  plan.channels = x[axis];
-  plan.inner = extentsWithin(x, axis + 1, x.size());
-  return plan;
+  setup.outer = extentsWithin(x, 0, axis);
+  setup.channels = x[axis];
+  setup.inner = extentsWithin(x, axis + 1, x.size());
+  return setup;
 }
 
 namespace {
@@ -57,24 +57,24 @@ std::vector<Work> mapWork(const OperatorCall& call, MapFunction function) {
 // --- QuantizeLinear: x, scale, [zero point] → y ----------------------------------------
 
 Result<std::vector<TensorType>> inferQuantize(const OperatorCall& call) {
-  PIPESCOPE_TRY(quantizationPlan(call, 1, 2));
+  PIPESCOPE_TRY(quantizationSetup(call, 1, 2));
   if (call.has(2)) PIPESCOPE_TRY(requireQuantized(call, 2));
   return std::vector<TensorType>{
       {call.has(2) ? call.input(2).element : ElementType::uint8, call.input(0).shape}};
 }
 
 template <class X, class Q>
-Kernel quantizes(const QuantizationPlan& plan) {
-  return {[plan](const KernelArguments& a) -> Status {
+Kernel quantizes(const QuantizationSetup& setup) {
+  return {[setup](const KernelArguments& a) -> Status {
             const X* x = a.input<X>(0);
             const float* scales = a.input<float>(1);
             const Q* zeros = a.input<Q>(2);
             Q* y = a.output<Q>(0);
-            for (std::int64_t o = 0; o < plan.outer; ++o) {
-              for (std::int64_t c = 0; c < plan.channels; ++c) {
+            for (std::int64_t o = 0; o < setup.outer; ++o) {
+              for (std::int64_t c = 0; c < setup.channels; ++c) {
                 const float scale = scales[c];
                 const Q zero = zeros ? zeros[c] : Q(0);
-                for (std::int64_t i = 0; i < plan.inner; ++i)
+                for (std::int64_t i = 0; i < setup.inner; ++i)
                   *y++ = saturated(static_cast<double>(static_cast<float>(*x++) / scale), zero);
               }
             }
@@ -84,19 +84,19 @@ Kernel quantizes(const QuantizationPlan& plan) {
 }
 
 Result<Kernel> quantizeKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const QuantizationPlan plan, quantizationPlan(call, 1, 2));
+  PIPESCOPE_ASSIGN(const QuantizationSetup setup, quantizationSetup(call, 1, 2));
   const ElementType result = call.outputs[0].element;
   if (call.input(0).element == ElementType::int32)
-    return kernelForQuantized(call, result, [&]<class Q>(Q) { return quantizes<std::int32_t, Q>(plan); });
+    return kernelForQuantized(call, result, [&]<class Q>(Q) { return quantizes<std::int32_t, Q>(setup); });
   if (call.input(0).element != ElementType::float32)
     return unsupportedType(call, call.input(0).element, "float32 and int32");
-  return kernelForQuantized(call, result, [&]<class Q>(Q) { return quantizes<float, Q>(plan); });
+  return kernelForQuantized(call, result, [&]<class Q>(Q) { return quantizes<float, Q>(setup); });
 }
 
 // --- DequantizeLinear: x, scale, [zero point] → y --------------------------------------
 
 Result<std::vector<TensorType>> inferDequantize(const OperatorCall& call) {
-  PIPESCOPE_TRY(quantizationPlan(call, 1, 2));
+  PIPESCOPE_TRY(quantizationSetup(call, 1, 2));
   const ElementType element = call.input(0).element;
   if (element != ElementType::int32) PIPESCOPE_TRY(requireQuantized(call, 0));
   if (call.has(2)) PIPESCOPE_TRY(requireSameElementTypes(call, {0, 2}));
@@ -104,17 +104,17 @@ Result<std::vector<TensorType>> inferDequantize(const OperatorCall& call) {
 }
 
 template <class Q>
-Kernel dequantizes(const QuantizationPlan& plan) {
-  return {[plan](const KernelArguments& a) -> Status {
+Kernel dequantizes(const QuantizationSetup& setup) {
+  return {[setup](const KernelArguments& a) -> Status {
             const Q* x = a.input<Q>(0);
             const float* scales = a.input<float>(1);
             const Q* zeros = a.input<Q>(2);
             float* y = a.output<float>(0);
-            for (std::int64_t o = 0; o < plan.outer; ++o) {
-              for (std::int64_t c = 0; c < plan.channels; ++c) {
+            for (std::int64_t o = 0; o < setup.outer; ++o) {
+              for (std::int64_t c = 0; c < setup.channels; ++c) {
                 const float scale = scales[c];
                 const std::int64_t zero = zeros ? std::int64_t{zeros[c]} : 0;
-                for (std::int64_t i = 0; i < plan.inner; ++i)
+                for (std::int64_t i = 0; i < setup.inner; ++i)
                   *y++ = static_cast<float>(std::int64_t{*x++} - zero) * scale;
               }
             }
@@ -124,9 +124,9 @@ Kernel dequantizes(const QuantizationPlan& plan) {
 }
 
 Result<Kernel> dequantizeKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const QuantizationPlan plan, quantizationPlan(call, 1, 2));
-  if (call.input(0).element == ElementType::int32) return dequantizes<std::int32_t>(plan);
-  return kernelForQuantized(call, call.input(0).element, [&]<class Q>(Q) { return dequantizes<Q>(plan); });
+  PIPESCOPE_ASSIGN(const QuantizationSetup setup, quantizationSetup(call, 1, 2));
+  if (call.input(0).element == ElementType::int32) return dequantizes<std::int32_t>(setup);
+  return kernelForQuantized(call, call.input(0).element, [&]<class Q>(Q) { return dequantizes<Q>(setup); });
 }
 
 std::vector<Work> quantizeWork(const OperatorCall& call) {

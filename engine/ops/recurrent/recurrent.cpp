@@ -37,9 +37,9 @@ const std::map<std::string, KnownActivation>& knownActivations() {
 
 /// Each activation with an alpha or a beta takes the next unused value of the attribute.
 Status readActivations(const OperatorCall& call, const std::vector<std::string>& defaults,
-                       RecurrentPlan& plan) {
+                       RecurrentSetup& setup) {
   std::vector<std::string> names;
-  for (std::int64_t d = 0; d < plan.directions; ++d)
+  for (std::int64_t d = 0; d < setup.directions; ++d)
     names.insert(names.end(), defaults.begin(), defaults.end());
   const std::size_t count = names.size();
   names = graph::stringsAttribute(call.node, "activations", names);
@@ -67,42 +67,42 @@ Status readActivations(const OperatorCall& call, const std::vector<std::string>&
     Activation activation{rule.kind, rule.alpha, rule.beta};
     if (rule.parameters >= 1 && alphaGiven) activation.alpha = alphas[nextAlpha++];
     if (rule.parameters >= 2 && betaGiven) activation.beta = betas[nextBeta++];
-    plan.activations.push_back(activation);
+    setup.activations.push_back(activation);
   }
   return {};
 }
 
-Status readDirection(const OperatorCall& call, RecurrentPlan& plan) {
+Status readDirection(const OperatorCall& call, RecurrentSetup& setup) {
   const std::string direction = graph::stringAttribute(call.node, "direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
     return badInput(fmt::format("{}: direction is {}; it must be forward, reverse or bidirectional",
                                 call.title(), direction));
   }
-  plan.directions = direction == "bidirectional" ? 2 : 1;
-  plan.reverse = direction == "reverse";
+  setup.directions = direction == "bidirectional" ? 2 : 1;
+  setup.reverse = direction == "reverse";
   const std::int64_t layout = graph::intAttribute(call.node, "layout", 0);
   if (layout != 0 && layout != 1)
     return badInput(fmt::format("{}: layout is {}; it must be 0 or 1", call.title(), layout));
-  plan.batchFirst = layout == 1;
-  plan.clip = graph::floatAttribute(call.node, "clip", 0);
-  if (!(plan.clip >= 0))
-    return badInput(fmt::format("{}: clip is {}; it must be above 0", call.title(), plan.clip));
-  plan.linearBeforeReset = graph::intAttribute(call.node, "linear_before_reset", 0) != 0;
-  plan.coupled = graph::intAttribute(call.node, "input_forget", 0) != 0;
+  setup.batchFirst = layout == 1;
+  setup.clip = graph::floatAttribute(call.node, "clip", 0);
+  if (!(setup.clip >= 0))
+    return badInput(fmt::format("{}: clip is {}; it must be above 0", call.title(), setup.clip));
+  setup.linearBeforeReset = graph::intAttribute(call.node, "linear_before_reset", 0) != 0;
+  setup.coupled = graph::intAttribute(call.node, "input_forget", 0) != 0;
   return {};
 }
 
-Status checkInputs(const OperatorCall& call, const RecurrentPlan& plan) {
-  const Shape state = plan.batchFirst ? Shape{plan.batch, plan.directions, plan.hidden}
-                                      : Shape{plan.directions, plan.batch, plan.hidden};
+Status checkInputs(const OperatorCall& call, const RecurrentSetup& setup) {
+  const Shape state = setup.batchFirst ? Shape{setup.batch, setup.directions, setup.hidden}
+                                       : Shape{setup.directions, setup.batch, setup.hidden};
   const Shape wanted[] = {call.input(0).shape,
-                          {plan.directions, plan.width(), plan.input},
-                          {plan.directions, plan.width(), plan.hidden},
-                          {plan.directions, 2 * plan.width()},
-                          {plan.batch},
+                          {setup.directions, setup.width(), setup.input},
+                          {setup.directions, setup.width(), setup.hidden},
+                          {setup.directions, 2 * setup.width()},
+                          {setup.batch},
                           state,
                           state,
-                          {plan.directions, 3 * plan.hidden}};
+                          {setup.directions, 3 * setup.hidden}};
   static constexpr const char* names[] = {"X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"};
   for (std::size_t i = 0; i < std::size(wanted); ++i) {
     if (!call.has(i)) continue;
@@ -132,38 +132,38 @@ Contraction productOf(std::int64_t rows, std::int64_t in, std::int64_t out, Elem
 
 }  // namespace
 
-Result<RecurrentPlan> recurrentPlan(const OperatorCall& call, std::int64_t gates,
-                                    const std::vector<std::string>& defaults) {
-  RecurrentPlan plan;
-  plan.gates = gates;
-  plan.title = call.title();
-  PIPESCOPE_TRY(readDirection(call, plan));
-  PIPESCOPE_TRY(readActivations(call, defaults, plan));
+Result<RecurrentSetup> recurrentSetup(const OperatorCall& call, std::int64_t gates,
+                                      const std::vector<std::string>& defaults) {
+  RecurrentSetup setup;
+  setup.gates = gates;
+  setup.title = call.title();
+  PIPESCOPE_TRY(readDirection(call, setup));
+  PIPESCOPE_TRY(readActivations(call, defaults, setup));
   const Shape& x = call.input(0).shape;
   const Shape& r = call.input(2).shape;
   if (x.size() != 3 || r.size() != 3) {
     return badInput(fmt::format("{}: X is {} and R {}; both must have 3 axes", call.title(), extentsText(x),
                                 extentsText(r)));
   }
-  plan.time = x[plan.batchFirst ? 1 : 0];
-  plan.batch = x[plan.batchFirst ? 0 : 1];
-  plan.input = x[2];
-  plan.hidden = r[2];
-  plan.hasLengths = call.has(4);
-  const std::int64_t said = graph::intAttribute(call.node, "hidden_size", plan.hidden);
-  if (said != plan.hidden) {
+  setup.time = x[setup.batchFirst ? 1 : 0];
+  setup.batch = x[setup.batchFirst ? 0 : 1];
+  setup.input = x[2];
+  setup.hidden = r[2];
+  setup.hasLengths = call.has(4);
+  const std::int64_t said = graph::intAttribute(call.node, "hidden_size", setup.hidden);
+  if (said != setup.hidden) {
     return badInput(fmt::format("{}: hidden_size is {}, but R is {}", call.title(), said, extentsText(r)));
   }
-  PIPESCOPE_TRY(checkInputs(call, plan));
-  return plan;
+  PIPESCOPE_TRY(checkInputs(call, setup));
+  return setup;
 }
 
-std::vector<TensorType> recurrentTypes(const OperatorCall& call, const RecurrentPlan& plan) {
+std::vector<TensorType> recurrentTypes(const OperatorCall& call, const RecurrentSetup& setup) {
   const ElementType element = call.input(0).element;
-  const Shape y = plan.batchFirst ? Shape{plan.batch, plan.time, plan.directions, plan.hidden}
-                                  : Shape{plan.time, plan.directions, plan.batch, plan.hidden};
-  const Shape state = plan.batchFirst ? Shape{plan.batch, plan.directions, plan.hidden}
-                                      : Shape{plan.directions, plan.batch, plan.hidden};
+  const Shape y = setup.batchFirst ? Shape{setup.batch, setup.time, setup.directions, setup.hidden}
+                                   : Shape{setup.time, setup.directions, setup.batch, setup.hidden};
+  const Shape state = setup.batchFirst ? Shape{setup.batch, setup.directions, setup.hidden}
+                                       : Shape{setup.directions, setup.batch, setup.hidden};
   return {{element, y}, {element, state}, {element, state}};
 }
 
@@ -174,11 +174,11 @@ std::vector<AttributeRule> recurrentAttributes() {
           {"layout", AttributeKind::integer}};
 }
 
-Status checkLengths(const RecurrentPlan& plan, const std::int32_t* lengths) {
-  for (std::int64_t b = 0; lengths && b < plan.batch; ++b) {
-    if (lengths[b] >= 0 && lengths[b] <= plan.time) continue;
-    return badInput(fmt::format("{}: sequence {} is said to be {} long; X has {} steps", plan.title, b,
-                                lengths[b], plan.time));
+Status checkLengths(const RecurrentSetup& setup, const std::int32_t* lengths) {
+  for (std::int64_t b = 0; lengths && b < setup.batch; ++b) {
+    if (lengths[b] >= 0 && lengths[b] <= setup.time) continue;
+    return badInput(fmt::format("{}: sequence {} is said to be {} long; X has {} steps", setup.title, b,
+                                lengths[b], setup.time));
   }
   return {};
 }
@@ -191,9 +191,9 @@ std::vector<std::size_t> differentiableInputs(const OperatorCall& call) {
   return inputs;
 }
 
-Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan) {
+Status recurrentGradient(GradientBuilder& builder, const RecurrentSetup& setup) {
   const OperatorCall& call = builder.call();
-  for (const Activation& activation : plan.activations) {
+  for (const Activation& activation : setup.activations) {
     // The result does not determine the slope with other values of alpha.
     const bool needsPositive = activation.kind == Activation::Kind::elu ||
                                activation.kind == Activation::Kind::leakyRelu ||
@@ -221,8 +221,9 @@ Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan) {
   return {};
 }
 
-Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call, const RecurrentPlan& plan) {
-  const std::vector<TensorType> forward = recurrentTypes(call, plan);
+Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call,
+                                                       const RecurrentSetup& setup) {
+  const std::vector<TensorType> forward = recurrentTypes(call, setup);
   for (std::size_t i = 0; i < forward.size(); ++i) {
     if (!call.has(8 + i) || call.input(8 + i) == forward[i]) continue;
     return badInput(fmt::format("{}: the gradient by output {} is {}, but the output is {}", call.title(), i,
@@ -236,19 +237,19 @@ Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call,
 namespace {
 
 /// The width of a GRU's candidate, which waits for the reset gate; 0 for other layers.
-std::int64_t candidateOf(const RecurrentPlan& plan) {
-  return plan.gates == 3 ? plan.hidden : 0;
+std::int64_t candidateOf(const RecurrentSetup& setup) {
+  return setup.gates == 3 ? setup.hidden : 0;
 }
 
 /// The products of one step: input and state before it by their weights, at once. The candidate of a GRU
 /// waits for the reset gate. (C: popnn, Lstm.cpp and Gru.cpp without preCalcWeights.)
-std::vector<Work> stepProducts(const RecurrentPlan& plan, ElementType type, Contraction::Phase phase,
+std::vector<Work> stepProducts(const RecurrentSetup& setup, ElementType type, Contraction::Phase phase,
                                const std::string& label) {
-  const std::int64_t in = plan.input + plan.hidden, steps = plan.time * plan.directions,
-                     candidate = candidateOf(plan);
-  std::vector<Work> work{{productOf(plan.batch, in, plan.width() - candidate, type, phase), steps, label}};
+  const std::int64_t in = setup.input + setup.hidden, steps = setup.time * setup.directions,
+                     candidate = candidateOf(setup);
+  std::vector<Work> work{{productOf(setup.batch, in, setup.width() - candidate, type, phase), steps, label}};
   if (candidate > 0)
-    work.push_back({productOf(plan.batch, in, candidate, type, phase), steps, label + "Candidate"});
+    work.push_back({productOf(setup.batch, in, candidate, type, phase), steps, label + "Candidate"});
   return work;
 }
 
@@ -258,24 +259,26 @@ namespace {
 
 /// Takes the part of each step out of a sequence, or puts it there, with `each` elements. (C: popnn, Lstm.cpp
 /// and Gru.cpp slice and update the sequences dynamically in their loop over time.)
-Work sliceOfSteps(const RecurrentPlan& plan, ElementType type, std::int64_t each, const std::string& label) {
-  return {Gather{1, each, plan.time, type}, plan.time * plan.directions, label};
+Work sliceOfSteps(const RecurrentSetup& setup, ElementType type, std::int64_t each,
+                  const std::string& label) {
+  return {Gather{1, each, setup.time, type}, setup.time * setup.directions, label};
 }
-Work updateOfSteps(const RecurrentPlan& plan, ElementType type, std::int64_t each, const std::string& label) {
-  return {Scatter{1, each, plan.time, false, type}, plan.time * plan.directions, label};
+Work updateOfSteps(const RecurrentSetup& setup, ElementType type, std::int64_t each,
+                   const std::string& label) {
+  return {Scatter{1, each, setup.time, false, type}, setup.time * setup.directions, label};
 }
 
 }  // namespace
 
-std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& plan,
+std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentSetup& setup,
                                 const std::vector<Work>& cell) {
   const ElementType type = call.input(0).element;
-  const std::int64_t steps = plan.time * plan.directions;
-  std::vector<Work> work{sliceOfSteps(plan, type, plan.batch * plan.input, "Input")};
-  for (Work& product : stepProducts(plan, type, Contraction::Phase::forward, "Product"))
+  const std::int64_t steps = setup.time * setup.directions;
+  std::vector<Work> work{sliceOfSteps(setup, type, setup.batch * setup.input, "Input")};
+  for (Work& product : stepProducts(setup, type, Contraction::Phase::forward, "Product"))
     work.push_back(std::move(product));
   if (call.has(3)) {
-    const std::int64_t all = plan.batch * plan.width(), candidate = plan.batch * candidateOf(plan);
+    const std::int64_t all = setup.batch * setup.width(), candidate = setup.batch * candidateOf(setup);
     work.push_back({Map{MapFunction::add, all - candidate, 2, type, true}, steps, "Bias"});
     if (candidate > 0)
       work.push_back({Map{MapFunction::add, candidate, 2, type, true}, steps, "CandidateBias"});
@@ -284,38 +287,38 @@ std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& p
     each.repeat = steps;
     work.push_back(std::move(each));
   }
-  work.push_back(updateOfSteps(plan, type, plan.batch * plan.hidden, "Output"));
+  work.push_back(updateOfSteps(setup, type, setup.batch * setup.hidden, "Output"));
   return work;
 }
 
 /// The activated gates, and the state before and after each step, are kept from the forward pass (C: popnn's
 /// intermediates). The kernel computes them again instead, which takes less memory.
-std::vector<Work> recurrentGradientWork(const OperatorCall& call, const RecurrentPlan& plan,
+std::vector<Work> recurrentGradientWork(const OperatorCall& call, const RecurrentSetup& setup,
                                         const std::vector<Work>& cell) {
   using Phase = Contraction::Phase;
   const ElementType type = call.input(0).element;
-  const std::int64_t steps = plan.time * plan.directions, width = plan.width();
-  std::vector<Work> work{sliceOfSteps(plan, type, plan.batch * plan.hidden, "OutputGradient"),
-                         sliceOfSteps(plan, type, plan.batch * (width + 2 * plan.hidden), "Intermediates"),
-                         sliceOfSteps(plan, type, plan.batch * plan.input, "Input")};
+  const std::int64_t steps = setup.time * setup.directions, width = setup.width();
+  std::vector<Work> work{sliceOfSteps(setup, type, setup.batch * setup.hidden, "OutputGradient"),
+                         sliceOfSteps(setup, type, setup.batch * (width + 2 * setup.hidden), "Intermediates"),
+                         sliceOfSteps(setup, type, setup.batch * setup.input, "Input")};
   for (Work each : cell) {
     each.repeat = steps;
     each.label += "Gradient";
     work.push_back(std::move(each));
   }
-  for (Work& product : stepProducts(plan, type, Phase::inputGradient, "InputGradient"))
+  for (Work& product : stepProducts(setup, type, Phase::inputGradient, "InputGradient"))
     work.push_back(std::move(product));
-  work.push_back(updateOfSteps(plan, type, plan.batch * plan.input, "InputGradientOfStep"));
+  work.push_back(updateOfSteps(setup, type, setup.batch * setup.input, "InputGradientOfStep"));
   // Each step adds to the gradients of the weights.
-  for (Work& product : stepProducts(plan, type, Phase::weightGradient, "WeightGradient"))
+  for (Work& product : stepProducts(setup, type, Phase::weightGradient, "WeightGradient"))
     work.push_back(std::move(product));
-  work.push_back(
-      {Map{MapFunction::scaledAdd, (plan.input + plan.hidden) * width, 2, type, true}, steps, "Accumulate"});
+  work.push_back({Map{MapFunction::scaledAdd, (setup.input + setup.hidden) * width, 2, type, true}, steps,
+                  "Accumulate"});
   if (call.has(3)) {
     // The gradients of biases are summed over the batch once, at the end.
-    work.push_back({Map{MapFunction::add, plan.batch * width, 2, type, true}, steps, "BiasOfStep"});
+    work.push_back({Map{MapFunction::add, setup.batch * width, 2, type, true}, steps, "BiasOfStep"});
     work.push_back(
-        {Reduce{ReduceFunction::sum, width, plan.batch, false, type}, plan.directions, "BiasGradient"});
+        {Reduce{ReduceFunction::sum, width, setup.batch, false, type}, setup.directions, "BiasGradient"});
   }
   return work;
 }

@@ -37,7 +37,7 @@ struct Activation {
   T slope(T y) const;
 };
 
-struct RecurrentPlan {
+struct RecurrentSetup {
   std::int64_t time = 0, batch = 0, input = 0, hidden = 0;
   std::int64_t directions = 1, gates = 1;
   bool reverse = false;     ///< a single direction runs backwards; of two directions, the second always does
@@ -73,8 +73,8 @@ struct RecurrentPlan {
 template <class T>
 class ClippedActivation {
  public:
-  ClippedActivation(const RecurrentPlan& plan, std::int64_t direction, std::int64_t index)
-      : f_(plan.activation(direction, index)), clips_(plan.clip > 0), limit_(static_cast<T>(plan.clip)) {
+  ClippedActivation(const RecurrentSetup& setup, std::int64_t direction, std::int64_t index)
+      : f_(setup.activation(direction, index)), clips_(setup.clip > 0), limit_(static_cast<T>(setup.clip)) {
     if (!clips_) return;
     atLow_ = f_(-limit_);
     atHigh_ = f_(limit_);
@@ -93,28 +93,28 @@ class ClippedActivation {
 
 /// Reads the attributes and checks inputs 0 to 7 (X, W, R, B, sequence_lens, initial_h, initial_c, P).
 /// `defaults` names the activations of one direction if the node has none.
-Result<RecurrentPlan> recurrentPlan(const OperatorCall& call, std::int64_t gates,
-                                    const std::vector<std::string>& defaults);
+Result<RecurrentSetup> recurrentSetup(const OperatorCall& call, std::int64_t gates,
+                                      const std::vector<std::string>& defaults);
 /// The types of Y, Y_h and, for an LSTM, Y_c.
-std::vector<TensorType> recurrentTypes(const OperatorCall& call, const RecurrentPlan& plan);
+std::vector<TensorType> recurrentTypes(const OperatorCall& call, const RecurrentSetup& setup);
 /// The attributes that all three operators have.
 std::vector<AttributeRule> recurrentAttributes();
 /// Fails with a message unless every sequence length is between 0 and `time`.
-Status checkLengths(const RecurrentPlan& plan, const std::int32_t* lengths);
+Status checkLengths(const RecurrentSetup& setup, const std::int32_t* lengths);
 
 /// The present inputs that have a gradient. The outputs of the gradient operator have the same order.
 std::vector<std::size_t> differentiableInputs(const OperatorCall& call);
 /// Adds the operator `Grad<type>`. Its inputs are all inputs of the operator and then the gradients of Y, Y_h
 /// and Y_c. Its outputs are the gradients of differentiableInputs().
-Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan);
+Status recurrentGradient(GradientBuilder& builder, const RecurrentSetup& setup);
 /// The types of the outputs of `Grad<type>`.
-Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call, const RecurrentPlan& plan);
+Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call, const RecurrentSetup& setup);
 
 /// The Work of the matrix products of one pass over time. `cell`, the Work of one step of one direction, is
 /// added once for every step and direction.
-std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& plan,
+std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentSetup& setup,
                                 const std::vector<Work>& cell);
-std::vector<Work> recurrentGradientWork(const OperatorCall& call, const RecurrentPlan& plan,
+std::vector<Work> recurrentGradientWork(const OperatorCall& call, const RecurrentSetup& setup,
                                         const std::vector<Work>& cell);
 
 /// The scratch memory of one direction's pass over time. `rows` is the number of rows of X.
@@ -132,94 +132,95 @@ struct RecurrentMemory {
   T* dNext = nullptr;        ///< batch × hidden; gradient of the state before the step
   T* extra = nullptr;        ///< rows × hidden; GRU: gradient of the recurrent half of the h gate
 
-  static std::int64_t elements(const RecurrentPlan& plan) {
-    return paddedElements<T>(plan.rows() * plan.width()) + 4 * paddedElements<T>(plan.rows() * plan.hidden) +
-           5 * paddedElements<T>(plan.batch * plan.hidden) + paddedElements<T>(plan.batch * plan.width());
+  static std::int64_t elements(const RecurrentSetup& setup) {
+    return paddedElements<T>(setup.rows() * setup.width()) +
+           4 * paddedElements<T>(setup.rows() * setup.hidden) +
+           5 * paddedElements<T>(setup.batch * setup.hidden) + paddedElements<T>(setup.batch * setup.width());
   }
-  RecurrentMemory(const RecurrentPlan& plan, T* scratch) {
+  RecurrentMemory(const RecurrentSetup& setup, T* scratch) {
     const auto take = [&scratch](std::int64_t count) {
       T* part = scratch;
       scratch += paddedElements<T>(count);
       return part;
     };
-    gates = take(plan.rows() * plan.width());
-    for (T** each : {&before, &cells, &cellsBefore, &extra}) *each = take(plan.rows() * plan.hidden);
-    for (T** each : {&state, &cell, &dState, &dCell, &dNext}) *each = take(plan.batch * plan.hidden);
-    products = take(plan.batch * plan.width());
+    gates = take(setup.rows() * setup.width());
+    for (T** each : {&before, &cells, &cellsBefore, &extra}) *each = take(setup.rows() * setup.hidden);
+    for (T** each : {&state, &cell, &dState, &dCell, &dNext}) *each = take(setup.batch * setup.hidden);
+    products = take(setup.batch * setup.width());
   }
 };
 
 /// Computes gates = X · Wᵀ + bias. The first `recurrentBias` gates also get the recurrent half of the bias.
 template <class T>
-void inputProducts(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
+void inputProducts(const RecurrentSetup& setup, std::int64_t direction, const KernelArguments& a,
                    std::int64_t recurrentBias, T* gates) {
-  const std::int64_t width = plan.width();
-  const T* w = a.input<T>(1) + direction * width * plan.input;
-  multiply(denseProduct(plan.rows(), width, plan.input, false, true, false), T(1), a.input<T>(0), w, gates);
+  const std::int64_t width = setup.width();
+  const T* w = a.input<T>(1) + direction * width * setup.input;
+  multiply(denseProduct(setup.rows(), width, setup.input, false, true, false), T(1), a.input<T>(0), w, gates);
   const T* b = a.input<T>(3);
   if (!b) return;
   b += direction * 2 * width;
-  for (std::int64_t row = 0; row < plan.rows(); ++row) {
+  for (std::int64_t row = 0; row < setup.rows(); ++row) {
     T* to = gates + row * width;
     for (std::int64_t i = 0; i < width; ++i) to[i] += b[i];
-    for (std::int64_t i = 0; i < recurrentBias * plan.hidden; ++i) to[i] += b[width + i];
+    for (std::int64_t i = 0; i < recurrentBias * setup.hidden; ++i) to[i] += b[width + i];
   }
 }
 
 /// Copies the initial state of a direction (input 5 or 6) to `state` (batch × hidden). An absent input gives
 /// zeros.
 template <class T>
-void loadState(const RecurrentPlan& plan, std::int64_t direction, const T* from, T* state) {
-  for (std::int64_t b = 0; b < plan.batch; ++b) {
-    for (std::int64_t i = 0; i < plan.hidden; ++i)
-      state[b * plan.hidden + i] = from ? from[plan.inState(b, direction) + i] : T(0);
+void loadState(const RecurrentSetup& setup, std::int64_t direction, const T* from, T* state) {
+  for (std::int64_t b = 0; b < setup.batch; ++b) {
+    for (std::int64_t i = 0; i < setup.hidden; ++i)
+      state[b * setup.hidden + i] = from ? from[setup.inState(b, direction) + i] : T(0);
   }
 }
 template <class T>
-void storeState(const RecurrentPlan& plan, std::int64_t direction, const T* state, T* to) {
+void storeState(const RecurrentSetup& setup, std::int64_t direction, const T* state, T* to) {
   if (!to) return;
-  for (std::int64_t b = 0; b < plan.batch; ++b) {
-    for (std::int64_t i = 0; i < plan.hidden; ++i)
-      to[plan.inState(b, direction) + i] = state[b * plan.hidden + i];
+  for (std::int64_t b = 0; b < setup.batch; ++b) {
+    for (std::int64_t i = 0; i < setup.hidden; ++i)
+      to[setup.inState(b, direction) + i] = state[b * setup.hidden + i];
   }
 }
 
 /// Calls visit(b, t) for every sequence b. t is the time index that the sequence processes in this step, or
 /// −1 − step if the sequence has ended.
 template <class Visit>
-void forSequences(const RecurrentPlan& plan, std::int64_t direction, std::int64_t step,
+void forSequences(const RecurrentSetup& setup, std::int64_t direction, std::int64_t step,
                   const std::int32_t* lengths, const Visit& visit) {
-  for (std::int64_t b = 0; b < plan.batch; ++b) {
-    const std::int64_t length = lengths ? lengths[b] : plan.time;
+  for (std::int64_t b = 0; b < setup.batch; ++b) {
+    const std::int64_t length = lengths ? lengths[b] : setup.time;
     if (step >= length) {
       visit(b, -1 - step);
     } else {
-      visit(b, plan.backwards(direction) ? length - 1 - step : step);
+      visit(b, setup.backwards(direction) ? length - 1 - step : step);
     }
   }
 }
 
-/// Runs one direction forward. The class Cell is constructed from (plan, direction, arguments, memory) and
+/// Runs one direction forward. The class Cell is constructed from (setup, direction, arguments, memory) and
 /// has two functions. products() multiplies the state with R. step(b, row) replaces row `row` of the gates by
 /// the activated gates, and row b of the state by the next state.
 template <class T, class Cell>
-void runForward(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
+void runForward(const RecurrentSetup& setup, std::int64_t direction, const KernelArguments& a,
                 const RecurrentMemory<T>& m, Cell& cell, T* y) {
-  const std::int32_t* lengths = plan.hasLengths ? a.input<std::int32_t>(4) : nullptr;
-  const std::int64_t hidden = plan.hidden;
-  loadState(plan, direction, a.input<T>(5), m.state);
-  loadState(plan, direction, a.input<T>(6), m.cell);
-  for (std::int64_t step = 0; step < plan.time; ++step) {
-    forSequences(plan, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
+  const std::int32_t* lengths = setup.hasLengths ? a.input<std::int32_t>(4) : nullptr;
+  const std::int64_t hidden = setup.hidden;
+  loadState(setup, direction, a.input<T>(5), m.state);
+  loadState(setup, direction, a.input<T>(6), m.cell);
+  for (std::int64_t step = 0; step < setup.time; ++step) {
+    forSequences(setup, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
       if (t < 0) return;
-      std::copy_n(m.state + b * hidden, hidden, m.before + plan.row(t, b) * hidden);
-      std::copy_n(m.cell + b * hidden, hidden, m.cellsBefore + plan.row(t, b) * hidden);
+      std::copy_n(m.state + b * hidden, hidden, m.before + setup.row(t, b) * hidden);
+      std::copy_n(m.cell + b * hidden, hidden, m.cellsBefore + setup.row(t, b) * hidden);
     });
     cell.products(step, lengths);
-    forSequences(plan, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
-      if (t >= 0) cell.step(b, plan.row(t, b));
+    forSequences(setup, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
+      if (t >= 0) cell.step(b, setup.row(t, b));
       if (!y) return;
-      T* to = y + plan.inY(t < 0 ? -1 - t : t, b, direction);
+      T* to = y + setup.inY(t < 0 ? -1 - t : t, b, direction);
       if (t < 0) {
         std::fill_n(to, hidden, T(0));
       } else {
@@ -262,18 +263,18 @@ class GradientOutputs {
 ///   - backProducts() adds the part that passes through R.
 /// At the end dState holds the gradient of the initial state.
 template <class T, class Cell>
-void runBackward(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
+void runBackward(const RecurrentSetup& setup, std::int64_t direction, const KernelArguments& a,
                  const RecurrentMemory<T>& m, Cell& cell) {
-  const std::int32_t* lengths = plan.hasLengths ? a.input<std::int32_t>(4) : nullptr;
-  const std::int64_t hidden = plan.hidden, width = plan.width();
+  const std::int32_t* lengths = setup.hasLengths ? a.input<std::int32_t>(4) : nullptr;
+  const std::int64_t hidden = setup.hidden, width = setup.width();
   const T* dy = a.input<T>(8);
-  loadState(plan, direction, a.input<T>(9), m.dState);
-  loadState(plan, direction, a.input<T>(10), m.dCell);
-  for (std::int64_t step = plan.time; step-- > 0;) {
-    forSequences(plan, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
+  loadState(setup, direction, a.input<T>(9), m.dState);
+  loadState(setup, direction, a.input<T>(10), m.dCell);
+  for (std::int64_t step = setup.time; step-- > 0;) {
+    forSequences(setup, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
       T* dState = m.dState + b * hidden;
       if (t < 0) {
-        const std::int64_t row = plan.row(-1 - t, b);
+        const std::int64_t row = setup.row(-1 - t, b);
         std::copy_n(dState, hidden, m.dNext + b * hidden);
         std::fill_n(m.products + b * width, width, T(0));
         std::fill_n(m.gates + row * width, width, T(0));
@@ -281,28 +282,28 @@ void runBackward(const RecurrentPlan& plan, std::int64_t direction, const Kernel
         return;
       }
       if (dy) {
-        const T* from = dy + plan.inY(t, b, direction);
+        const T* from = dy + setup.inY(t, b, direction);
         for (std::int64_t i = 0; i < hidden; ++i) dState[i] += from[i];
       }
-      cell.back(b, plan.row(t, b));
+      cell.back(b, setup.row(t, b));
     });
     cell.backProducts(step, lengths);
-    std::copy_n(m.dNext, plan.batch * hidden, m.dState);
+    std::copy_n(m.dNext, setup.batch * hidden, m.dState);
   }
 }
 
 /// Computes the gradients of X and W from the gradients of the gates' arguments. The gradient of X is the sum
 /// over the directions.
 template <class T>
-void inputGradients(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
+void inputGradients(const RecurrentSetup& setup, std::int64_t direction, const KernelArguments& a,
                     const GradientOutputs& to, const T* gates) {
-  const std::int64_t width = plan.width(), part = direction * width * plan.input;
+  const std::int64_t width = setup.width(), part = direction * width * setup.input;
   if (T* dx = to.of<T>(a, 0)) {
-    multiply(denseProduct(plan.rows(), plan.input, width, false, false, direction > 0), T(1), gates,
+    multiply(denseProduct(setup.rows(), setup.input, width, false, false, direction > 0), T(1), gates,
              a.input<T>(1) + part, dx);
   }
   if (T* dw = to.of<T>(a, 1)) {
-    multiply(denseProduct(width, plan.input, plan.rows(), true, false, false), T(1), gates, a.input<T>(0),
+    multiply(denseProduct(width, setup.input, setup.rows(), true, false, false), T(1), gates, a.input<T>(0),
              dw + part);
   }
 }

@@ -14,7 +14,7 @@ namespace {
 
 using base::badInput;
 
-struct BatchNormPlan {
+struct BatchNormSetup {
   Rows rows;  ///< batch, channels, positions
   double epsilon = 1e-5, momentum = 0.9;
   bool training = false, unbiased = false;
@@ -48,27 +48,27 @@ Status checkVectors(const OperatorCall& call, std::int64_t channels,
   return {};
 }
 
-Result<BatchNormPlan> batchNormPlanOf(const OperatorCall& call) {
+Result<BatchNormSetup> batchNormSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   if (x.size() < 2) {
     return badInput(fmt::format("{}: its input is {}; it needs a batch and channels", call.title(),
                                 graph::toString(call.input(0))));
   }
-  BatchNormPlan plan;
-  plan.rows = Rows::around(x, 1, 2);
-  plan.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
-  plan.momentum = graph::floatAttribute(call.node, "momentum", double(0.9F));
-  plan.training = graph::intAttribute(call.node, "training_mode", 0) != 0;
-  plan.unbiased = graph::intAttribute(call.node, "unbiased", 0) != 0;
-  return plan;
+  BatchNormSetup setup;
+  setup.rows = Rows::around(x, 1, 2);
+  setup.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
+  setup.momentum = graph::floatAttribute(call.node, "momentum", double(0.9F));
+  setup.training = graph::intAttribute(call.node, "training_mode", 0) != 0;
+  setup.unbiased = graph::intAttribute(call.node, "unbiased", 0) != 0;
+  return setup;
 }
 
 // --- BatchNormalization ------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferBatchNorm(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
-  PIPESCOPE_TRY(checkVectors(call, plan.rows.depth, {1, 2, 3, 4}));
-  if (!plan.training && call.requestedOutputs > 1) {
+  PIPESCOPE_ASSIGN(const BatchNormSetup setup, batchNormSetupOf(call));
+  PIPESCOPE_TRY(checkVectors(call, setup.rows.depth, {1, 2, 3, 4}));
+  if (!setup.training && call.requestedOutputs > 1) {
     return badInput(
         fmt::format("{}: it has {} outputs, but running statistics exist only with training_mode 1",
                     call.title(), call.requestedOutputs));
@@ -78,11 +78,12 @@ Result<std::vector<TensorType>> inferBatchNorm(const OperatorCall& call) {
 
 /// The moments of channel c, towards which the running statistics move.
 template <class T>
-void moveRunning(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c, const Moments<T>& own) {
-  const T keep = static_cast<T>(plan.momentum), count = static_cast<T>(plan.perChannel());
+void moveRunning(const BatchNormSetup& setup, const KernelArguments& a, std::int64_t c,
+                 const Moments<T>& own) {
+  const T keep = static_cast<T>(setup.momentum), count = static_cast<T>(setup.perChannel());
   const T oldMean = a.input<T>(3)[c], oldVariance = a.input<T>(4)[c];
   const T sample =
-      plan.unbiased && plan.perChannel() > 1 ? own.variance * (count / (count - T(1))) : own.variance;
+      setup.unbiased && setup.perChannel() > 1 ? own.variance * (count / (count - T(1))) : own.variance;
   if (T* running = a.output<T>(1)) running[c] = oldMean * keep + own.mean * (T(1) - keep);
   if (T* running = a.output<T>(2)) running[c] = oldVariance * keep + sample * (T(1) - keep);
 }
@@ -93,16 +94,16 @@ T finished(T y) {
 }
 
 template <bool kRelu, class T>
-void normaliseChannel(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c) {
-  const Pieces pieces = plan.pieces();
-  const T* x = a.input<T>(0) + c * plan.rows.inner;
-  T* y = a.output<T>(0) + c * plan.rows.inner;
+void normaliseChannel(const BatchNormSetup& setup, const KernelArguments& a, std::int64_t c) {
+  const Pieces pieces = setup.pieces();
+  const T* x = a.input<T>(0) + c * setup.rows.inner;
+  T* y = a.output<T>(0) + c * setup.rows.inner;
   Moments<T> own{a.input<T>(3)[c], a.input<T>(4)[c]};
-  if (plan.training) {
+  if (setup.training) {
     own = momentsOf(pieces, x);
-    moveRunning(plan, a, c, own);
+    moveRunning(setup, a, c, own);
   }
-  const T mean = own.mean, factor = a.input<T>(1)[c] * own.inverse(plan.epsilon), bias = a.input<T>(2)[c];
+  const T mean = own.mean, factor = a.input<T>(1)[c] * own.inverse(setup.epsilon), bias = a.input<T>(2)[c];
   for (std::int64_t p = 0; p < pieces.count; ++p) {
     mapOne(x + p * pieces.step, y + p * pieces.step, pieces.length,
            [=](T value) { return finished<kRelu>((value - mean) * factor + bias); });
@@ -111,23 +112,23 @@ void normaliseChannel(const BatchNormPlan& plan, const KernelArguments& a, std::
 
 /// Normalizes channels [first, end) of short pieces.
 template <bool kRelu, class T>
-void normaliseColumns(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t first,
+void normaliseColumns(const BatchNormSetup& setup, const KernelArguments& a, std::int64_t first,
                       std::int64_t end) {
-  const ShortPieces s = plan.shortPieces(first, end);
+  const ShortPieces s = setup.shortPieces(first, end);
   const std::int64_t start = first * s.inner;
-  T *mean = a.scratchAs<T>() + start, *factor = mean + plan.columns(), *bias = factor + plan.columns();
+  T *mean = a.scratchAs<T>() + start, *factor = mean + setup.columns(), *bias = factor + setup.columns();
   const T* x = a.input<T>(0) + start;
   T* y = a.output<T>(0) + start;
-  if (plan.training) columnMoments(s, x, mean, factor);
+  if (setup.training) columnMoments(s, x, mean, factor);
   for (std::int64_t c = first; c < end; ++c) {
     const std::int64_t at = (c - first) * s.inner;
     Moments<T> own{a.input<T>(3)[c], a.input<T>(4)[c]};
-    if (plan.training) {
+    if (setup.training) {
       own = {mean[at], factor[at]};
-      moveRunning(plan, a, c, own);
+      moveRunning(setup, a, c, own);
     }
     std::fill_n(mean + at, s.inner, own.mean);
-    std::fill_n(factor + at, s.inner, a.input<T>(1)[c] * own.inverse(plan.epsilon));
+    std::fill_n(factor + at, s.inner, a.input<T>(1)[c] * own.inverse(setup.epsilon));
     std::fill_n(bias + at, s.inner, a.input<T>(2)[c]);
   }
   const std::int64_t width = s.width();
@@ -139,30 +140,30 @@ void normaliseColumns(const BatchNormPlan& plan, const KernelArguments& a, std::
 
 template <bool kRelu>
 Result<Kernel> batchNormKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const BatchNormSetup setup, batchNormSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    forItems(a, plan.rows.depth, plan.perChannel(),
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    forItems(a, setup.rows.depth, setup.perChannel(),
                              [&](std::int64_t first, std::int64_t end) {
-                               if (plan.isShort()) return normaliseColumns<kRelu, T>(plan, a, first, end);
+                               if (setup.isShort()) return normaliseColumns<kRelu, T>(setup, a, first, end);
                                for (std::int64_t c = first; c < end; ++c)
-                                 normaliseChannel<kRelu, T>(plan, a, c);
+                                 normaliseChannel<kRelu, T>(setup, a, c);
                              });
                     return {};
                   },
-                  plan.isShort() ? 3 * plan.columns() * static_cast<std::int64_t>(sizeof(T)) : 0};
+                  setup.isShort() ? 3 * setup.columns() * static_cast<std::int64_t>(sizeof(T)) : 0};
   });
 }
 
 std::vector<Work> batchNormWork(const OperatorCall& call) {
-  const BatchNormPlan plan = *batchNormPlanOf(call);
+  const BatchNormSetup setup = *batchNormSetupOf(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
+  const std::int64_t all = call.input(0).elements(), channels = setup.rows.depth;
   std::vector<Work> work;
-  if (plan.training) {
-    work.push_back({Reduce{ReduceFunction::mean, channels, plan.perChannel(), false, type}, 1, "Mean"});
+  if (setup.training) {
+    work.push_back({Reduce{ReduceFunction::mean, channels, setup.perChannel(), false, type}, 1, "Mean"});
     work.push_back(
-        {Reduce{ReduceFunction::squareSum, channels, plan.perChannel(), false, type}, 1, "Variance"});
+        {Reduce{ReduceFunction::squareSum, channels, setup.perChannel(), false, type}, 1, "Variance"});
     work.push_back({Map{MapFunction::scaledAdd, channels, 2, type, false}, 2, "Running"});
   }
   work.push_back({Map{MapFunction::rsqrt, channels, 1, type, false}, 1, "InverseDeviation"});
@@ -177,13 +178,13 @@ std::vector<Work> batchNormWork(const OperatorCall& call) {
 Status batchNormGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   const OperatorCall& call = builder.call();
-  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const BatchNormSetup setup, batchNormSetupOf(call));
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid() && builder.outputGradient(i).valid())
       return badInput(fmt::format("{}: cannot train through its running statistics", call.title()));
   }
   std::vector<graph::TensorId> inputs{node.inputs[0], node.inputs[1], builder.outputGradient(0)};
-  if (!plan.training) {
+  if (!setup.training) {
     if (builder.wants(3) || builder.wants(4)) {
       return badInput(
           fmt::format("{}: cannot train its mean and variance; make them constants, or set "
@@ -205,45 +206,45 @@ Status batchNormGradient(GradientBuilder& builder) {
 // --- GradBatchNormalization ----------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferBatchNormGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const BatchNormSetup setup, batchNormSetupOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
-  PIPESCOPE_TRY(checkVectors(call, plan.rows.depth, {1}));
+  PIPESCOPE_TRY(checkVectors(call, setup.rows.depth, {1}));
   if (call.has(3) != call.has(4))
     return badInput(fmt::format("{}: give both mean and variance, or neither", call.title()));
-  if (call.has(3)) PIPESCOPE_TRY(checkVectors(call, plan.rows.depth, {3, 4}));
+  if (call.has(3)) PIPESCOPE_TRY(checkVectors(call, setup.rows.depth, {3, 4}));
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
 /// Factors of dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n) for the batch's own statistics, and of dx = f·dy for
 /// given ones, where f = scale ÷ deviation and x̂ = (x − mean) ÷ deviation.
 template <class T>
-GradientLine<T> gradientLine(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c,
+GradientLine<T> gradientLine(const BatchNormSetup& setup, const KernelArguments& a, std::int64_t c,
                              const Moments<T>& own, const GradientSums<T>& sums) {
   a.output<T>(1)[c] = sums.scale;
   a.output<T>(2)[c] = sums.bias;
-  GradientLine<T> line(own.mean, own.inverse(plan.epsilon), a.input<T>(1)[c], sums, plan.perChannel());
+  GradientLine<T> line(own.mean, own.inverse(setup.epsilon), a.input<T>(1)[c], sums, setup.perChannel());
   if (a.input<T>(3)) line.shift = line.tilt = T(0);
   return line;
 }
 
 template <class T>
-void gradientOfChannel(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c) {
-  const Pieces pieces = plan.pieces();
-  const std::int64_t start = c * plan.rows.inner;
+void gradientOfChannel(const BatchNormSetup& setup, const KernelArguments& a, std::int64_t c) {
+  const Pieces pieces = setup.pieces();
+  const std::int64_t start = c * setup.rows.inner;
   const T *x = a.input<T>(0) + start, *dy = a.input<T>(2) + start;
   const Moments<T> own =
       a.input<T>(3) ? Moments<T>{a.input<T>(3)[c], a.input<T>(4)[c]} : momentsOf(pieces, x);
-  const GradientSums<T> sums = gradientSums(pieces, x, dy, own.mean, own.inverse(plan.epsilon));
-  applyGradient(pieces, gradientLine(plan, a, c, own, sums), x, dy, a.output<T>(0) + start);
+  const GradientSums<T> sums = gradientSums(pieces, x, dy, own.mean, own.inverse(setup.epsilon));
+  applyGradient(pieces, gradientLine(setup, a, c, own, sums), x, dy, a.output<T>(0) + start);
 }
 
 template <class T>
-void gradientOfColumns(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t first,
+void gradientOfColumns(const BatchNormSetup& setup, const KernelArguments& a, std::int64_t first,
                        std::int64_t end) {
-  const ShortPieces s = plan.shortPieces(first, end);
+  const ShortPieces s = setup.shortPieces(first, end);
   const std::int64_t start = first * s.inner;
-  T *mean = a.scratchAs<T>() + start, *factor = mean + plan.columns(), *shift = factor + plan.columns(),
-    *tilt = shift + plan.columns();
+  T *mean = a.scratchAs<T>() + start, *factor = mean + setup.columns(), *shift = factor + setup.columns(),
+    *tilt = shift + setup.columns();
   const T *x = a.input<T>(0) + start, *dy = a.input<T>(2) + start;
   T* dx = a.output<T>(0) + start;
   if (a.input<T>(3)) {
@@ -263,7 +264,7 @@ void gradientOfColumns(const BatchNormPlan& plan, const KernelArguments& a, std:
     const std::int64_t at = (c - first) * s.inner;
     const Moments<T> own{mean[at], factor[at]};
     const GradientLine<T> line =
-        gradientLine(plan, a, c, own, GradientSums<T>{shift[at], tilt[at] * own.inverse(plan.epsilon)});
+        gradientLine(setup, a, c, own, GradientSums<T>{shift[at], tilt[at] * own.inverse(setup.epsilon)});
     std::fill_n(factor + at, s.inner, line.factor);
     std::fill_n(shift + at, s.inner, line.shift);
     std::fill_n(tilt + at, s.inner, line.tilt);
@@ -277,17 +278,17 @@ void gradientOfColumns(const BatchNormPlan& plan, const KernelArguments& a, std:
 }
 
 Result<Kernel> batchNormGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const BatchNormSetup setup, batchNormSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    forItems(a, plan.rows.depth, plan.perChannel(),
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    forItems(a, setup.rows.depth, setup.perChannel(),
                              [&](std::int64_t first, std::int64_t end) {
-                               if (plan.isShort()) return gradientOfColumns<T>(plan, a, first, end);
-                               for (std::int64_t c = first; c < end; ++c) gradientOfChannel<T>(plan, a, c);
+                               if (setup.isShort()) return gradientOfColumns<T>(setup, a, first, end);
+                               for (std::int64_t c = first; c < end; ++c) gradientOfChannel<T>(setup, a, c);
                              });
                     return {};
                   },
-                  plan.isShort() ? 4 * plan.columns() * static_cast<std::int64_t>(sizeof(T)) : 0};
+                  setup.isShort() ? 4 * setup.columns() * static_cast<std::int64_t>(sizeof(T)) : 0};
   });
 }
 
@@ -295,11 +296,11 @@ Result<Kernel> batchNormGradientKernel(const OperatorCall& call) {
 /// popart's batchnormx.cpp; PopLibs, popnn/BatchNorm.cpp and poplin/Norms.cpp). Given statistics have no
 /// gradient, so dx is dy times a factor.
 std::vector<Work> batchNormGradientWork(const OperatorCall& call) {
-  const BatchNormPlan plan = *batchNormPlanOf(call);
+  const BatchNormSetup setup = *batchNormSetupOf(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
+  const std::int64_t all = call.input(0).elements(), channels = setup.rows.depth;
   const Work product{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
-      sums{Reduce{ReduceFunction::sum, 2 * channels, plan.perChannel(), false, type}, 1, "Sums"};
+      sums{Reduce{ReduceFunction::sum, 2 * channels, setup.perChannel(), false, type}, 1, "Sums"};
   std::vector<Work> work{{Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
                          {Map{MapFunction::multiply, all, 2, type, true}, 1, "Whiten"},
                          {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"}};

@@ -6,7 +6,7 @@
 
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/lane_math.h"
-#include "engine/ops/reduce_norm/reduce_plan.h"
+#include "engine/ops/reduce_norm/reduce_setup.h"
 
 namespace pipescope::ops {
 namespace {
@@ -14,13 +14,13 @@ namespace {
 using base::badInput;
 
 Result<std::vector<TensorType>> inferGradReduce(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(call));
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
-    if (call.input(i).elements() != plan.outputs) {
+    if (call.input(i).elements() != setup.outputs) {
       return badInput(fmt::format("{}: input {} is {}; reducing {} gives {} elements", call.title(), i,
                                   graph::toString(call.input(i)), graph::toString(call.input(0)),
-                                  plan.outputs));
+                                  setup.outputs));
     }
   }
   return std::vector<TensorType>{call.input(0)};
@@ -42,29 +42,29 @@ Slope<T> slopeOf(const std::string& function) {
 
 /// Elements that equal the result share its gradient.
 template <class T>
-void shareAmongTies(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* y, const T* dy,
+void shareAmongTies(const ReduceSetup& setup, const Broadcast& spread, const T* x, const T* y, const T* dy,
                     T* dx, T* counts) {
-  std::fill_n(counts, plan.outputs, T(0));
+  std::fill_n(counts, setup.outputs, T(0));
   const auto count = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
     for (std::int64_t i = 0; i < n; ++i)
       counts[to + i * step] += x[from + i] == y[to + i * step] ? T(1) : T(0);
   };
   walkReduction(
-      plan.runs, [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 0); },
+      setup.runs, [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 0); },
       [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 1); });
-  for (std::int64_t i = 0; i < plan.outputs; ++i) counts[i] = dy[i] / counts[i];
+  for (std::int64_t i = 0; i < setup.outputs; ++i) counts[i] = dy[i] / counts[i];
   mapThree(spread, x, y, static_cast<const T*>(counts), dx,
            [](T value, T result, T share) { return value == result ? share : T(0); });
 }
 
 /// dy times the product of the other elements of the row, also if some are zero.
 template <class T>
-void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* dy, T* dx,
+void productGradient(const ReduceSetup& setup, const Broadcast& spread, const T* x, const T* dy, T* dx,
                      T* scratch) {
   T *zeros = scratch,
-    *others = scratch + plan.outputs;  // the number of zeros, and the product of the other elements
-  std::fill_n(zeros, plan.outputs, T(0));
-  std::fill_n(others, plan.outputs, T(1));
+    *others = scratch + setup.outputs;  // the number of zeros, and the product of the other elements
+  std::fill_n(zeros, setup.outputs, T(0));
+  std::fill_n(others, setup.outputs, T(1));
   const auto take = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
     for (std::int64_t i = 0; i < n; ++i) {
       const T value = x[from + i];
@@ -76,9 +76,9 @@ void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x
     }
   };
   walkReduction(
-      plan.runs, [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 0); },
+      setup.runs, [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 0); },
       [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 1); });
-  for (std::int64_t i = 0; i < plan.outputs; ++i) others[i] *= dy[i];
+  for (std::int64_t i = 0; i < setup.outputs; ++i) others[i] *= dy[i];
   mapThree(spread, x, static_cast<const T*>(zeros), static_cast<const T*>(others), dx,
            [](T value, T none, T product) {
              if (value == T(0)) return none == T(1) ? product : T(0);
@@ -87,18 +87,18 @@ void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x
 }
 
 template <class T>
-void gradReduce(const std::string& function, const ReducePlan& plan, const Broadcast& spread,
+void gradReduce(const std::string& function, const ReduceSetup& setup, const Broadcast& spread,
                 const KernelArguments& a) {
   const T *x = a.input<T>(0), *y = a.input<T>(1), *dy = a.input<T>(2);
   T* dx = a.output<T>(0);
   if (function == "ReduceSum" || function == "ReduceMean") {
-    const T factor = function == "ReduceSum" ? T(1) : T(1) / static_cast<T>(plan.depth);
+    const T factor = function == "ReduceSum" ? T(1) : T(1) / static_cast<T>(setup.depth);
     // Only the shape of x is used.
     mapThree(spread, x, y, dy, dx, [factor](T, T, T up) { return up * factor; });
   } else if (function == "ReduceMax" || function == "ReduceMin") {
-    shareAmongTies(plan, spread, x, y, dy, dx, a.scratchAs<T>());
+    shareAmongTies(setup, spread, x, y, dy, dx, a.scratchAs<T>());
   } else if (function == "ReduceProd") {
-    productGradient(plan, spread, x, dy, dx, a.scratchAs<T>());
+    productGradient(setup, spread, x, dy, dx, a.scratchAs<T>());
   } else {
     const Slope<T> slope = slopeOf<T>(function);
     mapThree(spread, x, y, dy, dx, [slope](T value, T result, T up) { return slope(value, result, up); });
@@ -106,15 +106,15 @@ void gradReduce(const std::string& function, const ReducePlan& plan, const Broad
 }
 
 Result<Kernel> gradReduceKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
-  const Broadcast spread(call.input(0).shape, {call.input(0).shape, plan.kept, plan.kept});
+  PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(call));
+  const Broadcast spread(call.input(0).shape, {call.input(0).shape, setup.kept, setup.kept});
   const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[=](const KernelArguments& a) -> Status {
-                    gradReduce<T>(function, plan, spread, a);
+                    gradReduce<T>(function, setup, spread, a);
                     return {};
                   },
-                  2 * plan.outputs* static_cast<std::int64_t>(sizeof(T))};
+                  2 * setup.outputs* static_cast<std::int64_t>(sizeof(T))};
   });
 }
 

@@ -12,12 +12,12 @@ namespace {
 
 using base::badInput;
 
-struct InstancePlan {
+struct InstanceSetup {
   std::int64_t samples = 0, channels = 0, depth = 0;
   double epsilon = 1e-5;
 };
 
-Result<InstancePlan> instanceNormPlanOf(const OperatorCall& call) {
+Result<InstanceSetup> instanceNormSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   if (x.size() < 3) {
     return badInput(
@@ -29,29 +29,29 @@ Result<InstancePlan> instanceNormPlanOf(const OperatorCall& call) {
     return badInput(fmt::format("{}: its scale is {}; it must be {}", call.title(),
                                 graph::toString(call.input(1)), graph::toString(expected)));
   }
-  return InstancePlan{x[0], x[1], graph::elementCount(Shape(x.begin() + 2, x.end())),
-                      graph::floatAttribute(call.node, "epsilon", double(1e-5F))};
+  return InstanceSetup{x[0], x[1], graph::elementCount(Shape(x.begin() + 2, x.end())),
+                       graph::floatAttribute(call.node, "epsilon", double(1e-5F))};
 }
 
 Result<std::vector<TensorType>> inferInstanceNorm(const OperatorCall& call) {
-  PIPESCOPE_TRY(instanceNormPlanOf(call));
+  PIPESCOPE_TRY(instanceNormSetupOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
   return std::vector<TensorType>{call.input(0)};
 }
 
 Result<Kernel> instanceNormKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const InstanceSetup setup, instanceNormSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{
-        [plan](const KernelArguments& a) -> Status {
-          const Pieces pieces{1, 0, plan.depth};
-          forItems(a, plan.samples * plan.channels, plan.depth, [&](std::int64_t first, std::int64_t end) {
+        [setup](const KernelArguments& a) -> Status {
+          const Pieces pieces{1, 0, setup.depth};
+          forItems(a, setup.samples * setup.channels, setup.depth, [&](std::int64_t first, std::int64_t end) {
             for (std::int64_t i = first; i < end; ++i) {
-              const T* x = a.input<T>(0) + i * plan.depth;
+              const T* x = a.input<T>(0) + i * setup.depth;
               const Moments<T> own = momentsOf(pieces, x);
-              const T mean = own.mean, bias = a.input<T>(2)[i % plan.channels],
-                      factor = a.input<T>(1)[i % plan.channels] * own.inverse(plan.epsilon);
-              mapOne(x, a.output<T>(0) + i * plan.depth, plan.depth,
+              const T mean = own.mean, bias = a.input<T>(2)[i % setup.channels],
+                      factor = a.input<T>(1)[i % setup.channels] * own.inverse(setup.epsilon);
+              mapOne(x, a.output<T>(0) + i * setup.depth, setup.depth,
                      [=](T value) { return (value - mean) * factor + bias; });
             }
           });
@@ -62,11 +62,11 @@ Result<Kernel> instanceNormKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> instanceNormWork(const OperatorCall& call) {
-  const InstancePlan plan = *instanceNormPlanOf(call);
+  const InstanceSetup setup = *instanceNormSetupOf(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
-  return {{Reduce{ReduceFunction::mean, rows, plan.depth, true, type}, 1, "Mean"},
-          {Reduce{ReduceFunction::squareSum, rows, plan.depth, true, type}, 1, "Variance"},
+  const std::int64_t all = call.input(0).elements(), rows = setup.samples * setup.channels;
+  return {{Reduce{ReduceFunction::mean, rows, setup.depth, true, type}, 1, "Mean"},
+          {Reduce{ReduceFunction::squareSum, rows, setup.depth, true, type}, 1, "Variance"},
           {Map{MapFunction::rsqrt, rows, 1, type, true}, 1, "InverseDeviation"},
           {Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
           {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"},
@@ -86,27 +86,27 @@ Status instanceNormGradient(GradientBuilder& builder) {
 }
 
 Result<std::vector<TensorType>> inferInstanceNormGradient(const OperatorCall& call) {
-  PIPESCOPE_TRY(instanceNormPlanOf(call));
+  PIPESCOPE_TRY(instanceNormSetupOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
 /// The sums of a channel run over the samples in ascending order.
 template <class T>
-void computeInstanceNormGradient(const InstancePlan& plan, const KernelArguments& a) {
-  const Pieces pieces{1, 0, plan.depth};
-  forItems(a, plan.channels, plan.samples * plan.depth, [&](std::int64_t first, std::int64_t end) {
+void computeInstanceNormGradient(const InstanceSetup& setup, const KernelArguments& a) {
+  const Pieces pieces{1, 0, setup.depth};
+  forItems(a, setup.channels, setup.samples * setup.depth, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t c = first; c < end; ++c) {
       T scale = 0, bias = 0;
-      for (std::int64_t n = 0; n < plan.samples; ++n) {
-        const std::int64_t at = (n * plan.channels + c) * plan.depth;
+      for (std::int64_t n = 0; n < setup.samples; ++n) {
+        const std::int64_t at = (n * setup.channels + c) * setup.depth;
         const T *x = a.input<T>(0) + at, *dy = a.input<T>(2) + at;
         const Moments<T> own = momentsOf(pieces, x);
-        const T inverse = own.inverse(plan.epsilon);
+        const T inverse = own.inverse(setup.epsilon);
         const GradientSums<T> sums = gradientSums(pieces, x, dy, own.mean, inverse);
         scale += sums.scale;
         bias += sums.bias;
-        applyGradient(pieces, GradientLine<T>(own.mean, inverse, a.input<T>(1)[c], sums, plan.depth), x, dy,
+        applyGradient(pieces, GradientLine<T>(own.mean, inverse, a.input<T>(1)[c], sums, setup.depth), x, dy,
                       a.output<T>(0) + at);
       }
       a.output<T>(1)[c] = scale;
@@ -116,10 +116,10 @@ void computeInstanceNormGradient(const InstancePlan& plan, const KernelArguments
 }
 
 Result<Kernel> instanceNormGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const InstanceSetup setup, instanceNormSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    computeInstanceNormGradient<T>(plan, a);
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    computeInstanceNormGradient<T>(setup, a);
                     return {};
                   },
                   0};
@@ -127,12 +127,12 @@ Result<Kernel> instanceNormGradientKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> instanceNormGradientWork(const OperatorCall& call) {
-  const InstancePlan plan = *instanceNormPlanOf(call);
+  const InstanceSetup setup = *instanceNormSetupOf(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
+  const std::int64_t all = call.input(0).elements(), rows = setup.samples * setup.channels;
   return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
-          {Reduce{ReduceFunction::sum, rows, plan.depth, true, type}, 2, "Sums"},
-          {Reduce{ReduceFunction::sum, plan.channels, plan.samples, false, type}, 2, "GradScaleBias"},
+          {Reduce{ReduceFunction::sum, rows, setup.depth, true, type}, 2, "Sums"},
+          {Reduce{ReduceFunction::sum, setup.channels, setup.samples, false, type}, 2, "GradScaleBias"},
           {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"},
           {Map{MapFunction::scaledAdd, all, 2, type, true}, 2, "Centre"}};
 }

@@ -17,55 +17,55 @@ using base::badInput;
 
 constexpr std::int64_t kMostParts = 16;
 
-struct LayerNormPlan {
+struct LayerNormSetup {
   std::int64_t rows = 1, depth = 1;
   double epsilon = 1e-5;
   Shape statistics;  ///< statistics of the optional outputs
 };
 
-Result<LayerNormPlan> layerNormPlanOf(const OperatorCall& call) {
+Result<LayerNormSetup> layerNormSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, -1, x.size()));
-  LayerNormPlan plan;
+  LayerNormSetup setup;
   const Shape normalised(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
-  plan.depth = graph::elementCount(normalised);
-  plan.rows = graph::elementCount(Shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis)));
-  plan.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
-  plan.statistics = x;
-  for (std::size_t i = axis; i < x.size(); ++i) plan.statistics[i] = 1;
+  setup.depth = graph::elementCount(normalised);
+  setup.rows = graph::elementCount(Shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis)));
+  setup.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
+  setup.statistics = x;
+  for (std::size_t i = axis; i < x.size(); ++i) setup.statistics[i] = 1;
   if (call.input(1) != TensorType{call.input(0).element, normalised}) {
     return badInput(fmt::format("{}: its scale is {}; it must be {}", call.title(),
                                 graph::toString(call.input(1)),
                                 graph::toString({call.input(0).element, normalised})));
   }
-  return plan;
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferLayerNorm(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LayerNormPlan plan, layerNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const LayerNormSetup setup, layerNormSetupOf(call));
   if (call.has(2)) PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
   const std::int64_t stash = graph::intAttribute(call.node, "stash_type", 1);
   if (stash != 1)
     return badInput(fmt::format("{}: stash_type is {}; it must be 1 (float32)", call.title(), stash));
-  const TensorType statistics{ElementType::float32, plan.statistics};
+  const TensorType statistics{ElementType::float32, setup.statistics};
   return std::vector<TensorType>{call.input(0), statistics, statistics};
 }
 
 template <class T>
-void normalise(const LayerNormPlan& plan, const KernelArguments& a) {
+void normalise(const LayerNormSetup& setup, const KernelArguments& a) {
   const T *scale = a.input<T>(1), *bias = a.input<T>(2);
-  forItems(a, plan.rows, plan.depth, [&](std::int64_t first, std::int64_t end) {
+  forItems(a, setup.rows, setup.depth, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t row = first; row < end; ++row) {
-      const T* x = a.input<T>(0) + row * plan.depth;
-      T* y = a.output<T>(0) + row * plan.depth;
-      const Moments<T> own = momentsOf(Pieces{1, 0, plan.depth}, x);
-      const T mean = own.mean, inverse = own.inverse(plan.epsilon);
+      const T* x = a.input<T>(0) + row * setup.depth;
+      T* y = a.output<T>(0) + row * setup.depth;
+      const Moments<T> own = momentsOf(Pieces{1, 0, setup.depth}, x);
+      const T mean = own.mean, inverse = own.inverse(setup.epsilon);
       if (bias) {
         PIPESCOPE_ELEMENTWISE
-        for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
+        for (std::int64_t i = 0; i < setup.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
       } else {
         PIPESCOPE_ELEMENTWISE
-        for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i];
+        for (std::int64_t i = 0; i < setup.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i];
       }
       if (float* means = a.output<float>(1)) means[row] = static_cast<float>(mean);
       if (float* inverses = a.output<float>(2)) inverses[row] = static_cast<float>(inverse);
@@ -74,10 +74,10 @@ void normalise(const LayerNormPlan& plan, const KernelArguments& a) {
 }
 
 Result<Kernel> normKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LayerNormPlan plan, layerNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const LayerNormSetup setup, layerNormSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    normalise<T>(plan, a);
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    normalise<T>(setup, a);
                     return {};
                   },
                   0};
@@ -85,13 +85,13 @@ Result<Kernel> normKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> layerNormWork(const OperatorCall& call) {
-  const LayerNormPlan plan = *layerNormPlanOf(call);
+  const LayerNormSetup setup = *layerNormSetupOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
   std::vector<Work> work{
-      {Reduce{ReduceFunction::mean, plan.rows, plan.depth, true, type}, 1, "Mean"},
-      {Reduce{ReduceFunction::squareSum, plan.rows, plan.depth, true, type}, 1, "Variance"},
-      {Map{MapFunction::rsqrt, plan.rows, 1, type, true}, 1, "InverseDeviation"},
+      {Reduce{ReduceFunction::mean, setup.rows, setup.depth, true, type}, 1, "Mean"},
+      {Reduce{ReduceFunction::squareSum, setup.rows, setup.depth, true, type}, 1, "Variance"},
+      {Map{MapFunction::rsqrt, setup.rows, 1, type, true}, 1, "InverseDeviation"},
       {Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
       {Map{MapFunction::multiply, all, 2, type, true}, 1, "Normalise"},
       {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"}};
@@ -121,37 +121,37 @@ Status layerNormGradient(GradientBuilder& builder) {
 // --- GradLayerNormalization ------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferLayerNormGradient(const OperatorCall& call) {
-  PIPESCOPE_TRY(layerNormPlanOf(call));
+  PIPESCOPE_TRY(layerNormSetupOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
 /// The number of parts of the sums over rows. One task makes each part; then they are added up in order.
-std::int64_t partsOf(const LayerNormPlan& plan) {
-  return std::clamp<std::int64_t>(plan.rows * plan.depth / kRangeElements, 1, kMostParts);
+std::int64_t partsOf(const LayerNormSetup& setup) {
+  return std::clamp<std::int64_t>(setup.rows * setup.depth / kRangeElements, 1, kMostParts);
 }
 
 /// The rows of one part: dx, and the part's sums for scale and bias.
 template <class T>
-void gradientRows(const LayerNormPlan& plan, const KernelArguments& a, std::int64_t first, std::int64_t end,
+void gradientRows(const LayerNormSetup& setup, const KernelArguments& a, std::int64_t first, std::int64_t end,
                   T* __restrict dscale, T* __restrict dbias) {
-  std::fill_n(dscale, plan.depth, T(0));
-  std::fill_n(dbias, plan.depth, T(0));
+  std::fill_n(dscale, setup.depth, T(0));
+  std::fill_n(dbias, setup.depth, T(0));
   const T* scale = a.input<T>(1);
-  const T count = static_cast<T>(plan.depth);
+  const T count = static_cast<T>(setup.depth);
   for (std::int64_t row = first; row < end; ++row) {
-    const T *x = a.input<T>(0) + row * plan.depth, *dy = a.input<T>(2) + row * plan.depth;
-    T* dx = a.output<T>(0) + row * plan.depth;
-    const Moments<T> own = momentsOf(Pieces{1, 0, plan.depth}, x);
-    const T mean = own.mean, inverse = own.inverse(plan.epsilon);
-    const auto sums = laneSums<T>(plan.depth, [=](std::int64_t i) {
+    const T *x = a.input<T>(0) + row * setup.depth, *dy = a.input<T>(2) + row * setup.depth;
+    T* dx = a.output<T>(0) + row * setup.depth;
+    const Moments<T> own = momentsOf(Pieces{1, 0, setup.depth}, x);
+    const T mean = own.mean, inverse = own.inverse(setup.epsilon);
+    const auto sums = laneSums<T>(setup.depth, [=](std::int64_t i) {
       const T up = dy[i] * scale[i];
       return std::pair(up, up * (x[i] - mean));
     });
     const T shift = sums.first / count, tilt = sums.second * inverse / count * inverse;
     // dx may lie over dy, because an element is read before it is written.
     PIPESCOPE_ELEMENTWISE
-    for (std::int64_t i = 0; i < plan.depth; ++i) {
+    for (std::int64_t i = 0; i < setup.depth; ++i) {
       const T up = dy[i], away = x[i] - mean;
       dscale[i] += up * (away * inverse);
       dbias[i] += up;
@@ -161,49 +161,49 @@ void gradientRows(const LayerNormPlan& plan, const KernelArguments& a, std::int6
 }
 
 template <class T>
-void gradient(const LayerNormPlan& plan, const KernelArguments& a) {
-  const std::int64_t parts = partsOf(plan), each = (plan.rows + parts - 1) / parts,
-                     padded = paddedElements<T>(plan.depth);
+void gradient(const LayerNormSetup& setup, const KernelArguments& a) {
+  const std::int64_t parts = partsOf(setup), each = (setup.rows + parts - 1) / parts,
+                     padded = paddedElements<T>(setup.depth);
   T* sums = a.scratchAs<T>();
   a.parallel(parts, [&](std::int64_t part) {
-    gradientRows(plan, a, std::min(plan.rows, part * each), std::min(plan.rows, (part + 1) * each),
+    gradientRows(setup, a, std::min(setup.rows, part * each), std::min(setup.rows, (part + 1) * each),
                  sums + 2 * part * padded, sums + (2 * part + 1) * padded);
   });
   for (std::size_t which = 0; which < 2; ++which) {
     T* __restrict total = a.output<T>(1 + which);
-    std::fill_n(total, plan.depth, T(0));
+    std::fill_n(total, setup.depth, T(0));
     for (std::int64_t part = 0; part < parts; ++part) {
       const T* own = sums + (2 * part + static_cast<std::int64_t>(which)) * padded;
-      for (std::int64_t i = 0; i < plan.depth; ++i) total[i] += own[i];
+      for (std::int64_t i = 0; i < setup.depth; ++i) total[i] += own[i];
     }
   }
 }
 
 Result<Kernel> layerNormGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LayerNormPlan plan, layerNormPlanOf(call));
+  PIPESCOPE_ASSIGN(const LayerNormSetup setup, layerNormSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    gradient<T>(plan, a);
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    gradient<T>(setup, a);
                     return {};
                   },
-                  2 * partsOf(plan) * paddedElements<T>(plan.depth) * static_cast<std::int64_t>(sizeof(T))};
+                  2 * partsOf(setup) * paddedElements<T>(setup.depth) * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
 /// x̂ is computed again, and the sums are taken once for the gradients by scale and bias and once for dx (C:
 /// popart's groupnormx.cpp; PopLibs, popnn/GroupNorm.cpp and poplin/Norms.cpp).
 std::vector<Work> layerNormGradientWork(const OperatorCall& call) {
-  const LayerNormPlan plan = *layerNormPlanOf(call);
+  const LayerNormSetup setup = *layerNormSetupOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
   const Work product{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"};
   return {{Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
           {Map{MapFunction::multiply, all, 2, type, true}, 1, "Whiten"},
           product,
-          {Reduce{ReduceFunction::sum, 2 * plan.depth, plan.rows, false, type}, 1, "ScaleAndBias"},
+          {Reduce{ReduceFunction::sum, 2 * setup.depth, setup.rows, false, type}, 1, "ScaleAndBias"},
           {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"},
           product,
-          {Reduce{ReduceFunction::sum, 2 * plan.rows, plan.depth, true, type}, 1, "Sums"},
+          {Reduce{ReduceFunction::sum, 2 * setup.rows, setup.depth, true, type}, 1, "Sums"},
           {Map{MapFunction::copy, all, 1, type, false}, 1, "Copy"},
           {Map{MapFunction::multiply, all, 2, type, false}, 1, "VarianceGradient"},
           {Map{MapFunction::add, all, 2, type, true}, 1, "MeanGradient"},

@@ -15,53 +15,54 @@ namespace {
 
 using base::badInput;
 
-struct LrnPlan {
+struct LrnSetup {
   Rows rows;  ///< batch, channels, positions
   std::int64_t before = 0, after = 0, size = 1;
   double alpha = 1e-4, beta = 0.75, bias = 1;
 };
 
-Result<LrnPlan> lrnPlanOf(const OperatorCall& call) {
+Result<LrnSetup> lrnSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
-  LrnPlan plan;
-  plan.size = graph::intAttribute(call.node, "size", 0);
-  if (plan.size < 1 || x.size() < 2) {
+  LrnSetup setup;
+  setup.size = graph::intAttribute(call.node, "size", 0);
+  if (setup.size < 1 || x.size() < 2) {
     return badInput(
         fmt::format("{}: size is {} and its input {}; it needs a size of 1 or more, a batch and channels",
-                    call.title(), plan.size, graph::toString(call.input(0))));
+                    call.title(), setup.size, graph::toString(call.input(0))));
   }
-  plan.rows = Rows::around(x, 1, 2);
-  plan.before = std::min((plan.size - 1) / 2, plan.rows.depth);
-  plan.after = std::min(plan.size / 2, plan.rows.depth);
-  plan.alpha = graph::floatAttribute(call.node, "alpha", double(1e-4F));
-  plan.beta = graph::floatAttribute(call.node, "beta", double(0.75F));
-  plan.bias = graph::floatAttribute(call.node, "bias", 1);
-  return plan;
+  setup.rows = Rows::around(x, 1, 2);
+  setup.before = std::min((setup.size - 1) / 2, setup.rows.depth);
+  setup.after = std::min(setup.size / 2, setup.rows.depth);
+  setup.alpha = graph::floatAttribute(call.node, "alpha", double(1e-4F));
+  setup.beta = graph::floatAttribute(call.node, "beta", double(0.75F));
+  setup.bias = graph::floatAttribute(call.node, "bias", 1);
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferLrn(const OperatorCall& call) {
-  PIPESCOPE_TRY(lrnPlanOf(call));
+  PIPESCOPE_TRY(lrnSetupOf(call));
   return std::vector<TensorType>{call.input(0)};
 }
 
 /// Sets to[i] to Σ from over channels [c − before, c + after] for every position i of channel c.
 template <class T, class F>
-void sumAround(const LrnPlan& plan, std::int64_t c, std::int64_t before, std::int64_t after, T* to, F from) {
-  std::fill_n(to, plan.rows.inner, T(0));
-  const std::int64_t end = std::min(c + after + 1, plan.rows.depth);
+void sumAround(const LrnSetup& setup, std::int64_t c, std::int64_t before, std::int64_t after, T* to,
+               F from) {
+  std::fill_n(to, setup.rows.inner, T(0));
+  const std::int64_t end = std::min(c + after + 1, setup.rows.depth);
   for (std::int64_t other = std::max<std::int64_t>(0, c - before); other < end; ++other) {
-    for (std::int64_t i = 0; i < plan.rows.inner; ++i) to[i] += from(other * plan.rows.inner + i);
+    for (std::int64_t i = 0; i < setup.rows.inner; ++i) to[i] += from(other * setup.rows.inner + i);
   }
 }
 
 template <class T>
-void normalise(const LrnPlan& plan, const T* x, T* y, T* sums) {
-  const std::int64_t inner = plan.rows.inner;
-  const T factor = static_cast<T>(plan.alpha / static_cast<double>(plan.size)),
-          bias = static_cast<T>(plan.bias), beta = static_cast<T>(plan.beta);
-  for (std::int64_t n = 0; n < plan.rows.outer; ++n, x += plan.rows.depth * inner) {
-    for (std::int64_t c = 0; c < plan.rows.depth; ++c, y += inner) {
-      sumAround(plan, c, plan.before, plan.after, sums, [x](std::int64_t at) { return x[at] * x[at]; });
+void normalise(const LrnSetup& setup, const T* x, T* y, T* sums) {
+  const std::int64_t inner = setup.rows.inner;
+  const T factor = static_cast<T>(setup.alpha / static_cast<double>(setup.size)),
+          bias = static_cast<T>(setup.bias), beta = static_cast<T>(setup.beta);
+  for (std::int64_t n = 0; n < setup.rows.outer; ++n, x += setup.rows.depth * inner) {
+    for (std::int64_t c = 0; c < setup.rows.depth; ++c, y += inner) {
+      sumAround(setup, c, setup.before, setup.after, sums, [x](std::int64_t at) { return x[at] * x[at]; });
       for (std::int64_t i = 0; i < inner; ++i)
         y[i] = x[c * inner + i] / std::pow(bias + factor * sums[i], beta);
     }
@@ -69,22 +70,22 @@ void normalise(const LrnPlan& plan, const T* x, T* y, T* sums) {
 }
 
 Result<Kernel> lrnKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LrnPlan plan, lrnPlanOf(call));
+  PIPESCOPE_ASSIGN(const LrnSetup setup, lrnSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    normalise(plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    normalise(setup, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
                     return {};
                   },
-                  plan.rows.inner* static_cast<std::int64_t>(sizeof(T))};
+                  setup.rows.inner* static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
 std::vector<Work> lrnWork(const OperatorCall& call) {
-  const LrnPlan plan = *lrnPlanOf(call);
+  const LrnSetup setup = *lrnSetupOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
   return {{Map{MapFunction::square, all, 1, type, false}, 1, "Square"},
-          {Map{MapFunction::add, all, 2, type, true}, plan.size, "Sum"},
+          {Map{MapFunction::add, all, 2, type, true}, setup.size, "Sum"},
           {Map{MapFunction::pow, all, 1, type, true}, 1, "Power"},
           {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"}};
 }
@@ -101,14 +102,14 @@ Result<std::vector<TensorType>> inferLrnGradient(const OperatorCall& call) {
 
 /// dxᵢ = dyᵢ·sᵢ^−β − 2·αβ ÷ size · xᵢ · Σⱼ dyⱼ·xⱼ·sⱼ^−(β+1) over all j whose window holds i.
 template <class T>
-void lrnGradient(const LrnPlan& plan, const T* x, const T* dy, T* dx, T* scratch) {
-  const std::int64_t inner = plan.rows.inner, sample = plan.rows.depth * inner;
+void lrnGradient(const LrnSetup& setup, const T* x, const T* dy, T* dx, T* scratch) {
+  const std::int64_t inner = setup.rows.inner, sample = setup.rows.depth * inner;
   T *scales = scratch, *sums = scratch + sample;
-  const T factor = static_cast<T>(plan.alpha / static_cast<double>(plan.size)),
-          bias = static_cast<T>(plan.bias), beta = static_cast<T>(plan.beta);
-  for (std::int64_t n = 0; n < plan.rows.outer; ++n, x += sample, dy += sample, dx += sample) {
-    for (std::int64_t c = 0; c < plan.rows.depth; ++c) {
-      sumAround(plan, c, plan.before, plan.after, sums, [x](std::int64_t at) { return x[at] * x[at]; });
+  const T factor = static_cast<T>(setup.alpha / static_cast<double>(setup.size)),
+          bias = static_cast<T>(setup.bias), beta = static_cast<T>(setup.beta);
+  for (std::int64_t n = 0; n < setup.rows.outer; ++n, x += sample, dy += sample, dx += sample) {
+    for (std::int64_t c = 0; c < setup.rows.depth; ++c) {
+      sumAround(setup, c, setup.before, setup.after, sums, [x](std::int64_t at) { return x[at] * x[at]; });
       for (std::int64_t i = 0; i < inner; ++i) scales[c * inner + i] = bias + factor * sums[i];
     }
     for (std::int64_t i = 0; i < sample; ++i) {
@@ -116,8 +117,8 @@ void lrnGradient(const LrnPlan& plan, const T* x, const T* dy, T* dx, T* scratch
       dx[i] = dy[i] * power;
       scales[i] = dy[i] * x[i] * power / scales[i];
     }
-    for (std::int64_t c = 0; c < plan.rows.depth; ++c) {
-      sumAround(plan, c, plan.after, plan.before, sums, [scales](std::int64_t at) { return scales[at]; });
+    for (std::int64_t c = 0; c < setup.rows.depth; ++c) {
+      sumAround(setup, c, setup.after, setup.before, sums, [scales](std::int64_t at) { return scales[at]; });
       for (std::int64_t i = 0; i < inner; ++i)
         dx[c * inner + i] -= T(2) * factor * beta * x[c * inner + i] * sums[i];
     }
@@ -125,23 +126,23 @@ void lrnGradient(const LrnPlan& plan, const T* x, const T* dy, T* dx, T* scratch
 }
 
 Result<Kernel> lrnGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LrnPlan plan, lrnPlanOf(call));
+  PIPESCOPE_ASSIGN(const LrnSetup setup, lrnSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    lrnGradient(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0), a.scratchAs<T>());
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    lrnGradient(setup, a.input<T>(0), a.input<T>(1), a.output<T>(0), a.scratchAs<T>());
                     return {};
                   },
-                  (plan.rows.depth + 1) * plan.rows.inner* static_cast<std::int64_t>(sizeof(T))};
+                  (setup.rows.depth + 1) * setup.rows.inner* static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
 std::vector<Work> lrnGradientWork(const OperatorCall& call) {
   std::vector<Work> work = lrnWork(call);
-  const LrnPlan plan = *lrnPlanOf(call);
+  const LrnSetup setup = *lrnSetupOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
   work.push_back({Map{MapFunction::multiply, all, 2, type, true}, 2, "Product"});
-  work.push_back({Map{MapFunction::add, all, 2, type, true}, plan.size, "GradSum"});
+  work.push_back({Map{MapFunction::add, all, 2, type, true}, setup.size, "GradSum"});
   work.push_back({Map{MapFunction::scaledAdd, all, 2, type, true}, 1, "Subtract"});
   return work;
 }

@@ -1,7 +1,7 @@
 // ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp
 // and ReduceSumSquare. Sums have a fixed order, and sums of whole numbers wrap. ReduceMax and ReduceMin give
 // NaN if there is one. Their gradients are in grad_reduce.cpp.
-#include "engine/ops/reduce_norm/reduce_plan.h"
+#include "engine/ops/reduce_norm/reduce_setup.h"
 
 #include <fmt/format.h>
 
@@ -222,7 +222,7 @@ constexpr ReduceLoops kReduceLoops{
     }};
 
 /// Reduces x into y, which holds starts or partial results, one run after the other.
-void reducePart(const ReduceLoops& loops, std::span<const ReducePlan::Run> runs, const std::byte* x,
+void reducePart(const ReduceLoops& loops, std::span<const ReduceSetup::Run> runs, const std::byte* x,
                 std::byte* y) {
   walkReduction(
       runs,
@@ -235,16 +235,16 @@ void reducePart(const ReduceLoops& loops, std::span<const ReducePlan::Run> runs,
 }
 
 /// Reduces the input into y. Every output has an order of its own, whichever task makes it.
-void reduceInto(const ReduceLoops& loops, void* result, const KernelArguments& a, const ReducePlan& plan) {
+void reduceInto(const ReduceLoops& loops, void* result, const KernelArguments& a, const ReduceSetup& setup) {
   const std::byte* x = a.input<std::byte>(0);
   std::byte* y = static_cast<std::byte*>(result);
   const std::int64_t bytes = loops.elementBytes;
-  loops.start(y, plan.outputs);
-  const std::vector<ReducePlan::Run>& runs = plan.runs;
-  const std::int64_t all = plan.outputs * plan.depth;
+  loops.start(y, setup.outputs);
+  const std::vector<ReduceSetup::Run>& runs = setup.runs;
+  const std::int64_t all = setup.outputs * setup.depth;
   if (all == 0) return;  // every output is the start value if there is nothing to reduce
   if (runs.size() > 1 && !runs[0].reduced) {
-    const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
+    const std::int64_t from = all / runs[0].extent, to = setup.outputs / runs[0].extent;
     forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t i = first; i < end; ++i)
         reducePart(loops, std::span(runs).subspan(1), x + i * from * bytes, y + i * to * bytes);
@@ -279,15 +279,15 @@ void finishReduction(void* y, std::int64_t outputs, std::int64_t depth) {
 }
 
 struct ReduceRun {
-  ReducePlan plan;
+  ReduceSetup setup;
   const ReduceLoops* loops = nullptr;
   void (*finish)(void* y, std::int64_t outputs, std::int64_t depth) = nullptr;
 };
 
 Status runReduce(const KernelArguments& a, const ReduceRun& run) {
   void* const y = a.output<std::byte>(0);
-  reduceInto(*run.loops, y, a, run.plan);
-  run.finish(y, run.plan.outputs, run.plan.depth);
+  reduceInto(*run.loops, y, a, run.setup);
+  run.finish(y, run.setup.outputs, run.setup.depth);
   return {};
 }
 
@@ -296,15 +296,15 @@ Kernel reduceKernelOf(const ReduceRun& run) {
 }
 
 Result<std::vector<TensorType>> inferReduce(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
-  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+  PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(call));
+  return std::vector<TensorType>{{call.input(0).element, setup.result}};
 }
 
 template <class Op>
 Result<Kernel> reduceKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(call));
   const auto make = [&]<class T>(T) {
-    return reduceKernelOf({plan, &kReduceLoops<typename Op::Loops, T>, finishReduction<Op, T>});
+    return reduceKernelOf({setup, &kReduceLoops<typename Op::Loops, T>, finishReduction<Op, T>});
   };
   if constexpr (std::is_same_v<Op, LogSumOf> || std::is_same_v<Op, Length>) {
     return kernelForFloats(call, call.input(0).element, make);
@@ -315,13 +315,13 @@ Result<Kernel> reduceKernel(const OperatorCall& call) {
 
 template <class Op>
 std::vector<Work> reduceWork(const OperatorCall& call) {
-  const ReducePlan plan = *reducePlanOf(call);
+  const ReduceSetup setup = *reduceSetupOf(call);
   const ElementType type = call.input(0).element;
-  std::vector<Work> work{{Reduce{Op::kWork, plan.outputs, plan.depth, plan.contiguous(), type}, 1, ""}};
+  std::vector<Work> work{{Reduce{Op::kWork, setup.outputs, setup.depth, setup.contiguous(), type}, 1, ""}};
   if constexpr (std::is_same_v<Op, Length>)
-    work.push_back({Map{MapFunction::sqrt, plan.outputs, 1, type, true}, 1, "Sqrt"});
+    work.push_back({Map{MapFunction::sqrt, setup.outputs, 1, type, true}, 1, "Sqrt"});
   if constexpr (std::is_same_v<Op, LogSumOf>)
-    work.push_back({Map{MapFunction::log, plan.outputs, 1, type, true}, 1, "Log"});
+    work.push_back({Map{MapFunction::log, setup.outputs, 1, type, true}, 1, "Log"});
   return work;
 }
 
@@ -332,15 +332,15 @@ struct LogSumExp {
 };
 
 template <class T>
-void logSumExp(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y, T* largest) {
-  reduceInto(kReduceLoops<Largest, T>, largest, a, plan);
+void logSumExp(const KernelArguments& a, const ReduceSetup& setup, const T* x, T* y, T* largest) {
+  reduceInto(kReduceLoops<Largest, T>, largest, a, setup);
   // If the maximum is infinite, e^(x − 0) is already the answer.
-  for (std::int64_t i = 0; i < plan.outputs; ++i) {
+  for (std::int64_t i = 0; i < setup.outputs; ++i) {
     if (std::fabs(largest[i]) == std::numeric_limits<T>::infinity()) largest[i] = T(0);
   }
-  std::fill_n(y, plan.outputs, T(0));
+  std::fill_n(y, setup.outputs, T(0));
   walkReduction(
-      plan.runs,
+      setup.runs,
       [=](std::int64_t from, std::int64_t count, std::int64_t to) {
         const T shift = largest[to];
         y[to] += laneSum<T>(count, [=](std::int64_t i) { return lanes::exp(x[from + i] - shift); });
@@ -348,40 +348,40 @@ void logSumExp(const KernelArguments& a, const ReducePlan& plan, const T* x, T* 
       [=](std::int64_t from, std::int64_t count, std::int64_t to) {
         for (std::int64_t i = 0; i < count; ++i) y[to + i] += lanes::exp(x[from + i] - largest[to + i]);
       });
-  for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = lanes::log(y[i]) + largest[i];
+  for (std::int64_t i = 0; i < setup.outputs; ++i) y[i] = lanes::log(y[i]) + largest[i];
 }
 
 Result<Kernel> logSumExpKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    logSumExp(a, plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    logSumExp(a, setup, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
                     return {};
                   },
-                  plan.outputs* static_cast<std::int64_t>(sizeof(T))};
+                  setup.outputs* static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
 std::vector<Work> logSumExpWork(const OperatorCall& call) {
-  const ReducePlan plan = *reducePlanOf(call);
+  const ReduceSetup setup = *reduceSetupOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  return {{Reduce{ReduceFunction::max, plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Max"},
+  return {{Reduce{ReduceFunction::max, setup.outputs, setup.depth, setup.contiguous(), type}, 1, "Max"},
           {Map{MapFunction::subtract, all, 2, type, false}, 1, "Shift"},
           {Map{MapFunction::exp, all, 1, type, true}, 1, "Exp"},
-          {Reduce{ReduceFunction::sum, plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Sum"},
-          {Map{MapFunction::log, plan.outputs, 1, type, true}, 1, "Log"},
-          {Map{MapFunction::add, plan.outputs, 2, type, true}, 1, "Unshift"}};
+          {Reduce{ReduceFunction::sum, setup.outputs, setup.depth, setup.contiguous(), type}, 1, "Sum"},
+          {Map{MapFunction::log, setup.outputs, 1, type, true}, 1, "Log"},
+          {Map{MapFunction::add, setup.outputs, 2, type, true}, 1, "Unshift"}};
 }
 
 // --- The gradient: GradReduce of grad_reduce.cpp ----------------------------------------------------
 
 Status reduceGradient(GradientBuilder& builder) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(builder.call()));
+  PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(builder.call()));
   const Shape& x = builder.call().input(0).shape;
   std::vector<std::int64_t> axes;
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
-    if (plan.kept[axis] != x[axis]) axes.push_back(static_cast<std::int64_t>(axis));
+    if (setup.kept[axis] != x[axis]) axes.push_back(static_cast<std::int64_t>(axis));
   }
   const Node& node = builder.node();
   return builder.addFor(0, "GradReduce", "grad_input",

@@ -18,7 +18,7 @@ namespace {
 
 using base::badInput;
 
-struct SharedNormPlan {
+struct SharedNormSetup {
   Rows rows;  ///< batch, channels, positions
   double epsilon = 1e-5;
   std::int64_t replicas = 1;
@@ -34,7 +34,7 @@ struct SharedNormPlan {
   }
 };
 
-Result<SharedNormPlan> sharedNormPlanOf(const OperatorCall& call) {
+Result<SharedNormSetup> sharedNormSetupOf(const OperatorCall& call) {
   const TensorType& x = call.input(0);
   if (x.shape.size() < 2) {
     return badInput(
@@ -47,50 +47,52 @@ Result<SharedNormPlan> sharedNormPlanOf(const OperatorCall& call) {
                     "bfloat16 only",
                     call.title(), graph::toString(x)));
   }
-  SharedNormPlan plan;
-  plan.rows = Rows::around(x.shape, 1, 2);
-  plan.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
-  plan.replicas = graph::intAttribute(call.node, "replicas", 1);
-  if (plan.replicas < 1)
+  SharedNormSetup setup;
+  setup.rows = Rows::around(x.shape, 1, 2);
+  setup.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
+  setup.replicas = graph::intAttribute(call.node, "replicas", 1);
+  if (setup.replicas < 1)
     return badInput(
-        fmt::format("{}: its group is {} replicas; it must be at least 1", call.title(), plan.replicas));
-  return plan;
+        fmt::format("{}: its group is {} replicas; it must be at least 1", call.title(), setup.replicas));
+  return setup;
 }
 
 /// The type of two float32 numbers for each channel.
-TensorType pairsOf(const SharedNormPlan& plan) {
-  return {ElementType::float32, {2, plan.rows.depth}};
+TensorType pairsOf(const SharedNormSetup& setup) {
+  return {ElementType::float32, {2, setup.rows.depth}};
 }
 
-Status checkPairs(const OperatorCall& call, const SharedNormPlan& plan, std::size_t input) {
-  if (call.input(input) == pairsOf(plan)) return {};
+Status checkPairs(const OperatorCall& call, const SharedNormSetup& setup, std::size_t input) {
+  if (call.input(input) == pairsOf(setup)) return {};
   return badInput(fmt::format("{}: input {} is {}; it must be {}", call.title(), input,
-                              graph::toString(call.input(input)), graph::toString(pairsOf(plan))));
+                              graph::toString(call.input(input)), graph::toString(pairsOf(setup))));
 }
 
-Status checkScales(const OperatorCall& call, const SharedNormPlan& plan,
+Status checkScales(const OperatorCall& call, const SharedNormSetup& setup,
                    std::initializer_list<std::size_t> inputs) {
   for (const std::size_t input : inputs) {
     const TensorType& type = call.input(input);
-    if (type.shape == Shape{plan.rows.depth} &&
+    if (type.shape == Shape{setup.rows.depth} &&
         (type.element == call.input(0).element || type.element == ElementType::float32))
       continue;
     return badInput(fmt::format("{}: input {} is {}; it must hold one number for each of the {} channels",
-                                call.title(), input, graph::toString(type), plan.rows.depth));
+                                call.title(), input, graph::toString(type), setup.rows.depth));
   }
   return {};
 }
 
-/// A kernel that calls run(plan, arguments, channel) for each channel, in float32.
-using ChannelRun = void (*)(const SharedNormPlan&, const KernelArguments&, std::int64_t);
+/// A kernel that calls run(setup, arguments, channel) for each channel, in float32.
+using ChannelRun = void (*)(const SharedNormSetup&, const KernelArguments&, std::int64_t);
 
 template <ChannelRun run>
 Result<Kernel> channelKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const SharedNormPlan plan, sharedNormPlanOf(call));
-  Kernel kernel{[plan](const KernelArguments& a) -> Status {
-                  forItems(a, plan.rows.depth, plan.perChannel(), [&](std::int64_t first, std::int64_t end) {
-                    for (std::int64_t channel = first; channel < end; ++channel) run(plan, a, channel);
-                  });
+  PIPESCOPE_ASSIGN(const SharedNormSetup setup, sharedNormSetupOf(call));
+  Kernel kernel{[setup](const KernelArguments& a) -> Status {
+                  forItems(a, setup.rows.depth, setup.perChannel(),
+                           [&](std::int64_t first, std::int64_t end) {
+                             for (std::int64_t channel = first; channel < end; ++channel)
+                               run(setup, a, channel);
+                           });
                   return {};
                 },
                 0};
@@ -100,57 +102,57 @@ Result<Kernel> channelKernel(const OperatorCall& call) {
 
 /// Calls each(offset of a piece) for the pieces of a channel.
 template <class Each>
-void forPieces(const SharedNormPlan& plan, std::int64_t channel, const Each& each) {
-  const Pieces pieces = plan.pieces();
-  for (std::int64_t p = 0; p < pieces.count; ++p) each(plan.start(channel) + p * pieces.step);
+void forPieces(const SharedNormSetup& setup, std::int64_t channel, const Each& each) {
+  const Pieces pieces = setup.pieces();
+  for (std::int64_t p = 0; p < pieces.count; ++p) each(setup.start(channel) + p * pieces.step);
 }
 
 // --- BatchMoments --------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferMoments(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const SharedNormPlan plan, sharedNormPlanOf(call));
-  return std::vector<TensorType>{pairsOf(plan)};
+  PIPESCOPE_ASSIGN(const SharedNormSetup setup, sharedNormSetupOf(call));
+  return std::vector<TensorType>{pairsOf(setup)};
 }
 
-void momentsOfChannel(const SharedNormPlan& plan, const KernelArguments& a, std::int64_t channel) {
-  const Moments<float> own = momentsOf(plan.pieces(), a.input<float>(0) + plan.start(channel));
+void momentsOfChannel(const SharedNormSetup& setup, const KernelArguments& a, std::int64_t channel) {
+  const Moments<float> own = momentsOf(setup.pieces(), a.input<float>(0) + setup.start(channel));
   a.output<float>(0)[channel] = own.mean;
-  a.output<float>(0)[plan.rows.depth + channel] = own.variance + own.mean * own.mean;
+  a.output<float>(0)[setup.rows.depth + channel] = own.variance + own.mean * own.mean;
 }
 
 std::vector<Work> momentsWork(const OperatorCall& call) {
-  const SharedNormPlan plan = *sharedNormPlanOf(call);
+  const SharedNormSetup setup = *sharedNormSetupOf(call);
   const ElementType type = call.input(0).element;
-  return {{Reduce{ReduceFunction::mean, plan.rows.depth, plan.perChannel(), false, type}, 1, "Mean"},
-          {Reduce{ReduceFunction::squareSum, plan.rows.depth, plan.perChannel(), false, type}, 1, "Power"}};
+  return {{Reduce{ReduceFunction::mean, setup.rows.depth, setup.perChannel(), false, type}, 1, "Mean"},
+          {Reduce{ReduceFunction::squareSum, setup.rows.depth, setup.perChannel(), false, type}, 1, "Power"}};
 }
 
 // --- SharedBatchNormalization --------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferSharedNorm(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const SharedNormPlan plan, sharedNormPlanOf(call));
-  PIPESCOPE_TRY(checkScales(call, plan, {1, 2}));
-  PIPESCOPE_TRY(checkPairs(call, plan, 3));
-  const TensorType statistic{ElementType::float32, {plan.rows.depth}};
+  PIPESCOPE_ASSIGN(const SharedNormSetup setup, sharedNormSetupOf(call));
+  PIPESCOPE_TRY(checkScales(call, setup, {1, 2}));
+  PIPESCOPE_TRY(checkPairs(call, setup, 3));
+  const TensorType statistic{ElementType::float32, {setup.rows.depth}};
   return std::vector<TensorType>{call.input(0), statistic, statistic};
 }
 
-void normaliseShared(const SharedNormPlan& plan, const KernelArguments& a, std::int64_t channel) {
-  const Moments<float> group = plan.momentsOfGroup(a.input<float>(3), channel);
+void normaliseShared(const SharedNormSetup& setup, const KernelArguments& a, std::int64_t channel) {
+  const Moments<float> group = setup.momentsOfGroup(a.input<float>(3), channel);
   if (float* mean = a.output<float>(1)) mean[channel] = group.mean;
   if (float* variance = a.output<float>(2)) variance[channel] = group.variance;
-  const float mean = group.mean, factor = a.input<float>(1)[channel] * group.inverse(plan.epsilon),
+  const float mean = group.mean, factor = a.input<float>(1)[channel] * group.inverse(setup.epsilon),
               bias = a.input<float>(2)[channel];
-  forPieces(plan, channel, [&](std::int64_t at) {
-    mapOne(a.input<float>(0) + at, a.output<float>(0) + at, plan.rows.inner,
+  forPieces(setup, channel, [&](std::int64_t at) {
+    mapOne(a.input<float>(0) + at, a.output<float>(0) + at, setup.rows.inner,
            [=](float value) { return (value - mean) * factor + bias; });
   });
 }
 
 std::vector<Work> sharedNormWork(const OperatorCall& call) {
-  const SharedNormPlan plan = *sharedNormPlanOf(call);
+  const SharedNormSetup setup = *sharedNormSetupOf(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
+  const std::int64_t all = call.input(0).elements(), channels = setup.rows.depth;
   return {{Map{MapFunction::rsqrt, channels, 1, type, false}, 1, "InverseDeviation"},
           {Map{MapFunction::multiply, channels, 2, type, true}, 1, "Factor"},
           {Map{MapFunction::scaledAdd, channels, 2, type, false}, 1, "Addend"},
@@ -182,36 +184,36 @@ Status sharedNormGradient(GradientBuilder& builder) {
 // --- SharedNormSums ------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferNormSums(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const SharedNormPlan plan, sharedNormPlanOf(call));
-  PIPESCOPE_TRY(checkScales(call, plan, {1}));
+  PIPESCOPE_ASSIGN(const SharedNormSetup setup, sharedNormSetupOf(call));
+  PIPESCOPE_TRY(checkScales(call, setup, {1}));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
-  PIPESCOPE_TRY(checkPairs(call, plan, 3));
-  return std::vector<TensorType>{pairsOf(plan), call.input(1), call.input(1), call.input(0)};
+  PIPESCOPE_TRY(checkPairs(call, setup, 3));
+  return std::vector<TensorType>{pairsOf(setup), call.input(1), call.input(1), call.input(0)};
 }
 
-void sumsOfChannel(const SharedNormPlan& plan, const KernelArguments& a, std::int64_t channel) {
-  const Moments<float> group = plan.momentsOfGroup(a.input<float>(3), channel);
-  const float mean = group.mean, inverse = group.inverse(plan.epsilon);
-  const std::int64_t start = plan.start(channel);
+void sumsOfChannel(const SharedNormSetup& setup, const KernelArguments& a, std::int64_t channel) {
+  const Moments<float> group = setup.momentsOfGroup(a.input<float>(3), channel);
+  const float mean = group.mean, inverse = group.inverse(setup.epsilon);
+  const std::int64_t start = setup.start(channel);
   const GradientSums<float> sums =
-      gradientSums(plan.pieces(), a.input<float>(0) + start, a.input<float>(2) + start, mean, inverse);
+      gradientSums(setup.pieces(), a.input<float>(0) + start, a.input<float>(2) + start, mean, inverse);
   a.output<float>(0)[channel] = sums.bias;
-  a.output<float>(0)[plan.rows.depth + channel] = sums.scale;
+  a.output<float>(0)[setup.rows.depth + channel] = sums.scale;
   a.output<float>(1)[channel] = sums.scale;
   a.output<float>(2)[channel] = sums.bias;
-  forPieces(plan, channel, [&](std::int64_t at) {
-    mapOne(a.input<float>(0) + at, a.output<float>(3) + at, plan.rows.inner,
+  forPieces(setup, channel, [&](std::int64_t at) {
+    mapOne(a.input<float>(0) + at, a.output<float>(3) + at, setup.rows.inner,
            [=](float value) { return (value - mean) * inverse; });
   });
 }
 
 /// PopLibs reduces for the gradients by scale and bias once more, apart from the sums of the group.
 std::vector<Work> normSumsWork(const OperatorCall& call) {
-  const SharedNormPlan plan = *sharedNormPlanOf(call);
+  const SharedNormSetup setup = *sharedNormSetupOf(call);
   const ElementType type = call.input(0).element;
-  const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
+  const std::int64_t all = call.input(0).elements(), channels = setup.rows.depth;
   const Work product{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
-      sums{Reduce{ReduceFunction::sum, 2 * channels, plan.perChannel(), false, type}, 1, "Sums"};
+      sums{Reduce{ReduceFunction::sum, 2 * channels, setup.perChannel(), false, type}, 1, "Sums"};
   return {{Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
           {Map{MapFunction::multiply, all, 2, type, true}, 1, "Whiten"},
           {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"},
@@ -224,26 +226,26 @@ std::vector<Work> normSumsWork(const OperatorCall& call) {
 // --- SharedNormGradient --------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferSharedNormGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const SharedNormPlan plan, sharedNormPlanOf(call));
-  PIPESCOPE_TRY(checkScales(call, plan, {1}));
+  PIPESCOPE_ASSIGN(const SharedNormSetup setup, sharedNormSetupOf(call));
+  PIPESCOPE_TRY(checkScales(call, setup, {1}));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
-  PIPESCOPE_TRY(checkPairs(call, plan, 3));
-  PIPESCOPE_TRY(checkPairs(call, plan, 4));
+  PIPESCOPE_TRY(checkPairs(call, setup, 3));
+  PIPESCOPE_TRY(checkPairs(call, setup, 4));
   return std::vector<TensorType>{call.input(0)};
 }
 
 /// dx = scale ÷ deviation · (dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n), where n counts the elements of all replicas.
-void gradientOfShared(const SharedNormPlan& plan, const KernelArguments& a, std::int64_t channel) {
-  const Moments<float> group = plan.momentsOfGroup(a.input<float>(3), channel);
-  const auto count = static_cast<float>(plan.perChannel() * plan.replicas);
-  const float factor = a.input<float>(1)[channel] * group.inverse(plan.epsilon),
+void gradientOfShared(const SharedNormSetup& setup, const KernelArguments& a, std::int64_t channel) {
+  const Moments<float> group = setup.momentsOfGroup(a.input<float>(3), channel);
+  const auto count = static_cast<float>(setup.perChannel() * setup.replicas);
+  const float factor = a.input<float>(1)[channel] * group.inverse(setup.epsilon),
               shift = a.input<float>(4)[channel] / count,
-              tilt = a.input<float>(4)[plan.rows.depth + channel] / count;
-  forPieces(plan, channel, [&](std::int64_t at) {
+              tilt = a.input<float>(4)[setup.rows.depth + channel] / count;
+  forPieces(setup, channel, [&](std::int64_t at) {
     const float *whitened = a.input<float>(0) + at, *up = a.input<float>(2) + at;
     float* to = a.output<float>(0) + at;
     PIPESCOPE_ELEMENTWISE
-    for (std::int64_t i = 0; i < plan.rows.inner; ++i) to[i] = factor * (up[i] - shift - whitened[i] * tilt);
+    for (std::int64_t i = 0; i < setup.rows.inner; ++i) to[i] = factor * (up[i] - shift - whitened[i] * tilt);
   });
 }
 

@@ -6,7 +6,7 @@
 
 namespace pipescope::ops {
 
-FourierPlan::FourierPlan(std::int64_t length, bool inverse)
+FourierTransform::FourierTransform(std::int64_t length, bool inverse)
     : length_(length), inverse_(inverse), powerOfTwo_(length > 0 && (length & (length - 1)) == 0) {
   for (std::int64_t k = 0; k < length; ++k) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
@@ -16,7 +16,7 @@ FourierPlan::FourierPlan(std::int64_t length, bool inverse)
 }
 
 /// Stockham's radix-2 form combines half the signal with the other half, from one buffer into the other.
-void FourierPlan::runFast(double* x, double* y) const {
+void FourierTransform::runFast(double* x, double* y) const {
   double *from = x, *to = y;
   std::int64_t stride = 1;
   for (std::int64_t span = length_; span > 1; span /= 2, stride *= 2) {
@@ -41,7 +41,7 @@ void FourierPlan::runFast(double* x, double* y) const {
   if (from != y) std::copy_n(from, 2 * length_, y);
 }
 
-void FourierPlan::run(double* x, double* y) const {
+void FourierTransform::run(double* x, double* y) const {
   if (powerOfTwo_) {
     runFast(x, y);
   } else {

@@ -7,9 +7,9 @@ namespace pipescope::ops {
 
 /// Y[k] = Σ x[n]·exp(∓2πi·kn ÷ length), divided by the length for the inverse. Takes O(n log n) for powers of
 /// two, otherwise O(n²).
-class FourierPlan {
+class FourierTransform {
  public:
-  FourierPlan(std::int64_t length, bool inverse);
+  FourierTransform(std::int64_t length, bool inverse);
 
   std::int64_t length() const { return length_; }
   /// Signals are pairs of real and imaginary part. `x` is overwritten.

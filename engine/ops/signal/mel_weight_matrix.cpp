@@ -15,12 +15,12 @@ namespace {
 
 using base::badInput;
 
-struct MelPlan {
+struct MelSetup {
   std::int64_t bins = 0, bands = 0;
   Ints edges;  ///< bands + 2 bins: band i rises from edge i to i + 1, and falls to edge i + 2
 };
 
-Result<MelPlan> planOf(const OperatorCall& call) {
+Result<MelSetup> planOf(const OperatorCall& call) {
   static constexpr const char* names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz",
                                           "upper_edge_hertz"};
   double values[5] = {};
@@ -33,35 +33,35 @@ Result<MelPlan> planOf(const OperatorCall& call) {
     }
   }
   const double length = values[1], rate = values[2];
-  MelPlan plan{static_cast<std::int64_t>(length) / 2 + 1, static_cast<std::int64_t>(values[0]), {}};
+  MelSetup setup{static_cast<std::int64_t>(length) / 2 + 1, static_cast<std::int64_t>(values[0]), {}};
   const double low = 2595 * std::log10(1 + values[3] / 700), high = 2595 * std::log10(1 + values[4] / 700);
-  const double step = (high - low) / static_cast<double>(plan.bands + 2);
-  for (std::int64_t i = 0; i < plan.bands + 2; ++i) {
+  const double step = (high - low) / static_cast<double>(setup.bands + 2);
+  for (std::int64_t i = 0; i < setup.bands + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
-    plan.edges.push_back(static_cast<std::int64_t>(std::floor((length + 1) * hertz / rate)));
-    const bool rises = plan.edges.size() < 2 || plan.edges.back() >= plan.edges[plan.edges.size() - 2];
-    if (plan.edges.back() < 0 || plan.edges.back() >= plan.bins || !rises) {
+    setup.edges.push_back(static_cast<std::int64_t>(std::floor((length + 1) * hertz / rate)));
+    const bool rises = setup.edges.size() < 2 || setup.edges.back() >= setup.edges[setup.edges.size() - 2];
+    if (setup.edges.back() < 0 || setup.edges.back() >= setup.bins || !rises) {
       return badInput(
           fmt::format("{}: bands from {} to {} Hz do not fit a spectrum of {} bins at a sample rate of {}",
-                      call.title(), values[3], values[4], plan.bins, rate));
+                      call.title(), values[3], values[4], setup.bins, rate));
     }
   }
-  return plan;
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferMel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ElementType element,
                    elementTypeAttribute(call, "output_datatype", ElementType::float32));
-  PIPESCOPE_ASSIGN(const MelPlan plan, planOf(call));
-  return inferredAs(call, element, {plan.bins, plan.bands});
+  PIPESCOPE_ASSIGN(const MelSetup setup, planOf(call));
+  return inferredAs(call, element, {setup.bins, setup.bands});
 }
 
 template <class T>
-void fillBand(const MelPlan& plan, std::int64_t band, T* y) {
+void fillBand(const MelSetup& setup, std::int64_t band, T* y) {
   const auto first = static_cast<std::size_t>(band);
-  const std::int64_t low = plan.edges[first], center = plan.edges[first + 1], high = plan.edges[first + 2];
+  const std::int64_t low = setup.edges[first], center = setup.edges[first + 1], high = setup.edges[first + 2];
   const auto set = [&](std::int64_t bin, double value) {
-    y[bin * plan.bands + band] = static_cast<T>(value);
+    y[bin * setup.bands + band] = static_cast<T>(value);
   };
   if (low == center) set(center, 1);
   for (std::int64_t bin = low; low < center && bin <= center; ++bin)
@@ -71,12 +71,12 @@ void fillBand(const MelPlan& plan, std::int64_t band, T* y) {
 }
 
 Result<Kernel> melKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MelPlan plan, planOf(call));
-  return kernelForNumbers(call, call.outputs[0].element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    std::fill_n(a.output<T>(0), plan.bins * plan.bands, T(0));
-                    for (std::int64_t band = 0; band < plan.bands; ++band)
-                      fillBand(plan, band, a.output<T>(0));
+  PIPESCOPE_ASSIGN(const MelSetup setup, planOf(call));
+  return kernelForNumbers(call, call.outputs[0].element, [&setup]<class T>(T) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    std::fill_n(a.output<T>(0), setup.bins * setup.bands, T(0));
+                    for (std::int64_t band = 0; band < setup.bands; ++band)
+                      fillBand(setup, band, a.output<T>(0));
                     return {};
                   },
                   0};

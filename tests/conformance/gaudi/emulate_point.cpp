@@ -125,10 +125,10 @@ base::Result<double> gemm(const Point& point) {
   product.inputChannels = k;
   product.outputChannels = n;
   product.type = type;
-  compile::StagePlan stage;
+  compile::StageIr stage;
   const auto tensor = [&](const char* name, graph::ElementType element, graph::Shape shape) {
     stage.tensors.push_back({name, {element, std::move(shape)}, compile::TensorUse::activation, 1});
-    return compile::PlanTensorId(static_cast<int>(stage.tensors.size()) - 1);
+    return compile::IrTensorId(static_cast<int>(stage.tensors.size()) - 1);
   };
   // Products of float8 make 16-bit results.
   const graph::ElementType result = graph::isFloat8(type) ? graph::ElementType::bfloat16 : type;
@@ -151,7 +151,7 @@ base::Result<double> collective(const Point& point, ops::Collective::Kind kind) 
         fmt::format("An {} point needs at least 2 cards, but it has {}.", point.workload, point.cards));
   PIPESCOPE_ASSIGN(const std::int64_t bytes, size(point, "bytes"));
   PIPESCOPE_ASSIGN(const graph::ElementType type, typeOf(point));
-  compile::StagePlan stage;
+  compile::StageIr stage;
   stage.mesh.replicas = point.cards;
   ops::Collective work;
   work.kind = kind;
@@ -160,7 +160,7 @@ base::Result<double> collective(const Point& point, ops::Collective::Kind kind) 
   work.elements = parts * bytes / graph::sizeOf(type);
   work.type = type;
   stage.tensors.push_back({"tensor", {type, {work.elements}}, compile::TensorUse::gradient, 1});
-  const compile::PlanTensorId tensor(0);
+  const compile::IrTensorId tensor(0);
   stage.passes.push_back(
       {model::Pass::collective, {{"collective", "Collective", {{work, 1, ""}}, {tensor}, {tensor}}}});
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(systemOf(point)));

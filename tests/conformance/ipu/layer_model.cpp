@@ -101,8 +101,8 @@ std::string LayerModel::plansOf(const LayerRow& row) {
   const base::Result<Target*> on = target(row.target, plan->tiles, compilesCode(row.tool));
   if (!on) return "";
   std::string text;
-  for (const compile::PassPlan& pass : plan->stage.passes) {
-    for (const compile::PlanOperator& op : pass.operators) {
+  for (const compile::PassIr& pass : plan->stage.passes) {
+    for (const compile::IrOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
         const auto* product = std::get_if<ops::Contraction>(&work.item);
         if (!product) continue;

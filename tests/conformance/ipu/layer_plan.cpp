@@ -7,31 +7,29 @@
 
 namespace pipescope::conformance {
 
-PlanAssembler::PlanAssembler() = default;
+IrAssembler::IrAssembler() = default;
 
-compile::PlanTensorId PlanAssembler::kept(const std::string& name, graph::ElementType type,
-                                          graph::Shape shape) {
+compile::IrTensorId IrAssembler::kept(const std::string& name, graph::ElementType type, graph::Shape shape) {
   stage_.tensors.push_back({name, {type, std::move(shape)}, compile::TensorUse::weight, 1});
-  return compile::PlanTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
+  return compile::IrTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
 }
 
-compile::PlanTensorId PlanAssembler::temporary(const std::string& name, graph::ElementType type,
-                                               graph::Shape shape) {
+compile::IrTensorId IrAssembler::temporary(const std::string& name, graph::ElementType type,
+                                           graph::Shape shape) {
   stage_.tensors.push_back({name, {type, std::move(shape)}, compile::TensorUse::activation, 1});
-  return compile::PlanTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
+  return compile::IrTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
 }
 
-compile::PlanOperator& PlanAssembler::add(model::Pass pass, const std::string& name, const std::string& kind,
-                                          std::vector<ops::Work> work,
-                                          std::vector<compile::PlanTensorId> inputs,
-                                          std::vector<compile::PlanTensorId> outputs) {
+compile::IrOperator& IrAssembler::add(model::Pass pass, const std::string& name, const std::string& kind,
+                                      std::vector<ops::Work> work, std::vector<compile::IrTensorId> inputs,
+                                      std::vector<compile::IrTensorId> outputs) {
   if (stage_.passes.empty() || stage_.passes.back().pass != pass) stage_.passes.push_back({pass, {}});
   stage_.passes.back().operators.push_back(
       {name, kind, std::move(work), std::move(inputs), std::move(outputs)});
   return stage_.passes.back().operators.back();
 }
 
-compile::StagePlan PlanAssembler::finish() {
+compile::StageIr IrAssembler::finish() {
   return std::move(stage_);
 }
 

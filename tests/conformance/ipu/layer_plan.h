@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "profiler/base/result.h"
 #include "tests/conformance/ipu/layer_row.h"
 
 namespace pipescope::conformance {
 
 struct LayerPlan {
-  compile::StagePlan stage;
+  compile::StageIr stage;
   std::int64_t tiles = 0;  ///< tiles of the chip that are used; 0: all
 };
 
@@ -22,23 +22,23 @@ bool isModelled(const std::string& tool);
 base::Result<LayerPlan> planLayer(const LayerRow& row);
 
 /// Collects the tensors and operators of a layer.
-class PlanAssembler {
+class IrAssembler {
  public:
-  PlanAssembler();
+  IrAssembler();
 
   /// A tensor that lives all the time: one that no program makes, or a result that another program reads. The
   /// tools for convolutions, fully connected layers and poolings upload, compute and download in programs of
   /// their own, even where the benchmark then ignores the data, and Poplar keeps what passes between programs
   /// (C: PopLibs' tools, single_conv_layer.cpp and others: allocateHostMemoryForTensor, Engine).
-  compile::PlanTensorId kept(const std::string& name, graph::ElementType type, graph::Shape shape);
-  compile::PlanTensorId temporary(const std::string& name, graph::ElementType type, graph::Shape shape);
-  compile::PlanOperator& add(model::Pass pass, const std::string& name, const std::string& kind,
-                             std::vector<ops::Work> work, std::vector<compile::PlanTensorId> inputs,
-                             std::vector<compile::PlanTensorId> outputs);
-  compile::StagePlan finish();
+  compile::IrTensorId kept(const std::string& name, graph::ElementType type, graph::Shape shape);
+  compile::IrTensorId temporary(const std::string& name, graph::ElementType type, graph::Shape shape);
+  compile::IrOperator& add(model::Pass pass, const std::string& name, const std::string& kind,
+                           std::vector<ops::Work> work, std::vector<compile::IrTensorId> inputs,
+                           std::vector<compile::IrTensorId> outputs);
+  compile::StageIr finish();
 
  private:
-  compile::StagePlan stage_;
+  compile::StageIr stage_;
 };
 
 /// The passes that --phase (or --single-phase) asks for.
@@ -67,9 +67,9 @@ void setOutput(ops::Contraction& convolution);
 /// A convolution as Work, from the options that the tools share.
 ops::Contraction convolutionOf(LayerOptions& options);
 /// The three passes of a convolution as operators; the update is added to the weights.
-void addConvolution(PlanAssembler& plan, const std::string& name, const ops::Contraction& forward,
-                    const Phases& phases, compile::PlanTensorId input, compile::PlanTensorId weights,
-                    compile::PlanTensorId output, compile::PlanTensorId outputGradient,
-                    compile::PlanTensorId inputGradient);
+void addConvolution(IrAssembler& plan, const std::string& name, const ops::Contraction& forward,
+                    const Phases& phases, compile::IrTensorId input, compile::IrTensorId weights,
+                    compile::IrTensorId output, compile::IrTensorId outputGradient,
+                    compile::IrTensorId inputGradient);
 
 }  // namespace pipescope::conformance

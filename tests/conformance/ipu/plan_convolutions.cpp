@@ -4,7 +4,7 @@
 namespace pipescope::conformance {
 namespace {
 
-using compile::PlanTensorId;
+using compile::IrTensorId;
 using graph::ElementType;
 using Phase = ops::Contraction::Phase;
 
@@ -65,9 +65,9 @@ ops::Contraction convolutionOf(LayerOptions& options) {
   return c;
 }
 
-void addConvolution(PlanAssembler& plan, const std::string& name, const ops::Contraction& forward,
-                    const Phases& phases, PlanTensorId input, PlanTensorId weights, PlanTensorId output,
-                    PlanTensorId outputGradient, PlanTensorId inputGradient) {
+void addConvolution(IrAssembler& plan, const std::string& name, const ops::Contraction& forward,
+                    const Phases& phases, IrTensorId input, IrTensorId weights, IrTensorId output,
+                    IrTensorId outputGradient, IrTensorId inputGradient) {
   if (phases.forward) {
     plan.add(model::Pass::forward, name + "fwd", "Conv", {{forward, 1, ""}}, {input, weights}, {output});
   }
@@ -93,11 +93,11 @@ base::Result<LayerPlan> planConvolution(LayerOptions& options) {
   const bool bias = options.flag("bias", true);
   const Phases phases = phasesOf(options, true);
   PIPESCOPE_TRY(options.status());
-  PlanAssembler plan;
+  IrAssembler plan;
   const auto input = plan.kept("prevAct", forward.type, inputShape(forward)),
              weights = plan.kept("weights", forward.type, weightShape(forward)),
              output = plan.kept("nextAct", forward.type, outputShape(forward));
-  PlanTensorId deltas, gradient;
+  IrTensorId deltas, gradient;
   if (phases.backward || phases.update) deltas = plan.kept("zDeltas", forward.type, outputShape(forward));
   if (phases.backward) gradient = plan.kept("prevDeltas", forward.type, inputShape(forward));
   addConvolution(plan, "", forward, phases, input, weights, output, deltas, gradient);

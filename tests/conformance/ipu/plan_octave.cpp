@@ -10,7 +10,7 @@
 namespace pipescope::conformance {
 namespace {
 
-using compile::PlanTensorId;
+using compile::IrTensorId;
 using graph::ElementType;
 using Phase = ops::Contraction::Phase;
 
@@ -65,7 +65,7 @@ std::vector<ops::Work> convolutionWork(const ops::Contraction& c, Phase phase) {
 struct OctaveWay {
   std::size_t from = 0, to = 0;  ///< 0: high, 1: low
   ops::Contraction convolution;
-  PlanTensorId weights, input, output, deltas;
+  IrTensorId weights, input, output, deltas;
   std::string name;
 };
 
@@ -100,7 +100,7 @@ class OctaveLayer {
     }
   }
 
-  compile::StagePlan build(const Phases& phases) {
+  compile::StageIr build(const Phases& phases) {
     pool();
     if (phases.forward) forward();
     if (phases.backward || phases.update) {
@@ -137,16 +137,16 @@ class OctaveLayer {
       add(Pass::forward, way.name, "Conv", convolutionWork(way.convolution, Phase::forward),
           {way.input, way.weights}, way.output);
     }
-    PlanTensorId sums[2];
+    IrTensorId sums[2];
     for (const OctaveWay& way : ways_) {
       graph::Shape shape = outputShape(way.convolution);
-      PlanTensorId part = way.output;
+      IrTensorId part = way.output;
       if (way.from > way.to) part = enlarge(way, shape);
       if (!sums[way.to].valid()) {
         sums[way.to] = part;
         continue;
       }
-      const PlanTensorId sum = result(true, way.name + "/sum", shape);
+      const IrTensorId sum = result(true, way.name + "/sum", shape);
       const graph::TensorType type{whole_.type, shape};
       plan_.add(Pass::forward, way.name + "/add", "Add", workOf({"Add", {}, {type, type}}),
                 {sums[way.to], part}, {sum});
@@ -155,12 +155,12 @@ class OctaveLayer {
   }
 
   /// A result of the layer is read by another program, and so kept; other tensors are not.
-  PlanTensorId result(bool ofLayer, const std::string& name, const graph::Shape& shape) {
+  IrTensorId result(bool ofLayer, const std::string& name, const graph::Shape& shape) {
     return ofLayer ? plan_.kept(name, whole_.type, shape) : plan_.temporary(name, whole_.type, shape);
   }
 
   /// Doubles the spatial axes, whose new extents are put into `shape`.
-  PlanTensorId enlarge(const OctaveWay& way, graph::Shape& shape) {
+  IrTensorId enlarge(const OctaveWay& way, graph::Shape& shape) {
     const graph::TensorType small{whole_.type, shape};
     std::vector<float> scales(shape.size(), 2);
     scales[0] = scales[1] = 1;
@@ -168,7 +168,7 @@ class OctaveLayer {
     const auto bytes = std::as_bytes(std::span(scales));
     const graph::TensorType none{ElementType::float32, {0}},
         list{ElementType::float32, {static_cast<std::int64_t>(scales.size())}};
-    const PlanTensorId large = plan_.temporary(way.name + "/large", whole_.type, shape);
+    const IrTensorId large = plan_.temporary(way.name + "/large", whole_.type, shape);
     plan_.add(Pass::forward, way.name + "/enlarge", "Resize",
               workOf({"Resize",
                       {{"mode", std::string("nearest")},
@@ -189,7 +189,7 @@ class OctaveLayer {
   }
 
   void update() {
-    std::vector<PlanTensorId> changes;
+    std::vector<IrTensorId> changes;
     for (const OctaveWay& way : ways_) {
       changes.push_back(
           plan_.temporary(way.name + "/weightDeltas", whole_.type, weightShape(way.convolution)));
@@ -206,24 +206,24 @@ class OctaveLayer {
 
   /// Adds an operator of the group.
   void add(Pass pass, const std::string& name, const std::string& kind, std::vector<ops::Work> work,
-           std::vector<PlanTensorId> inputs, PlanTensorId output) {
+           std::vector<IrTensorId> inputs, IrTensorId output) {
     plan_.add(pass, name, kind, std::move(work), std::move(inputs), {output}).group = "octave";
   }
 
   /// The convolutions of the group become one operator, as in a user's model.
-  static compile::StagePlan joined(compile::StagePlan stage) {
-    compile::ExecutablePlan plan;
-    plan.runsSideBySide = true;
-    plan.stages.push_back(std::move(stage));
+  static compile::StageIr joined(compile::StageIr stage) {
+    compile::ExecutableIr ir;
+    ir.runsSideBySide = true;
+    ir.stages.push_back(std::move(stage));
     compile::PassRunner runner({ops::standardOperators(), {}, false},
                                [](const std::string& name) { return name == "join_convolutions"; });
-    runner.runOn(plan);
-    return std::move(plan.stages.front());
+    runner.runOn(ir);
+    return std::move(ir.stages.front());
   }
 
   ops::Contraction whole_;
-  PlanAssembler plan_;
-  PlanTensorId inputs_[2];
+  IrAssembler plan_;
+  IrTensorId inputs_[2];
   std::vector<OctaveWay> ways_;
 };
 

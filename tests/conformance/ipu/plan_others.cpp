@@ -38,7 +38,7 @@ base::Result<LayerPlan> planPooling(LayerOptions& options) {
   }
   options.checkShapes({in, out});
   PIPESCOPE_TRY(options.status());
-  PlanAssembler plan;
+  IrAssembler plan;
   const auto input = plan.kept("prevAct", pool.type, in), output = plan.kept("nextAct", pool.type, out);
   plan.add(Pass::forward, "fwd", "Pool", {{pool, 1, ""}}, {input}, {output});
   if (phases.backward) {
@@ -87,7 +87,7 @@ base::Result<LayerPlan> planReduction(LayerOptions& options) {
     inner = inner && reduced == reduce.contiguous;
     (inner ? reduce.run : reduce.rows) *= shape[i];
   }
-  PlanAssembler plan;
+  IrAssembler plan;
   const auto input = plan.kept("input", type, shape), output = plan.temporary("output", type, kept);
   std::vector<ops::Work> work{{reduce, 1, ""}};
   if (scale != 1 || update)
@@ -107,7 +107,7 @@ base::Result<LayerPlan> planEmbedding(LayerOptions& options) {
   }
   PIPESCOPE_TRY(options.status());
   if (shape.size() != 2) return base::badInput("option --shape must have two numbers");
-  PlanAssembler plan;
+  IrAssembler plan;
   const auto table = plan.kept("embedding", type, shape);
   for (const bool update : {false, true}) {
     if (pass == (update ? "fwd" : "wu")) continue;

@@ -36,7 +36,7 @@ base::Result<LayerPlan> planProduct(LayerOptions& options) {
   const std::int64_t m = options.number("m", 1), k = options.number("k", 1), n = options.number("n", 1);
   options.checkShapes({{m, k}, {k, n}, {m, n}});
   PIPESCOPE_TRY(options.status());
-  PlanAssembler plan;
+  IrAssembler plan;
   const auto left = plan.kept("matA", type, {m, k}), right = plan.kept("matB", type, {k, n}),
              sum = plan.kept("matC", type, {m, n}), result = plan.temporary("matAxB", type, {m, n});
   plan.add(model::Pass::forward, "matmul", "MatMul", {{product(1, m, k, n, type, partials), 1, ""}},
@@ -56,14 +56,14 @@ base::Result<LayerPlan> planFullyConnected(LayerOptions& options) {
   const bool bias = options.flag("bias", true);
   const Phases phases = phasesOf(options, true);
   PIPESCOPE_TRY(options.status());
-  PlanAssembler plan;
+  IrAssembler plan;
   const bool training = phases.backward || phases.update;
   ops::Contraction forward = product(groups, batch, in, out, type, partials);
   forward.trained = training;
   const auto input = plan.kept("prevAct", type, {groups, batch, in}),
              weights = plan.kept("weights", type, {groups, in, out}),
              output = plan.kept("nextAct", type, {groups, batch, out});
-  compile::PlanTensorId biases, deltas;
+  compile::IrTensorId biases, deltas;
   if (bias) biases = plan.kept("biases", type, {groups, out});
   if (phases.forward) {
     plan.add(model::Pass::forward, "fwd", "MatMul", {{forward, 1, ""}}, {input, weights}, {output});

@@ -64,7 +64,7 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
   options.ignore({"cell-order"});  // an order of names in memory
   const Phases phases = phasesOf(options, false);
   PIPESCOPE_TRY(options.status());
-  PlanAssembler plan;
+  IrAssembler plan;
   const std::int64_t g = r.gates;
   const auto input = plan.kept("prevLayerAct", r.type, {r.sequence, r.batch, r.input}),
              weightsIn = plan.kept("weightsInput", r.type, {r.input, g * r.output}),
@@ -78,7 +78,7 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
              gradient = plan.kept("prevLayerGrads", r.type, {r.sequence, r.batch, r.input});
   std::vector<ops::Work> work = operatorWork(r, true);
   if (!phases.update) std::erase_if(work, isWeightGradient);
-  std::vector<compile::PlanTensorId> made{gradient};
+  std::vector<compile::IrTensorId> made{gradient};
   if (phases.update) {
     made.push_back(plan.kept("weightsInputDeltas", r.type, {r.input, g * r.output}));
     made.push_back(plan.kept("weightsOutputDeltas", r.type, {r.output, g * r.output}));

@@ -111,7 +111,7 @@ base::Result<Measured> measure(const RandomModel& model, record::MemoryProfile& 
       bytes += unit.bytes.count * unit.unitCount;
     result.memory = std::max(result.memory, bytes);
   }
-  for (const compile::BoundaryTensor& tensor : compiled.plan.boundaries)
+  for (const compile::BoundaryTensor& tensor : compiled.ir.boundaries)
     result.sent += tensor.type.bytes().count;
   result.sent *= executable.facts.microBatches * executable.facts.iterations * result.calls;
   return result;

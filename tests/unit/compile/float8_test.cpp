@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/compile/gradients.h"
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/compile/precision.h"
 #include "engine/graph/validate.h"
 #include "engine/ops/standard_operators.h"
@@ -152,15 +152,15 @@ TEST(Float8Pass, DevicesHoldWeightsThatNeverChangeInFloat8) {
     PlanOptions options;
     options.kind = model::ExecutableKind::inference;
     options.stashEntries = {0};
-    const auto plan = buildPlan(graph, {{{"A"}, 0}}, options, ops::standardOperators());
-    EXPECT_TRUE(plan.ok()) << plan.error().message;
+    const auto ir = buildIr(graph, {{{"A"}, 0}}, options, ops::standardOperators());
+    EXPECT_TRUE(ir.ok()) << ir.error().message;
     std::vector<std::string> weights;
-    for (const PlanTensor& tensor : plan->stages[0].tensors) {
+    for (const IrTensor& tensor : ir->stages[0].tensors) {
       if (tensor.use == TensorUse::weight) weights.push_back(tensor.name + " " + toString(tensor.type));
     }
     std::vector<std::string> operators;
-    for (const PassPlan& pass : plan->stages[0].passes) {
-      for (const PlanOperator& op : pass.operators) operators.push_back(op.name);
+    for (const PassIr& pass : ir->stages[0].passes) {
+      for (const IrOperator& op : pass.operators) operators.push_back(op.name);
     }
     return std::pair(weights, operators);
   };

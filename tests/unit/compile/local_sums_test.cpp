@@ -7,8 +7,8 @@
 
 #include "engine/builders/builder.h"
 #include "engine/compile/gradients.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/compile/local_sums.h"
-#include "engine/compile/plan_builder.h"
 #include "engine/graph/validate.h"
 #include "engine/ops/standard_operators.h"
 
@@ -27,7 +27,7 @@ graph::Graph smallModel(const std::string& builder, bool tied) {
   return std::move(made).value();
 }
 
-ExecutablePlan localSumsPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
+ExecutableIr localSumsPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
   PlanOptions options;
   options.microBatches = 4;
   options.stashEntries.resize(stages.size());
@@ -36,22 +36,22 @@ ExecutablePlan localSumsPlan(const graph::Graph& graph, const std::vector<StageS
   options.optimizer.work = [](const graph::TensorType& type) {
     return std::vector<ops::Work>{{ops::Map{ops::MapFunction::add, type.elements(), 2}, 1, ""}};
   };
-  auto built = buildPlan(graph, stages, options, ops::standardOperators());
+  auto built = buildIr(graph, stages, options, ops::standardOperators());
   PIPESCOPE_CHECK(built.ok(), built.error().message);
   return std::move(built).value();
 }
 
-std::vector<BoundaryTensor> gradientsSent(const ExecutablePlan& plan, int from) {
+std::vector<BoundaryTensor> gradientsSent(const ExecutableIr& ir, int from) {
   std::vector<BoundaryTensor> sent;
-  for (const BoundaryTensor& b : plan.boundaries) {
+  for (const BoundaryTensor& b : ir.boundaries) {
     if (b.kind == model::TransferKind::gradient && b.fromStage == from) sent.push_back(b);
   }
   return sent;
 }
 
-const PlanOperator* operatorNamed(const StagePlan& stage, const std::string& name) {
-  for (const PassPlan& pass : stage.passes) {
-    for (const PlanOperator& op : pass.operators) {
+const IrOperator* operatorNamed(const StageIr& stage, const std::string& name) {
+  for (const PassIr& pass : stage.passes) {
+    for (const IrOperator& op : pass.operators) {
       if (op.name == name) return &op;
     }
   }
@@ -60,18 +60,18 @@ const PlanOperator* operatorNamed(const StagePlan& stage, const std::string& nam
 
 TEST(LocalSums, AStageSendsOneGradientOfALayersInput) {
   const graph::Graph graph = smallModel("bert", false);
-  const ExecutablePlan plan = localSumsPlan(
+  const ExecutableIr ir = localSumsPlan(
       graph, {{{"embeddings", "encoder/layer0"}, 0}, {{"encoder/layer1", "encoder/layer2", "head"}, 1}});
-  const std::vector<BoundaryTensor> sent = gradientsSent(plan, 1);
+  const std::vector<BoundaryTensor> sent = gradientsSent(ir, 1);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].type.bytes().count, 4 * 8 * 4);
   EXPECT_EQ(sent[0].toStage, 0);
   // Query, key, value and the residual sum read the layer's input.
-  const PlanOperator* sum = operatorNamed(plan.stages[1], sent[0].name);
+  const IrOperator* sum = operatorNamed(ir.stages[1], sent[0].name);
   ASSERT_NE(sum, nullptr);
   EXPECT_EQ(sum->kind, "Sum");
   EXPECT_EQ(sum->inputs.size(), 4u);
-  EXPECT_EQ(operatorNamed(plan.stages[0], sent[0].name), nullptr);
+  EXPECT_EQ(operatorNamed(ir.stages[0], sent[0].name), nullptr);
 }
 
 /// One tensor of the first stage, which each of three stages reads.
@@ -107,15 +107,15 @@ TEST(LocalSums, EachStageAddsItsPartOnTheWay) {
   EXPECT_TRUE(graph::validate(sums->graph).ok());
   EXPECT_TRUE(sums->partial.empty());
   EXPECT_EQ(sums->graph.parameterGradients, whole.parameterGradients);
-  const ExecutablePlan plan = localSumsPlan(whole, stages);
+  const ExecutableIr ir = localSumsPlan(whole, stages);
   const auto names = [&](int from) {
     std::set<std::string> found;
-    for (const BoundaryTensor& sent : gradientsSent(plan, from)) found.insert(sent.name);
+    for (const BoundaryTensor& sent : gradientsSent(ir, from)) found.insert(sent.name);
     return found;
   };
-  const PlanOperator *last = operatorNamed(plan.stages[2], "y/grad_sum/stage2"),
-                     *middle = operatorNamed(plan.stages[1], "y/grad_sum/stage1"),
-                     *first = operatorNamed(plan.stages[0], "y/grad_sum");
+  const IrOperator *last = operatorNamed(ir.stages[2], "y/grad_sum/stage2"),
+                   *middle = operatorNamed(ir.stages[1], "y/grad_sum/stage1"),
+                   *first = operatorNamed(ir.stages[0], "y/grad_sum");
   ASSERT_TRUE(last && middle && first);
   EXPECT_EQ(last->inputs.size(), 2u);    // both products of C
   EXPECT_EQ(middle->inputs.size(), 2u);  // C and B
@@ -136,17 +136,17 @@ TEST(LocalSums, TiedWeightsShareAnAccumulator) {
   EXPECT_FALSE(sums->partial[0].updates);
   EXPECT_TRUE(sums->partial[1].updates);
   EXPECT_EQ(sums->graph.parameterGradients.size() + 1, graph.parameterGradients.size());
-  const ExecutablePlan plan = localSumsPlan(graph, stages);
+  const ExecutableIr ir = localSumsPlan(graph, stages);
   // A table of 64 rows is larger than any activation. None crosses a boundary.
-  for (const BoundaryTensor& b : plan.boundaries) EXPECT_LE(b.type.bytes().count, 4 * 8 * 4) << b.name;
+  for (const BoundaryTensor& b : ir.boundaries) EXPECT_LE(b.type.bytes().count, 4 * 8 * 4) << b.name;
   int accumulators = 0, updates = 0, added = 0;
-  for (const StagePlan& stage : plan.stages) {
-    for (const PlanTensor& tensor : stage.tensors) {
+  for (const StageIr& stage : ir.stages) {
+    for (const IrTensor& tensor : stage.tensors) {
       if (tensor.use == TensorUse::accumulator && tensor.type.elements() == 64 * 8 && !tensor.shared)
         ++accumulators;
     }
-    for (const PassPlan& pass : stage.passes) {
-      for (const PlanOperator& op : pass.operators) {
+    for (const PassIr& pass : stage.passes) {
+      for (const IrOperator& op : pass.operators) {
         const bool table = !op.outputs.empty() && op.outputs[0].valid() &&
                            stage.tensors[op.outputs[0]].type.elements() == 64 * 8;
         added += table && op.kind == "Accumulate" ? 1 : 0;

@@ -1,5 +1,5 @@
 // Tests tensors that are off the chip or sharded over replicas. Their bytes and traffic must follow execution
-// semantics §4.1, §5.10 and §5.11. Also tests plans in which several stages use the same device.
+// semantics §4.1, §5.10 and §5.11. Also tests IRs in which several stages use the same device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
@@ -50,26 +50,26 @@ PlanOptions adamw(int replicas, std::int64_t microBatches = 4) {
   return options;
 }
 
-StagePlan firstStage(const PlanOptions& options) {
-  const auto plan = buildPlan(twoLayers(), {{{"B1"}, 0}, {{"B2"}, 1}}, options, ops::standardOperators());
-  EXPECT_TRUE(plan.ok()) << plan.error().message;
-  return plan->stages[0];
+StageIr firstStage(const PlanOptions& options) {
+  const auto ir = buildIr(twoLayers(), {{{"B1"}, 0}, {{"B2"}, 1}}, options, ops::standardOperators());
+  EXPECT_TRUE(ir.ok()) << ir.error().message;
+  return ir->stages[0];
 }
 
-std::int64_t locationsBytesOf(const StagePlan& stage, TensorUse use, bool remote) {
+std::int64_t locationsBytesOf(const StageIr& stage, TensorUse use, bool remote) {
   std::int64_t sum = 0;
-  for (const PlanTensor& tensor : stage.tensors) {
+  for (const IrTensor& tensor : stage.tensors) {
     if (tensor.use == use && tensor.remote == remote) sum += tensor.type.bytes().count * tensor.copies;
   }
   return sum;
 }
 
 /// The bytes that a pass loads from remote buffers, and the bytes that it stores there.
-std::pair<std::int64_t, std::int64_t> traffic(const StagePlan& stage, model::Pass wanted) {
+std::pair<std::int64_t, std::int64_t> traffic(const StageIr& stage, model::Pass wanted) {
   std::pair<std::int64_t, std::int64_t> sum;
-  for (const PassPlan& pass : stage.passes) {
+  for (const PassIr& pass : stage.passes) {
     if (pass.pass != wanted) continue;
-    for (const PlanOperator& op : pass.operators) {
+    for (const IrOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
         const auto* copy = std::get_if<ops::HostCopy>(&work.item);
         if (copy && copy->remote) (copy->toDevice ? sum.first : sum.second) += copy->bytes.count;
@@ -79,11 +79,11 @@ std::pair<std::int64_t, std::int64_t> traffic(const StagePlan& stage, model::Pas
   return sum;
 }
 
-std::vector<std::pair<std::string, std::int64_t>> collectives(const StagePlan& stage, model::Pass wanted) {
+std::vector<std::pair<std::string, std::int64_t>> collectives(const StageIr& stage, model::Pass wanted) {
   std::vector<std::pair<std::string, std::int64_t>> found;
-  for (const PassPlan& pass : stage.passes) {
+  for (const PassIr& pass : stage.passes) {
     if (pass.pass != wanted) continue;
-    for (const PlanOperator& op : pass.operators) {
+    for (const IrOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
         if (const auto* c = std::get_if<ops::Collective>(&work.item))
           found.emplace_back(op.kind, c->elements);
@@ -99,7 +99,7 @@ constexpr std::int64_t kWeights = 30 + 5;  // elements of the first stage
 TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
   PlanOptions options = adamw(1);
   options.locations.optimizerState.offChip = true;
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::optimizerState, true), 8 * kWeights);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::optimizerState, false), 0);
   // §5.11: each update reads and writes 8 bytes per parameter.
@@ -107,7 +107,7 @@ TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
   EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(std::int64_t{0}, std::int64_t{0}));
   // Tensors below the limit stay on the chip.
   options.locations.optimizerState.leastOffChip = 6;
-  const StagePlan large = firstStage(options);
+  const StageIr large = firstStage(options);
   EXPECT_EQ(locationsBytesOf(large, TensorUse::optimizerState, true), 8 * 30);
   EXPECT_EQ(locationsBytesOf(large, TensorUse::optimizerState, false), 8 * 5);
 }
@@ -117,9 +117,9 @@ TEST(Locations, SharesArePadded) {
   PlanOptions options = adamw(4);
   options.locations.optimizerState.sharded = true;
   options.locations.optimizerState.leastSharded = 30;
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   std::map<std::string, std::int64_t> elements;
-  for (const PlanTensor& tensor : stage.tensors) {
+  for (const IrTensor& tensor : stage.tensors) {
     if (tensor.use == TensorUse::optimizerState) elements[tensor.name] = tensor.type.elements();
   }
   EXPECT_EQ(elements["one/weight/moment1"], 8);
@@ -154,7 +154,7 @@ TEST(Locations, NormsOfSharesAreAddedUpOverReplicas) {
 TEST(Locations, ShardedStateOffTheChipIsStreamedInShares) {
   PlanOptions options = adamw(4);
   options.locations.optimizerState.sharded = options.locations.optimizerState.offChip = true;
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   const std::int64_t share = 8 + 2;  // ⌈30/4⌉ + ⌈5/4⌉
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(8 * share, 8 * share));
 }
@@ -163,7 +163,7 @@ TEST(Locations, ShardedWeightsAreGatheredForEachPass) {
   PlanOptions options = adamw(2);
   options.recompute = true;
   options.locations.weights.sharded = true;
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, false), 4 * (15 + 3));
   EXPECT_EQ(collectives(stage, model::Pass::forward), (Collectives{{"AllGather", kWeights}}));
   // The first stage's backward nodes read no weights, but what it recomputes does.
@@ -176,7 +176,7 @@ TEST(Locations, WeightsOffTheChipAreLoadedForEachPassAndStoredOnce) {
   PlanOptions options = adamw(1);
   options.recompute = true;
   options.locations.weights.offChip = true;
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, true), 4 * kWeights);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, false), 0);
   EXPECT_EQ(traffic(stage, model::Pass::forward), std::pair(4 * kWeights, std::int64_t{0}));
@@ -189,7 +189,7 @@ TEST(Locations, ActivationsOffTheChipLeaveTheRing) {
   const std::int64_t entry = firstStage(options).stashBytesPerEntry.count;
   EXPECT_GT(entry, 0);
   options.locations.activations.offChip = true;
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   EXPECT_EQ(stage.stashBytesPerEntry.count, 0);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::stash, true), 3 * entry);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::stash, false), 0);
@@ -200,13 +200,13 @@ TEST(Locations, ActivationsOffTheChipLeaveTheRing) {
 TEST(Locations, AccumulatorsOffTheChipComeAndGoWithEachMicroBatch) {
   PlanOptions options = adamw(1);
   options.locations.accumulators.offChip = true;
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::accumulator, true), 4 * kWeights);
   EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(4 * kWeights, 4 * kWeights));
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(4 * kWeights, std::int64_t{0}));
   options.locations.accumulators.sharded = true;
   options.mesh.replicas = 4;
-  const StagePlan shared = firstStage(options);
+  const StageIr shared = firstStage(options);
   EXPECT_EQ(locationsBytesOf(shared, TensorUse::accumulator, true), 4 * (8 + 2));
   Collectives scattered = collectives(shared, model::Pass::backward);
   std::sort(scattered.begin(), scattered.end());
@@ -217,7 +217,7 @@ TEST(Locations, AccumulatorsOffTheChipComeAndGoWithEachMicroBatch) {
 TEST(Locations, BucketsFollowTheBackwardPass) {
   PlanOptions options = adamw(2, 1);
   options.gradientBuckets = {base::Bytes(4 * 5), base::Bytes(1000)};
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   std::int64_t all = 0;
   const Collectives sums = collectives(stage, model::Pass::collective);
   ASSERT_EQ(sums.size(), 2u);
@@ -238,11 +238,11 @@ TEST(Locations, SharesOfGradientsAreSummedInBundles) {
   PlanOptions options = adamw(2, 1);
   options.locations.accumulators.sharded = true;
   options.gradientBuckets = {base::Bytes(4), base::Bytes(1000)};
-  const StagePlan stage = firstStage(options);
+  const StageIr stage = firstStage(options);
   EXPECT_EQ(collectives(stage, model::Pass::backward), (Collectives{{"ReduceScatter", kWeights}}));
   EXPECT_TRUE(collectives(stage, model::Pass::collective).empty());
   std::int64_t shares = 0;
-  for (const PlanTensor& tensor : stage.tensors)
+  for (const IrTensor& tensor : stage.tensors)
     shares += tensor.name.ends_with("/gradient_share") ? tensor.type.elements() : 0;
   EXPECT_EQ(shares, 15 + 3);
   options.gradientBuckets.back() = base::Bytes(4 * 30);
@@ -254,9 +254,9 @@ TEST(Locations, SharesOfGradientsAreSummedInBundles) {
   // Sums over micro-batches add each share behind its bundle.
   options.microBatches = 4;
   int adds = 0;
-  for (const PassPlan& pass : firstStage(options).passes) {
+  for (const PassIr& pass : firstStage(options).passes) {
     bool summed = false;
-    for (const PlanOperator& op : pass.operators) {
+    for (const IrOperator& op : pass.operators) {
       summed = summed || op.kind == "AllReduce";
       if (op.kind != "Accumulate") continue;
       EXPECT_TRUE(summed);
@@ -272,16 +272,16 @@ TEST(Locations, WeightsMayBeGatheredBlockByBlock) {
   options.locations.weights.sharded = true;
   options.stashEntries = {0};
   const auto gathers = [&] {
-    const auto plan = buildPlan(twoLayers(), {{{"B1", "B2"}, 0}}, options, ops::standardOperators());
-    EXPECT_TRUE(plan.ok());
+    const auto ir = buildIr(twoLayers(), {{{"B1", "B2"}, 0}}, options, ops::standardOperators());
+    EXPECT_TRUE(ir.ok());
     std::map<model::Pass, std::vector<std::pair<std::string, std::string>>> found;  // with what follows each
-    for (const PassPlan& pass : plan->stages[0].passes) {
+    for (const PassIr& pass : ir->stages[0].passes) {
       for (std::size_t i = 0; i < pass.operators.size(); ++i) {
         if (pass.operators[i].kind == "AllGather" && pass.pass != model::Pass::update)
           found[pass.pass].emplace_back(pass.operators[i].name, pass.operators[i + 1].block);
       }
     }
-    for (const PlanTensor& tensor : plan->stages[0].tensors) {
+    for (const IrTensor& tensor : ir->stages[0].tensors) {
       if (tensor.name.ends_with("/loaded")) {
         EXPECT_EQ(tensor.use, TensorUse::gatheredWeight);
       }
@@ -334,10 +334,10 @@ TEST(Locations, MemoryWithoutAValueIsACache) {
   PlanOptions options;
   options.kind = model::ExecutableKind::inference;
   options.stashEntries = {0};
-  const auto plan = buildPlan(graph, {{{"key_cache", "table"}, 0}}, options, ops::standardOperators());
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto ir = buildIr(graph, {{{"key_cache", "table"}, 0}}, options, ops::standardOperators());
+  ASSERT_TRUE(ir.ok()) << ir.error().message;
   std::map<std::string, TensorUse> uses;
-  for (const PlanTensor& tensor : plan->stages[0].tensors) uses[tensor.name] = tensor.use;
+  for (const IrTensor& tensor : ir->stages[0].tensors) uses[tensor.name] = tensor.use;
   EXPECT_EQ(uses["key_cache"], TensorUse::cache);
   EXPECT_EQ(uses["table"], TensorUse::constant);
   EXPECT_EQ(toString(TensorUse::cache), "cache");
@@ -379,17 +379,17 @@ TEST(Revisits, SkipsGoHopByHopAlsoOverADeviceThatComesBack) {
     std::vector<StageSpec> stages;
     for (std::size_t s = 0; s < 4; ++s)
       stages.push_back({{std::string(1, static_cast<char>('a' + s))}, devices[s]});
-    const auto plan = buildPlan(skipping(), stages, options, ops::standardOperators());
-    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const auto ir = buildIr(skipping(), stages, options, ops::standardOperators());
+    ASSERT_TRUE(ir.ok()) << ir.error().message;
     std::map<std::string, std::vector<std::pair<int, int>>> hops;
-    for (const BoundaryTensor& b : plan->boundaries) hops[b.name].emplace_back(b.fromStage, b.toStage);
+    for (const BoundaryTensor& b : ir->boundaries) hops[b.name].emplace_back(b.fromStage, b.toStage);
     for (auto& [name, list] : hops) std::sort(list.begin(), list.end());
     EXPECT_EQ(hops["a/out"], (std::vector<std::pair<int, int>>{{0, 1}, {1, 2}, {2, 3}}));
     EXPECT_EQ(hops["b/out"], (std::vector<std::pair<int, int>>{{1, 2}}));
     EXPECT_EQ(hops["c/out"], (std::vector<std::pair<int, int>>{{2, 3}}));
     // Stage 2 does not use the tensor, but must hold it to pass it on.
-    const StagePlan& between = plan->stages[2];
-    EXPECT_TRUE(std::any_of(between.tensors.begin(), between.tensors.end(), [](const PlanTensor& t) {
+    const StageIr& between = ir->stages[2];
+    EXPECT_TRUE(std::any_of(between.tensors.begin(), between.tensors.end(), [](const IrTensor& t) {
       return t.name == "a/out" && t.use == TensorUse::input;
     }));
   }

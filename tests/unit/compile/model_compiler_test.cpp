@@ -60,8 +60,8 @@ TEST(ModelCompiler, CompilesAPlainRequest) {
   EXPECT_EQ(made->devicesUsed, 2);
   ASSERT_EQ(made->executables.size(), 1u);
   const CompiledExecutable& executable = made->executables.front();
-  ASSERT_EQ(executable.plan.stages.size(), 2u);
-  EXPECT_EQ(executable.plan.stages[1].place, 1);
+  ASSERT_EQ(executable.ir.stages.size(), 2u);
+  EXPECT_EQ(executable.ir.stages[1].place, 1);
   EXPECT_EQ(executable.lowered.size(), 2u);
   EXPECT_EQ(executable.facts.recompute, "pipeline");
   EXPECT_EQ(executable.facts.microBatches, 4);
@@ -91,8 +91,8 @@ TEST(ModelCompiler, UpdatesCostMoreWithMoreState) {
     std::int64_t bytes = 0;
     const auto made = compiled(request);
     EXPECT_TRUE(made.ok()) << made.error().message;
-    for (const StagePlan& stage : made->executables.front().plan.stages) {
-      for (const PlanTensor& tensor : stage.tensors)
+    for (const StageIr& stage : made->executables.front().ir.stages) {
+      for (const IrTensor& tensor : stage.tensors)
         bytes += tensor.use == TensorUse::optimizerState ? tensor.type.bytes().count : 0;
     }
     return bytes;

@@ -123,14 +123,14 @@ std::map<std::string, std::int64_t> cyclesOf(const Compilation& compilation, con
 }
 
 /// Kinds of the operators that a pass of a stage runs. Checks that each tensor is made before it is read, if
-/// the plan makes it in the same pass.
-std::multiset<std::string> checkedOrder(const PassPlan& pass) {
+/// the IR makes it in the same pass.
+std::multiset<std::string> checkedOrder(const PassIr& pass) {
   std::multiset<std::string> kinds;
-  std::set<PlanTensorId> made;
-  for (const PlanOperator& op : pass.operators) made.insert(op.outputs.begin(), op.outputs.end());
-  std::set<PlanTensorId> there;
-  for (const PlanOperator& op : pass.operators) {
-    for (const PlanTensorId input : op.inputs) {
+  std::set<IrTensorId> made;
+  for (const IrOperator& op : pass.operators) made.insert(op.outputs.begin(), op.outputs.end());
+  std::set<IrTensorId> there;
+  for (const IrOperator& op : pass.operators) {
+    for (const IrTensorId input : op.inputs) {
       const bool updated = std::ranges::find(op.outputs, input) != op.outputs.end();
       EXPECT_TRUE(updated || !made.contains(input) || there.contains(input)) << op.name;
     }
@@ -140,8 +140,8 @@ std::multiset<std::string> checkedOrder(const PassPlan& pass) {
   return kinds;
 }
 
-const PassPlan& passOf(const Compilation& compilation, model::Pass pass) {
-  for (const PassPlan& each : compilation.executables.front().plan.stages.front().passes) {
+const PassIr& passOf(const Compilation& compilation, model::Pass pass) {
+  for (const PassIr& each : compilation.executables.front().ir.stages.front().passes) {
     if (each.pass == pass) return each;
   }
   throw std::runtime_error("no such pass");
@@ -228,7 +228,7 @@ TEST(MultiConv, BecomesOneOperatorForEachProduct) {
   EXPECT_EQ(forward.count("Relu"), 1u);
   EXPECT_EQ(backward.count("MultiGradConvWeight"), 1u);
   EXPECT_EQ(backward.count("GradConvWeight"), 0u);
-  for (const PlanOperator& op : passOf(*made, model::Pass::forward).operators) {
+  for (const IrOperator& op : passOf(*made, model::Pass::forward).operators) {
     if (op.kind != "MultiConv") continue;
     EXPECT_EQ(op.name, "oct/multi_conv");
     EXPECT_EQ(op.work.size(), 2u);

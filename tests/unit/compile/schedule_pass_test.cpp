@@ -1,4 +1,4 @@
-// Tests the order into which the pass `schedule` puts operators. The oracle tries all orders of small plans
+// Tests the order into which the pass `schedule` puts operators. The oracle tries all orders of small IRs
 // and counts live bytes step by step.
 #include <gtest/gtest.h>
 
@@ -12,28 +12,28 @@
 namespace pipescope::compile {
 namespace {
 
-/// A plan of one backward pass.
+/// An IR of one backward pass.
 class ScheduleMaker {
  public:
   ScheduleMaker() {
-    plan_.ordersForMemory = true;
-    plan_.stages.resize(1);
-    plan_.stages[0].passes = {{model::Pass::backward, {}}};
+    ir_.ordersForMemory = true;
+    ir_.stages.resize(1);
+    ir_.stages[0].passes = {{model::Pass::backward, {}}};
   }
-  PlanTensorId tensor(std::int64_t bytes, TensorUse use = TensorUse::gradient) {
-    base::IdVector<PlanTensorId, PlanTensor>& tensors = plan_.stages[0].tensors;
+  IrTensorId tensor(std::int64_t bytes, TensorUse use = TensorUse::gradient) {
+    base::IdVector<IrTensorId, IrTensor>& tensors = ir_.stages[0].tensors;
     tensors.push_back({"t" + std::to_string(tensors.size()), {graph::ElementType::uint8, {bytes}}, use});
-    return PlanTensorId(static_cast<std::int64_t>(tensors.size()) - 1);
+    return IrTensorId(static_cast<std::int64_t>(tensors.size()) - 1);
   }
-  PlanTensorId add(std::vector<PlanTensorId> inputs, std::int64_t bytes,
-                   ops::WorkItem item = ops::Map{ops::MapFunction::add, 8, 2}) {
-    const PlanTensorId made = tensor(bytes);
+  IrTensorId add(std::vector<IrTensorId> inputs, std::int64_t bytes,
+                 ops::WorkItem item = ops::Map{ops::MapFunction::add, 8, 2}) {
+    const IrTensorId made = tensor(bytes);
     add(std::move(inputs), std::vector{made}, std::move(item));
     return made;
   }
-  void add(std::vector<PlanTensorId> inputs, std::vector<PlanTensorId> outputs,
+  void add(std::vector<IrTensorId> inputs, std::vector<IrTensorId> outputs,
            ops::WorkItem item = ops::Map{ops::MapFunction::add, 8, 2}) {
-    std::vector<PlanOperator>& operators = plan_.stages[0].passes[0].operators;
+    std::vector<IrOperator>& operators = ir_.stages[0].passes[0].operators;
     operators.push_back({"op" + std::to_string(operators.size()),
                          "Add",
                          {{std::move(item), 1, ""}},
@@ -41,20 +41,20 @@ class ScheduleMaker {
                          std::move(outputs),
                          "A"});
   }
-  const StagePlan& stage() const { return plan_.stages[0]; }
-  ExecutablePlan plan_;
+  const StageIr& stage() const { return ir_.stages[0]; }
+  ExecutableIr ir_;
 };
 
-std::vector<std::string> orderOf(const ExecutablePlan& plan) {
+std::vector<std::string> orderOf(const ExecutableIr& ir) {
   std::vector<std::string> names;
-  for (const PlanOperator& op : plan.stages[0].passes[0].operators) names.push_back(op.name);
+  for (const IrOperator& op : ir.stages[0].passes[0].operators) names.push_back(op.name);
   return names;
 }
 
-ExecutablePlan scheduledPlan(ExecutablePlan plan) {
+ExecutableIr scheduledIr(ExecutableIr ir) {
   PassRunner runner({ops::OperatorRegistry()}, [](const std::string& name) { return name == "schedule"; });
-  runner.runOn(plan);
-  return plan;
+  runner.runOn(ir);
+  return ir;
 }
 
 struct Cost {
@@ -63,24 +63,24 @@ struct Cost {
 
 /// Counts the bytes that live at each step, times the weight of the step: the operator's part of all bytes
 /// that operators use, in millionths. What the pass only reads lives from its beginning.
-Cost costOf(const StagePlan& stage, const std::vector<PlanOperator>& operators) {
+Cost costOf(const StageIr& stage, const std::vector<IrOperator>& operators) {
   Cost cost;
-  const auto uses = [](const PlanOperator& op, PlanTensorId id) {
+  const auto uses = [](const IrOperator& op, IrTensorId id) {
     return std::ranges::count(op.inputs, id) + std::ranges::count(op.outputs, id) > 0;
   };
-  const auto used = [&](const PlanOperator& op) {
+  const auto used = [&](const IrOperator& op) {
     double bytes = 0;
     for (const auto* list : {&op.inputs, &op.outputs}) {
-      for (const PlanTensorId id : *list) bytes += static_cast<double>(stage.tensors[id].type.bytes().count);
+      for (const IrTensorId id : *list) bytes += static_cast<double>(stage.tensors[id].type.bytes().count);
     }
     return bytes;
   };
   double all = 0;
-  for (const PlanOperator& op : operators) all += used(op);
+  for (const IrOperator& op : operators) all += used(op);
   for (std::size_t at = 0; at < operators.size(); ++at) {
     std::int64_t live = 0;
     for (std::size_t t = 0; t < stage.tensors.size(); ++t) {
-      const PlanTensorId id(static_cast<std::int64_t>(t));
+      const IrTensorId id(static_cast<std::int64_t>(t));
       if (isAlwaysLive(stage.tensors.items()[t].use)) continue;
       std::size_t first = operators.size(), last = 0, made = operators.size();
       for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -99,12 +99,12 @@ Cost costOf(const StagePlan& stage, const std::vector<PlanOperator>& operators) 
   return cost;
 }
 
-bool readsWhatIsMade(const std::vector<PlanOperator>& operators) {
-  std::set<PlanTensorId> madeLater;
-  for (const PlanOperator& op : operators) madeLater.insert(op.outputs.begin(), op.outputs.end());
-  for (const PlanOperator& op : operators) {
-    for (const PlanTensorId id : op.outputs) madeLater.erase(id);
-    if (std::ranges::any_of(op.inputs, [&](PlanTensorId id) { return madeLater.contains(id); })) return false;
+bool readsWhatIsMade(const std::vector<IrOperator>& operators) {
+  std::set<IrTensorId> madeLater;
+  for (const IrOperator& op : operators) madeLater.insert(op.outputs.begin(), op.outputs.end());
+  for (const IrOperator& op : operators) {
+    for (const IrTensorId id : op.outputs) madeLater.erase(id);
+    if (std::ranges::any_of(op.inputs, [&](IrTensorId id) { return madeLater.contains(id); })) return false;
   }
   return true;
 }
@@ -112,11 +112,11 @@ bool readsWhatIsMade(const std::vector<PlanOperator>& operators) {
 ScheduleMaker randomPlan(unsigned seed, int operators) {
   std::mt19937 random(seed);
   ScheduleMaker maker;
-  std::vector<PlanTensorId> made{maker.tensor(1 + static_cast<std::int64_t>(random() % 64))};
+  std::vector<IrTensorId> made{maker.tensor(1 + static_cast<std::int64_t>(random() % 64))};
   for (int i = 0; i < operators; ++i) {
-    std::vector<PlanTensorId> inputs{made[random() % made.size()]};
+    std::vector<IrTensorId> inputs{made[random() % made.size()]};
     if (random() % 3 == 0) {
-      const PlanTensorId second = made[random() % made.size()];
+      const IrTensorId second = made[random() % made.size()];
       if (second != inputs[0]) inputs.push_back(second);
     }
     made.push_back(maker.add(inputs, 1 + static_cast<std::int64_t>(random() % 64)));
@@ -129,20 +129,20 @@ TEST(Schedule, FindsTheBestOrderOfSmallPlans) {
   const int plans = 120;
   for (unsigned seed = 0; seed < plans; ++seed) {
     const ScheduleMaker maker = randomPlan(seed, 6);
-    const std::vector<PlanOperator>& given = maker.stage().passes[0].operators;
+    const std::vector<IrOperator>& given = maker.stage().passes[0].operators;
     const Cost before = costOf(maker.stage(), given);
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     std::vector<std::size_t> order{0, 1, 2, 3, 4, 5};
     do {
-      std::vector<PlanOperator> tried;
+      std::vector<IrOperator> tried;
       for (const std::size_t i : order) tried.push_back(given[i]);
       if (!readsWhatIsMade(tried)) continue;
       const Cost cost = costOf(maker.stage(), tried);
       if (cost.peak <= before.peak) least = std::min(least, cost.sum);
     } while (std::ranges::next_permutation(order).found);
-    const ExecutablePlan plan = scheduledPlan(maker.plan_);
-    const Cost after = costOf(plan.stages[0], plan.stages[0].passes[0].operators);
-    EXPECT_TRUE(readsWhatIsMade(plan.stages[0].passes[0].operators)) << "seed " << seed;
+    const ExecutableIr ir = scheduledIr(maker.ir_);
+    const Cost after = costOf(ir.stages[0], ir.stages[0].passes[0].operators);
+    EXPECT_TRUE(readsWhatIsMade(ir.stages[0].passes[0].operators)) << "seed " << seed;
     EXPECT_LE(after.peak, before.peak) << "seed " << seed;
     EXPECT_LE(after.sum, before.sum) << "seed " << seed;
     EXPECT_GE(after.sum, least) << "seed " << seed;
@@ -163,8 +163,8 @@ TEST(Schedule, PutsOffAShortcutWithALargeResult) {
   const auto wide = maker.add({dy, x}, 20);                                             // op0: shortcut
   const auto a = maker.add({dy}, 5), b = maker.add({a}, 5), main = maker.add({b}, 20);  // op1, op2, op3
   maker.add({wide, main}, 20);
-  const ExecutablePlan plan = scheduledPlan(maker.plan_);
-  EXPECT_EQ(orderOf(plan), (std::vector<std::string>{"op1", "op2", "op0", "op3", "op4"}));
+  const ExecutableIr ir = scheduledIr(maker.ir_);
+  EXPECT_EQ(orderOf(ir), (std::vector<std::string>{"op1", "op2", "op0", "op3", "op4"}));
 }
 
 TEST(Schedule, ReducesAGradientAsSoonAsItExists) {
@@ -176,7 +176,7 @@ TEST(Schedule, ReducesAGradientAsSoonAsItExists) {
     const auto further = maker.add({below}, 8);   // op2
     maker.add({weights, sum}, {sum});             // op3: into the accumulator
     maker.add({further}, 8);
-    const std::vector<std::string> order = orderOf(scheduledPlan(maker.plan_));
+    const std::vector<std::string> order = orderOf(scheduledIr(maker.ir_));
     const auto made = std::ranges::find(order, "op0");
     ASSERT_NE(made, order.end());
     ASSERT_NE(made + 1, order.end());
@@ -186,19 +186,19 @@ TEST(Schedule, ReducesAGradientAsSoonAsItExists) {
 
 TEST(Schedule, LeavesOtherFrameworksAndInferenceAsTheyAre) {
   ScheduleMaker maker = randomPlan(3, 8);
-  const std::vector<std::string> given = orderOf(maker.plan_);
-  EXPECT_NE(orderOf(scheduledPlan(maker.plan_)), given);
-  maker.plan_.ordersForMemory = false;
-  EXPECT_EQ(orderOf(scheduledPlan(maker.plan_)), given);
-  maker.plan_.ordersForMemory = true;
-  maker.plan_.kind = model::ExecutableKind::inference;
-  EXPECT_EQ(orderOf(scheduledPlan(maker.plan_)), given);
+  const std::vector<std::string> given = orderOf(maker.ir_);
+  EXPECT_NE(orderOf(scheduledIr(maker.ir_)), given);
+  maker.ir_.ordersForMemory = false;
+  EXPECT_EQ(orderOf(scheduledIr(maker.ir_)), given);
+  maker.ir_.ordersForMemory = true;
+  maker.ir_.kind = model::ExecutableKind::inference;
+  EXPECT_EQ(orderOf(scheduledIr(maker.ir_)), given);
 }
 
 TEST(Schedule, CopiesFromOutsideKeepTheirOrder) {
   ScheduleMaker maker;
   const auto dy = maker.tensor(8);
-  std::vector<PlanTensorId> loaded;
+  std::vector<IrTensorId> loaded;
   for (int i = 0; i < 3; ++i) {
     const auto remote = maker.tensor(50, TensorUse::weight);
     loaded.push_back(maker.add({remote}, 50, ops::HostCopy{true, base::Bytes(50), true}));
@@ -206,7 +206,7 @@ TEST(Schedule, CopiesFromOutsideKeepTheirOrder) {
   auto x = dy;
   for (std::size_t i = loaded.size(); i-- > 0;) x = maker.add({x, loaded[i]}, 8);
   std::vector<std::string> copies;
-  for (const std::string& name : orderOf(scheduledPlan(maker.plan_))) {
+  for (const std::string& name : orderOf(scheduledIr(maker.ir_))) {
     if (name < "op3") copies.push_back(name);
   }
   EXPECT_EQ(copies, (std::vector<std::string>{"op0", "op1", "op2"}));
@@ -220,7 +220,7 @@ TEST(Schedule, WritersAndReadersOfAnAccumulatorKeepTheirOrder) {
   const auto read = maker.add({sum}, 8);  // op1
   maker.add({big, sum}, {sum});           // op2 would free `big` if it came first
   maker.add({read}, 8);
-  const std::vector<std::string> order = orderOf(scheduledPlan(maker.plan_));
+  const std::vector<std::string> order = orderOf(scheduledIr(maker.ir_));
   const auto at = [&](const std::string& name) { return std::ranges::find(order, name) - order.begin(); };
   EXPECT_LT(at("op0"), at("op1"));
   EXPECT_LT(at("op1"), at("op2"));

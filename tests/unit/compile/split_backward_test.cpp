@@ -6,7 +6,7 @@
 
 #include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
@@ -31,7 +31,7 @@ graph::Graph twoBlocks() {
   return std::move(withGradients).value();
 }
 
-ExecutablePlan splitBackwardPlan(bool split, std::vector<std::int64_t> weightEntries, bool recompute = true) {
+ExecutableIr splitBackwardPlan(bool split, std::vector<std::int64_t> weightEntries, bool recompute = true) {
   PlanOptions options;
   options.recompute = recompute;
   options.microBatches = 8;
@@ -42,17 +42,16 @@ ExecutablePlan splitBackwardPlan(bool split, std::vector<std::int64_t> weightEnt
   options.optimizer.work = [](const graph::TensorType& type) {
     return std::vector<ops::Work>{{ops::Map{ops::MapFunction::add, type.elements(), 4}, 1, ""}};
   };
-  auto built =
-      buildPlan(twoBlocks(), {{{"A"}, 0}, {{"B"}, 1}, {{"C"}, 2}}, options, ops::standardOperators());
+  auto built = buildIr(twoBlocks(), {{{"A"}, 0}, {{"B"}, 1}, {{"C"}, 2}}, options, ops::standardOperators());
   EXPECT_TRUE(built.ok()) << built.error().message;
   return std::move(built).value();
 }
 
-std::multiset<std::string> names(const StagePlan& stage, std::set<model::Pass> passes, bool copies = false) {
+std::multiset<std::string> names(const StageIr& stage, std::set<model::Pass> passes, bool copies = false) {
   std::multiset<std::string> found;
-  for (const PassPlan& pass : stage.passes) {
+  for (const PassIr& pass : stage.passes) {
     if (!passes.contains(pass.pass)) continue;
-    for (const PlanOperator& op : pass.operators) {
+    for (const IrOperator& op : pass.operators) {
       if (copies || (op.kind != "Stash" && op.kind != "Restore")) found.insert(op.name);
     }
   }
@@ -60,13 +59,13 @@ std::multiset<std::string> names(const StagePlan& stage, std::set<model::Pass> p
 }
 
 /// Expects that every tensor a pass reads is made earlier in the stage or is always live.
-void expectReadable(const StagePlan& stage) {
-  std::set<PlanTensorId> made;
-  for (const PassPlan& pass : stage.passes) {
-    for (const PlanOperator& op : pass.operators) {
-      for (const PlanTensorId id : op.inputs) {
+void expectReadable(const StageIr& stage) {
+  std::set<IrTensorId> made;
+  for (const PassIr& pass : stage.passes) {
+    for (const IrOperator& op : pass.operators) {
+      for (const IrTensorId id : op.inputs) {
         if (!id.valid()) continue;
-        const PlanTensor& tensor = stage.tensors[id];
+        const IrTensor& tensor = stage.tensors[id];
         const bool there = isAlwaysLive(tensor.use) || tensor.use == TensorUse::input || made.contains(id);
         EXPECT_TRUE(there || tensor.use == TensorUse::gradient) << op.name << " reads " << tensor.name;
       }
@@ -76,7 +75,7 @@ void expectReadable(const StagePlan& stage) {
 }
 
 TEST(SplitBackward, MovesWeightGradientsAndNothingElse) {
-  const ExecutablePlan whole = splitBackwardPlan(false, {}), split = splitBackwardPlan(true, {0, 0, 0});
+  const ExecutableIr whole = splitBackwardPlan(false, {}), split = splitBackwardPlan(true, {0, 0, 0});
   using enum model::Pass;
   for (std::size_t s = 0; s < 3; ++s) {
     EXPECT_EQ(names(split.stages[s], {backward, weightGradient}), names(whole.stages[s], {backward}));
@@ -107,11 +106,11 @@ TEST(SplitBackward, MovesWeightGradientsAndNothingElse) {
 
 TEST(SplitBackward, PutOffWeightGradientsHaveRings) {
   for (const bool recompute : {true, false}) {
-    const ExecutablePlan direct = splitBackwardPlan(true, {0, 0, 0}, recompute),
-                         putOff = splitBackwardPlan(true, {0, 3, 1}, recompute);
-    const auto rings = [](const StagePlan& stage) {
+    const ExecutableIr direct = splitBackwardPlan(true, {0, 0, 0}, recompute),
+                       putOff = splitBackwardPlan(true, {0, 3, 1}, recompute);
+    const auto rings = [](const StageIr& stage) {
       std::multiset<std::int64_t> copies;
-      for (const PlanTensor& tensor : stage.tensors) {
+      for (const IrTensor& tensor : stage.tensors) {
         if (tensor.use == TensorUse::stash && tensor.name.find("/weight_stash") != std::string::npos)
           copies.insert(tensor.copies);
       }
@@ -125,7 +124,7 @@ TEST(SplitBackward, PutOffWeightGradientsHaveRings) {
     // input.
     EXPECT_EQ(middle.size(), recompute ? 3u : 2u);
     EXPECT_EQ(middle.count(3), middle.size());
-    for (const StagePlan& stage : putOff.stages) expectReadable(stage);
+    for (const StageIr& stage : putOff.stages) expectReadable(stage);
     // Only weight gradients read the restored values.
     const auto restores = names(putOff.stages[1], {model::Pass::weightGradient}, true);
     EXPECT_EQ(std::count_if(

@@ -8,7 +8,7 @@
 
 #include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
@@ -32,7 +32,7 @@ graph::Graph threeBlocks() {
   return std::move(withGradients).value();
 }
 
-ExecutablePlan stashPlanOf(bool inPlace, bool recompute, std::vector<std::int64_t> weightEntries = {}) {
+ExecutableIr stashPlanOf(bool inPlace, bool recompute, std::vector<std::int64_t> weightEntries = {}) {
   PlanOptions options;
   options.recompute = recompute;
   options.microBatches = 8;
@@ -45,38 +45,38 @@ ExecutablePlan stashPlanOf(bool inPlace, bool recompute, std::vector<std::int64_
     return std::vector<ops::Work>{{ops::Map{ops::MapFunction::add, type.elements(), 4}, 1, ""}};
   };
   auto built =
-      buildPlan(threeBlocks(), {{{"A"}, 0}, {{"B"}, 1}, {{"C"}, 2}}, options, ops::standardOperators());
+      buildIr(threeBlocks(), {{{"A"}, 0}, {{"B"}, 1}, {{"C"}, 2}}, options, ops::standardOperators());
   EXPECT_TRUE(built.ok()) << built.error().message;
   return std::move(built).value();
 }
 
-std::multimap<std::int64_t, std::int64_t> ringsOf(const StagePlan& stage) {
+std::multimap<std::int64_t, std::int64_t> ringsOf(const StageIr& stage) {
   std::multimap<std::int64_t, std::int64_t> rings;  // bytes of an entry, entries
-  for (const PlanTensor& tensor : stage.tensors)
+  for (const IrTensor& tensor : stage.tensors)
     if (tensor.use == TensorUse::stash) rings.emplace(tensor.type.bytes().count, tensor.copies);
   return rings;
 }
 
-std::int64_t copiesOf(const StagePlan& stage) {
+std::int64_t copiesOf(const StageIr& stage) {
   std::int64_t copies = 0;
-  for (const PassPlan& pass : stage.passes)
+  for (const PassIr& pass : stage.passes)
     copies += std::ranges::count_if(
-        pass.operators, [](const PlanOperator& op) { return op.kind == "Stash" || op.kind == "Restore"; });
+        pass.operators, [](const IrOperator& op) { return op.kind == "Stash" || op.kind == "Restore"; });
   return copies;
 }
 
 TEST(StashInPlace, KeepsTheSameBytesWithoutCopies) {
   for (const bool recompute : {true, false}) {
-    const ExecutablePlan copied = stashPlanOf(false, recompute), kept = stashPlanOf(true, recompute);
+    const ExecutableIr copied = stashPlanOf(false, recompute), kept = stashPlanOf(true, recompute);
     for (std::size_t s = 0; s < 3; ++s) {
       EXPECT_EQ(copiesOf(kept.stages[s]), 0) << s;
       EXPECT_EQ(copiesOf(copied.stages[s]) > 0, s < 2) << s;
       EXPECT_EQ(ringsOf(kept.stages[s]).empty(), s == 2) << s;
-      // The plans differ in copies only.
+      // The IRs differ in copies only.
       std::int64_t operators[2] = {0, 0};
-      for (const PassPlan& pass : copied.stages[s].passes)
+      for (const PassIr& pass : copied.stages[s].passes)
         operators[0] += static_cast<std::int64_t>(pass.operators.size());
-      for (const PassPlan& pass : kept.stages[s].passes)
+      for (const PassIr& pass : kept.stages[s].passes)
         operators[1] += static_cast<std::int64_t>(pass.operators.size());
       EXPECT_EQ(operators[0] - copiesOf(copied.stages[s]), operators[1]) << s;
     }
@@ -87,7 +87,7 @@ TEST(StashInPlace, KeepsTheSameBytesWithoutCopies) {
 
 /// The stage's input is 4 × 3 × 10 × 10 floats. Its flattened form is the same memory, and is kept once.
 TEST(StashInPlace, ViewsAreKeptOnce) {
-  const StagePlan stage = stashPlanOf(true, false).stages[1];
+  const StageIr stage = stashPlanOf(true, false).stages[1];
   const std::int64_t input = 4 * 3 * 10 * 10 * 4, result = 4 * 8 * 4;
   const auto rings = ringsOf(stage);
   EXPECT_EQ(rings.count(input), 1u);
@@ -102,17 +102,17 @@ TEST(StashInPlace, ViewsAreKeptOnce) {
 
 /// Inputs of waiting weight gradients stay in place, too, also in a stage that stashes nothing else.
 TEST(StashInPlace, WeightGradientsReadWhatStayed) {
-  const ExecutablePlan kept = stashPlanOf(true, false, {5, 3, 4});
-  for (const StagePlan& stage : kept.stages) {
+  const ExecutableIr kept = stashPlanOf(true, false, {5, 3, 4});
+  for (const StageIr& stage : kept.stages) {
     EXPECT_EQ(copiesOf(stage), 0);
-    std::map<PlanTensorId, PlanTensorId> viewOf;  // the result of an operator without Work is a view
-    for (const PassPlan& pass : stage.passes) {
-      for (const PlanOperator& op : pass.operators)
+    std::map<IrTensorId, IrTensorId> viewOf;  // the result of an operator without Work is a view
+    for (const PassIr& pass : stage.passes) {
+      for (const IrOperator& op : pass.operators)
         if (op.work.empty() && !op.outputs.empty()) viewOf[op.outputs[0]] = op.inputs[0];
       if (pass.pass != model::Pass::weightGradient) continue;
-      std::set<PlanTensorId> made;
-      for (const PlanOperator& op : pass.operators) {
-        for (PlanTensorId id : op.inputs) {
+      std::set<IrTensorId> made;
+      for (const IrOperator& op : pass.operators) {
+        for (IrTensorId id : op.inputs) {
           while (viewOf.contains(id) && !made.contains(id)) id = viewOf.at(id);
           EXPECT_TRUE(made.contains(id) || isAlwaysLive(stage.tensors[id].use))
               << op.name << " " << stage.tensors[id].name;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/compile/gradients.h"
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
@@ -41,11 +41,11 @@ class TrainedLayer {
     options.optimizer.work = [](const graph::TensorType& type) {
       return std::vector<ops::Work>{{ops::Map{ops::MapFunction::add, type.elements(), 2}, 1, ""}};
     };
-    auto plan = buildPlan(*trained, {{{"A"}, 0}}, options, ops::standardOperators());
-    EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
+    auto ir = buildIr(*trained, {{{"A"}, 0}}, options, ops::standardOperators());
+    EXPECT_TRUE(ir.ok()) << (ir.ok() ? "" : ir.error().message);
     std::map<Contraction::Phase, Contraction> found;
-    for (const PassPlan& pass : plan->stages.front().passes) {
-      for (const PlanOperator& op : pass.operators) {
+    for (const PassIr& pass : ir->stages.front().passes) {
+      for (const IrOperator& op : pass.operators) {
         for (const ops::Work& work : op.work) {
           if (const auto* product = std::get_if<Contraction>(&work.item)) found[product->phase] = *product;
         }

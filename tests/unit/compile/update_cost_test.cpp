@@ -63,7 +63,7 @@ class NetworkSystem : public devices::System {
   const std::vector<devices::DeviceInfo>& devices() const override { return devices_; }
   const std::vector<devices::LinkInfo>& links() const override { return links_; }
   std::vector<devices::Figure> figures() const override { return {}; }
-  base::Result<devices::LoweredDevice> lower(const std::vector<const StagePlan*>&) const override {
+  base::Result<devices::LoweredDevice> lower(const std::vector<const StageIr*>&) const override {
     return devices::LoweredDevice();
   }
   std::vector<base::Ticks> transferTicks(const std::vector<devices::Flow>&) const override { return {}; }
@@ -76,19 +76,19 @@ class NetworkSystem : public devices::System {
   std::vector<devices::LinkInfo> links_;
 };
 
-StagePlan stageWith(int device, model::Pass pass, ops::HostCopy copy) {
-  PlanOperator op;
+StageIr stageWith(int device, model::Pass pass, ops::HostCopy copy) {
+  IrOperator op;
   op.work = {{copy, 1, ""}};
-  StagePlan stage;
+  StageIr stage;
   stage.place = device;
   stage.passes = {{pass, {op}}};
   return stage;
 }
 
-double rateOf(const std::vector<StagePlan>& stages) {
-  ExecutablePlan plan;
-  plan.stages = stages;
-  return networkRate(plan, NetworkSystem(), 8);
+double rateOf(const std::vector<StageIr>& stages) {
+  ExecutableIr ir;
+  ir.stages = stages;
+  return networkRate(ir, NetworkSystem(), 8);
 }
 
 TEST(NetworkRate, OnlyInputsFromTheHostCount) {

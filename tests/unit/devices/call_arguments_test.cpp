@@ -26,11 +26,11 @@ TEST(CallArguments, AreWhatACallReadsChangesAndHandsOut) {
   make.add(Pass::forward, "view", "Reshape", {}, {inside}, {view});
   make.add(Pass::forward, "third", "Add", work, {view, sum}, {sum});
   make.add(Pass::forward, "after", "Add", work, {out, kept}, {last});
-  const compile::StagePlan& stage = make.stage();
+  const compile::StageIr& stage = make.stage();
   const compile::TensorUses uses(stage, {});
   const auto found = ipu::argumentsOf(stage, uses, stage.passes[0], {"function", "call", 1, 4});
   struct Expected {
-    compile::PlanTensorId tensor;
+    compile::IrTensorId tensor;
     std::size_t firstRead, lastRead, lastMade;
     bool needed;
   };

@@ -9,12 +9,12 @@
 namespace pipescope::devices::testing {
 namespace {
 
-using compile::PlanTensorId;
-using compile::StagePlan;
+using compile::IrTensorId;
+using compile::StageIr;
 using compile::TensorUse;
 using model::Pass;
 
-LoweredDevice lowerOnMk2(const StagePlan& stage) {
+LoweredDevice lowerOnMk2(const StageIr& stage) {
   auto lowered = systemOf("mk2")->lower({&stage});
   EXPECT_TRUE(lowered.ok()) << lowered.error().message;
   return std::move(lowered).value();
@@ -49,7 +49,7 @@ std::int64_t peak(const LoweredDevice& device) {
 }
 
 /// An operator that multiplies, adds and applies relu.
-StagePlan chainStage(std::int64_t elements, bool chained, ElementType type = ElementType::float32) {
+StageIr chainStage(std::int64_t elements, bool chained, ElementType type = ElementType::float32) {
   StageMaker make(0, 0);
   const auto x = make.tensor("x", {elements}, TensorUse::input, type),
              r = make.tensor("r", {elements}, TensorUse::input, type),
@@ -61,7 +61,7 @@ StagePlan chainStage(std::int64_t elements, bool chained, ElementType type = Ele
       Pass::forward, "layer", "Mul+Add+Relu",
       {map(ops::MapFunction::multiply, 1), map(ops::MapFunction::add, 2), map(ops::MapFunction::relu, 1)},
       {x, r}, {y});
-  StagePlan stage = make.stage();
+  StageIr stage = make.stage();
   if (chained) stage.passes[0].operators[0].chains = {{0, 3}};
   return stage;
 }
@@ -93,11 +93,11 @@ TEST(Chains, StayApartWhereTilesHaveMuchToDo) {
 }
 
 /// `layers` products with activations, one after another, each with its own weights.
-StagePlan layerStage(int layers, std::int64_t width, bool calls) {
+StageIr layerStage(int layers, std::int64_t width, bool calls) {
   StageMaker make(0, 0);
   const ElementType type = ElementType::float16;
-  PlanTensorId x = make.tensor("x", {64, width}, TensorUse::input, type);
-  compile::PassPlan wanted;
+  IrTensorId x = make.tensor("x", {64, width}, TensorUse::input, type);
+  compile::PassIr wanted;
   for (int i = 0; i < layers; ++i) {
     const std::string name = "layer" + std::to_string(i);
     const auto w = make.tensor(name + "/weight", {width, width}, TensorUse::weight, type);
@@ -113,7 +113,7 @@ StagePlan layerStage(int layers, std::int64_t width, bool calls) {
     wanted.calls.push_back({"layer/function", name, static_cast<std::size_t>(i) * 3, 3});
     x = s;
   }
-  StagePlan stage = make.stage();
+  StageIr stage = make.stage();
   if (calls) stage.passes[0].calls = wanted.calls;
   return stage;
 }
@@ -181,7 +181,7 @@ TEST(Functions, DoNotCopyWhatAllCallsRead) {
   };
   const auto weight = tensor("weight", TensorUse::weight, width), x = tensor("x", TensorUse::input, 64),
              late = tensor("late", TensorUse::activation, 64);
-  PlanTensorId kept;
+  IrTensorId kept;
   for (const std::string call : {"forward", "again"}) {
     const auto y = tensor(call + "/y", TensorUse::activation, 64),
                z = tensor(call + "/z", TensorUse::activation, 64);
@@ -196,7 +196,7 @@ TEST(Functions, DoNotCopyWhatAllCallsRead) {
   }
   make.add(Pass::forward, "later", "Relu",
            {{ops::Map{ops::MapFunction::relu, 64 * width, 1, type, true}, 1, ""}}, {kept}, {late});
-  StagePlan stage = make.stage();
+  StageIr stage = make.stage();
   stage.passes[0].calls = {{"layer/function", "forward", 0, 2}, {"layer/function", "again", 3, 2}};
   const LoweredDevice outlined = lowerOnMk2(stage);
   EXPECT_EQ(claimOf(outlined, "outline").changes, 2);

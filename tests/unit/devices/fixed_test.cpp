@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/fixed/fixed_system.h"
 
 namespace pipescope::devices {
@@ -14,7 +14,7 @@ std::map<model::Pass, std::int64_t> passesOf(const FixedStageCost& cost, int rep
   FixedCosts costs;
   costs.stages = {cost};
   costs.collective = 7;
-  compile::StagePlan stage;
+  compile::StageIr stage;
   stage.mesh.replicas = replicas;
   const auto lowered = makeFixedSystem(costs, replicas)->lower({&stage});
   EXPECT_TRUE(lowered.ok());
@@ -42,7 +42,7 @@ TEST(FixedSystem, PassesTakeTheirLaunchAndReceiveWhatComesFromAnotherDevice) {
       {.forward = 10, .backward = 20}, {.forward = 10, .backward = 20}, {.forward = 10, .backward = 20}};
   costs.launch = 1;
   costs.receive = 3;
-  compile::StagePlan one, two;
+  compile::StageIr one, two;
   one.index = 1;
   two.index = 2;
   const auto lowered = makeFixedSystem(costs, 2)->lower({&one, &two}).value();
@@ -62,7 +62,7 @@ TEST(FixedSystem, HoldsWhatItsStagesSay) {
   costs.stages = {{.forward = 1, .holds = 100 * kMib, .stashed = 30 * kMib},
                   {.forward = 1, .holds = 50 * kMib}};
   costs.memory = 150 * kMib;
-  compile::StagePlan first, second;
+  compile::StageIr first, second;
   second.index = 1;
   const auto system = makeFixedSystem(costs, 1);
   ASSERT_EQ(system->devices()[0].memory.size(), 1U);

@@ -75,10 +75,10 @@ TEST(Float8Devices, OthersRefuseProducts) {
 std::pair<double, double> onIpu(const std::string& system, ElementType type, ElementType sums) {
   ops::Contraction work = product(4096, 1024, 4096, type);
   work.accumulate = sums;
-  compile::StagePlan stage;
+  compile::StageIr stage;
   const auto tensor = [&](const char* name, graph::Shape shape, ElementType element) {
     stage.tensors.push_back({name, {element, std::move(shape)}, compile::TensorUse::activation, 1});
-    return compile::PlanTensorId(static_cast<int>(stage.tensors.size()) - 1);
+    return compile::IrTensorId(static_cast<int>(stage.tensors.size()) - 1);
   };
   const auto a = tensor("a", {4096, 1024}, type), b = tensor("b", {1024, 4096}, type),
              c = tensor("c", {4096, 4096}, ElementType::float16);
@@ -101,7 +101,7 @@ TEST(Float8Devices, C600MultipliesFasterThanInFloat16) {
 }
 
 TEST(Float8Devices, OtherIpusRefuseIt) {
-  compile::StagePlan stage;
+  compile::StageIr stage;
   stage.passes.push_back(
       {model::Pass::forward,
        {{"gemm", "Gemm", {{product(64, 64, 64, ElementType::float8_143fnuz), 1, ""}}, {}, {}}}});

@@ -7,7 +7,7 @@
 namespace pipescope::devices {
 namespace {
 
-using compile::PlanTensorId;
+using compile::IrTensorId;
 using compile::TensorUse;
 using model::LaneRole;
 using model::Pass;
@@ -22,30 +22,30 @@ constexpr std::int64_t kRows = 4096;
 /// Layers of products and elementwise functions; each adds one operator and gives its result.
 class Layers {
  public:
-  PlanTensorId input(std::int64_t width) { return tensor(width, TensorUse::input); }
-  PlanTensorId multiply(PlanTensorId x, std::int64_t from, std::int64_t to) {
-    const PlanTensorId w = maker_.tensor(name("w"), {from, to}, TensorUse::weight, kHalf);
-    const PlanTensorId y = tensor(to, TensorUse::activation);
+  IrTensorId input(std::int64_t width) { return tensor(width, TensorUse::input); }
+  IrTensorId multiply(IrTensorId x, std::int64_t from, std::int64_t to) {
+    const IrTensorId w = maker_.tensor(name("w"), {from, to}, TensorUse::weight, kHalf);
+    const IrTensorId y = tensor(to, TensorUse::activation);
     maker_.add(Pass::forward, name("product"), "MatMul", {{product(kRows, from, to, kHalf), 1, ""}}, {x, w},
                {y});
     return y;
   }
-  PlanTensorId map(PlanTensorId x, std::int64_t width) {
-    const PlanTensorId y = tensor(width, TensorUse::activation);
+  IrTensorId map(IrTensorId x, std::int64_t width) {
+    const IrTensorId y = tensor(width, TensorUse::activation);
     const ops::Map gelu{ops::MapFunction::gelu, kRows * width, 1, kHalf, false};
     maker_.add(Pass::forward, name("map"), "Gelu", {{gelu, 1, ""}}, {x}, {y});
     return y;
   }
   /// Subtracts the largest element of each column, which is known only when all rows have been read.
-  PlanTensorId centre(PlanTensorId x, std::int64_t width) {
-    const PlanTensorId y = tensor(width, TensorUse::activation);
+  IrTensorId centre(IrTensorId x, std::int64_t width) {
+    const IrTensorId y = tensor(width, TensorUse::activation);
     const ops::Reduce largest{ops::ReduceFunction::max, width, kRows, false, kHalf};
     const ops::Map subtract{ops::MapFunction::subtract, kRows * width, 2, kHalf, false};
     maker_.add(Pass::forward, name("centre"), "Centre", {{largest, 1, "Max"}, {subtract, 1, "Subtract"}}, {x},
                {y});
     return y;
   }
-  const compile::StagePlan& stage() const { return maker_.stage(); }
+  const compile::StageIr& stage() const { return maker_.stage(); }
 
   std::vector<std::int32_t> bundles(const std::string& chip) const {
     const gaudi::Card card = testing::cardOf(chip);
@@ -63,7 +63,7 @@ class Layers {
   }
 
  private:
-  PlanTensorId tensor(std::int64_t width, TensorUse use) {
+  IrTensorId tensor(std::int64_t width, TensorUse use) {
     return maker_.tensor(name("t"), {kRows, width}, use, kHalf);
   }
   std::string name(const std::string& stem) { return stem + std::to_string(count_++); }

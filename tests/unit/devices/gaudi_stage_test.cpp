@@ -9,7 +9,7 @@
 namespace pipescope::devices {
 namespace {
 
-using compile::StagePlan;
+using compile::StageIr;
 using compile::TensorUse;
 using graph::ElementType;
 using model::LaneRole;
@@ -21,7 +21,7 @@ using testing::systemOf;
 
 constexpr ElementType kCardHalf = ElementType::bfloat16;
 
-LoweredDevice lowerOnCard(const System& system, const StagePlan& stage) {
+LoweredDevice lowerOnCard(const System& system, const StageIr& stage) {
   auto lowered = system.lower({&stage});
   EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
   return lowered.ok() ? *lowered : LoweredDevice{};
@@ -72,8 +72,8 @@ Ticks busyOn(const LoweredSegment& segment, LaneRole lane) {
 }
 
 /// x·w, then a function of it. The product's result is large enough to pass through SRAM in slices.
-StagePlan productAndMap(std::int64_t rows, std::int64_t k, std::int64_t n,
-                        ops::MapFunction function = ops::MapFunction::gelu) {
+StageIr productAndMap(std::int64_t rows, std::int64_t k, std::int64_t n,
+                      ops::MapFunction function = ops::MapFunction::gelu) {
   StageMaker maker(0, 0);
   const auto x = maker.tensor("x", {rows, k}, TensorUse::input, kCardHalf),
              w = maker.tensor("w", {k, n}, TensorUse::weight, kCardHalf),
@@ -126,7 +126,7 @@ TEST(GaudiStage, ABiasIsAddedToWhatTheProductMade) {
 }
 
 /// Picks rows of a table of 100,000 rows with 1,024 elements.
-StagePlan picked(std::int64_t rows) {
+StageIr picked(std::int64_t rows) {
   StageMaker maker(0, 0);
   const auto table = maker.tensor("table", {100000, 1024}, TensorUse::weight, kCardHalf),
              indices = maker.tensor("indices", {rows}, TensorUse::input, ElementType::int32),
@@ -177,7 +177,7 @@ TEST(GaudiStage, SmallResultsStayInSramAndAreNotSliced) {
 
 TEST(GaudiStage, ACacheWritesResultsBackThatSramWouldHaveKept) {
   // 512 KiB between the kernels fit into SRAM. The result of the map leaves the pass on each card.
-  const StagePlan stage = productAndMap(256, 1024, 1024);
+  const StageIr stage = productAndMap(256, 1024, 1024);
   const auto written = [&](const char* card) {
     const LoweredDevice device = lowerOnCard(*systemOf(card), stage);
     std::int64_t sum = 0;
@@ -257,7 +257,7 @@ TEST(GaudiStage, SaysHowManyProposedChainsItTook) {
   };
   maker.add(Pass::forward, "one", "Abs+Relu", {map(ops::MapFunction::abs), map(ops::MapFunction::relu)}, {a},
             {b});
-  StagePlan stage = maker.stage();
+  StageIr stage = maker.stage();
   const auto system = systemOf("gaudi2");
   EXPECT_EQ(lowerOnCard(*system, stage).claims.at(0).changes, 0);
   stage.passes[0].operators[0].chains = {{0, 2}};
@@ -302,11 +302,11 @@ TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
 }
 
 /// The gradients of three weights. The first two form one bucket, and the last forms another.
-StagePlan withBuckets(ops::Collective::Kind kind = ops::Collective::Kind::allReduce,
-                      TensorUse use = TensorUse::gradient) {
+StageIr withBuckets(ops::Collective::Kind kind = ops::Collective::Kind::allReduce,
+                    TensorUse use = TensorUse::gradient) {
   StageMaker maker(0, 0);
   const std::int64_t n = 4096;
-  std::vector<compile::PlanTensorId> gradients;
+  std::vector<compile::IrTensorId> gradients;
   const auto x = maker.tensor("x", {n, n}, TensorUse::input, kCardHalf);
   for (int i = 0; i < 3; ++i) {
     gradients.push_back(maker.tensor("gradient" + std::to_string(i), {n, n}, use, kCardHalf));
@@ -320,7 +320,7 @@ StagePlan withBuckets(ops::Collective::Kind kind = ops::Collective::Kind::allRed
             {gradients[0], gradients[1]}, {gradients[0], gradients[1]});
   maker.add(Pass::collective, "stage0/all_reduce1", "AllReduce", {reduce(n * n)}, {gradients[2]},
             {gradients[2]});
-  StagePlan stage = maker.stage();
+  StageIr stage = maker.stage();
   stage.mesh.replicas = 8;
   return stage;
 }
@@ -351,7 +351,7 @@ std::vector<std::string> kernelsOf(const hbm_card::KernelList& list) {
 }
 
 TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
-  const StagePlan stage = withBuckets();
+  const StageIr stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");
   const gaudi::Fabric fabric(card);
   const gaudi::GaudiModel model({.card = card, .fabric = fabric, .mesh = stage.mesh});
@@ -373,7 +373,7 @@ TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
 
 /// Every micro-batch runs the backward pass, but what it adds up is packed once, before the update.
 TEST(GaudiBuckets, SumsOverMicroBatchesArePackedOnce) {
-  const StagePlan stage = withBuckets(ops::Collective::Kind::allReduce, TensorUse::accumulator);
+  const StageIr stage = withBuckets(ops::Collective::Kind::allReduce, TensorUse::accumulator);
   const gaudi::Card card = testing::cardOf("gaudi2");
   const gaudi::Fabric fabric(card);
   const gaudi::GaudiModel model({.card = card, .fabric = fabric, .mesh = stage.mesh});
@@ -393,7 +393,7 @@ TEST(GaudiBuckets, SumsOverMicroBatchesArePackedOnce) {
 TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
   const auto kernels = [](int others) {
     StageMaker maker(0, 0);
-    std::vector<compile::PlanTensorId> first, second;
+    std::vector<compile::IrTensorId> first, second;
     for (int i = 0; i < 8; ++i)
       first.push_back(maker.tensor("a" + std::to_string(i), {1024}, TensorUse::input, kCardHalf));
     const auto y = maker.tensor("y", {1024}, TensorUse::activation, kCardHalf),
@@ -437,7 +437,7 @@ TEST(GaudiBuckets, HoldGradientsOnce) {
 
 /// Megatron's distributed optimizer sums over cards what was accumulated, in place. DeepSpeed has a buffer.
 TEST(DescribedCardBuckets, AreWhatWasAccumulated) {
-  const StagePlan stage = withBuckets(ops::Collective::Kind::reduceScatter, TensorUse::accumulator);
+  const StageIr stage = withBuckets(ops::Collective::Kind::reduceScatter, TensorUse::accumulator);
   const std::int64_t gradient = std::int64_t{2} * 4096 * 4096;
   std::map<std::string, std::int64_t> described, gaudi;
   for (const auto& [name, bytes] : {std::pair("dgx-h100", &described), {"hls-gaudi2", &gaudi}}) {
@@ -453,7 +453,7 @@ TEST(DescribedCardBuckets, AreWhatWasAccumulated) {
 
 TEST(GaudiStage, SumsMayWaitForTheEndOfTheBackwardPass) {
   const auto system = systemOf("hls-gaudi2");
-  StagePlan stage = withBuckets();
+  StageIr stage = withBuckets();
   stage.overlapsCollectives = false;
   const LoweredDevice device = lowerOnCard(*system, stage);
   expectCardSound(*system, device);
@@ -462,7 +462,7 @@ TEST(GaudiStage, SumsMayWaitForTheEndOfTheBackwardPass) {
 }
 
 TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {
-  const StagePlan stage = withBuckets();
+  const StageIr stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");
   const gaudi::Fabric fabric(card);
   const gaudi::GaudiModel model({.card = card, .fabric = fabric});

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/lowered_work.h"
@@ -130,28 +130,28 @@ class StageMaker {
     stage_.index = index;
     stage_.place = device;
   }
-  compile::PlanTensorId tensor(const std::string& name, graph::Shape shape, compile::TensorUse use,
-                               ElementType type = ElementType::float32, std::int64_t copies = 1) {
+  compile::IrTensorId tensor(const std::string& name, graph::Shape shape, compile::TensorUse use,
+                             ElementType type = ElementType::float32, std::int64_t copies = 1) {
     stage_.tensors.push_back({name, {type, std::move(shape)}, use, copies});
-    return compile::PlanTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
+    return compile::IrTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
   }
   void add(model::Pass pass, const std::string& name, const std::string& kind, std::vector<ops::Work> work,
-           std::vector<compile::PlanTensorId> inputs, std::vector<compile::PlanTensorId> outputs) {
+           std::vector<compile::IrTensorId> inputs, std::vector<compile::IrTensorId> outputs) {
     if (stage_.passes.empty() || stage_.passes.back().pass != pass) stage_.passes.push_back({pass, {}});
     stage_.passes.back().operators.push_back(
         {name, kind, std::move(work), std::move(inputs), std::move(outputs)});
   }
-  const compile::StagePlan& stage() const { return stage_; }
+  const compile::StageIr& stage() const { return stage_; }
 
  private:
-  compile::StagePlan stage_;
+  compile::StageIr stage_;
 };
 
 /// A linear layer batch×in→out with relu, its gradients and an update like Adam's. Inputs come from the host
 /// or another device.
-inline compile::StagePlan linearStage(int index, int device, std::int64_t batch, std::int64_t in,
-                                      std::int64_t out, bool fromHost,
-                                      ElementType type = ElementType::float32) {
+inline compile::StageIr linearStage(int index, int device, std::int64_t batch, std::int64_t in,
+                                    std::int64_t out, bool fromHost,
+                                    ElementType type = ElementType::float32) {
   using compile::TensorUse;
   using model::Pass;
   StageMaker make(index, device);

@@ -13,9 +13,9 @@
 
 namespace pipescope::devices::testing {
 
-inline LoweredDevice lowerStages(const System& system, const std::vector<compile::StagePlan>& stages) {
-  std::vector<const compile::StagePlan*> pointers;
-  for (const compile::StagePlan& stage : stages) pointers.push_back(&stage);
+inline LoweredDevice lowerStages(const System& system, const std::vector<compile::StageIr>& stages) {
+  std::vector<const compile::StageIr*> pointers;
+  for (const compile::StageIr& stage : stages) pointers.push_back(&stage);
   auto lowered = system.lower(pointers);
   EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
   return lowered.ok() ? *lowered : LoweredDevice{};

@@ -7,7 +7,7 @@ namespace pipescope::devices {
 namespace {
 
 using base::Bytes;
-using compile::StagePlan;
+using compile::StageIr;
 using compile::TensorUse;
 using model::Pass;
 using testing::expectDeviceSound;
@@ -20,7 +20,7 @@ using testing::StageMaker;
 using testing::systemOf;
 
 /// A tensor of `bytes` that comes from the host and goes to streaming memory in the update.
-StagePlan copyingStage(std::int64_t bytes, int device, const compile::Mesh& mesh) {
+StageIr copyingStage(std::int64_t bytes, int device, const compile::Mesh& mesh) {
   StageMaker make(device, device);
   const auto x = make.tensor("x", {bytes / 4}, TensorUse::input),
              w = make.tensor("w", {bytes / 4}, TensorUse::weight);
@@ -28,13 +28,13 @@ StagePlan copyingStage(std::int64_t bytes, int device, const compile::Mesh& mesh
   make.add(Pass::forward, "load", "RemoteLoad", {{ops::HostCopy{true, Bytes(bytes), true}, 1, ""}}, {}, {w});
   make.add(Pass::update, "store", "RemoteStore", {{ops::HostCopy{false, Bytes(bytes), true}, 1, ""}}, {w},
            {});
-  StagePlan stage = make.stage();
+  StageIr stage = make.stage();
   stage.mesh = mesh;
   return stage;
 }
 
 /// Bytes per second of the middle program of a pass's copies.
-double rateOf(const System& system, const StagePlan& stage, Pass pass, std::int64_t bytes) {
+double rateOf(const System& system, const StageIr& stage, Pass pass, std::int64_t bytes) {
   for (const LoweredPass& lowered : lowerStages(system, {stage}).passes) {
     for (const LoweredSegment& segment : lowered.segments) {
       for (const LoweredStep& step : segment.steps) {
@@ -58,7 +58,7 @@ TEST(StageCopies, ChipsOfAMachineShareItsStreamingMemory) {
   // in the gateway before a chip copies it at 8 GB/s.
   const auto expectRates = [&](const System& system, compile::Mesh mesh, int device, double host,
                                double flush, double update) {
-    const StagePlan stage = copyingStage(bytes, device, mesh);
+    const StageIr stage = copyingStage(bytes, device, mesh);
     EXPECT_NEAR(rateOf(system, stage, Pass::hostIn, bytes) / host, 1, 1e-3);
     EXPECT_NEAR(rateOf(system, stage, Pass::forward, bytes) / flush, 1, 1e-3);
     EXPECT_NEAR(rateOf(system, stage, Pass::update, bytes) / update, 1, 1e-3);
@@ -82,7 +82,7 @@ double allReduceSeconds(const System& system, std::int64_t bytes, int device, co
       Pass::collective, "sum", "AllReduce",
       {{ops::Collective{ops::Collective::Kind::allReduce, bytes / 4, graph::ElementType::float32}, 1, ""}},
       {sum}, {sum});
-  StagePlan stage = make.stage();
+  StageIr stage = make.stage();
   stage.mesh = mesh;
   double seconds = 0;
   for (const LoweredPass& lowered : lowerStages(system, {stage}).passes) {
@@ -127,7 +127,7 @@ TEST(StageCopies, InputOutputTilesHoldWhatComesAndGoes) {
   make.add(Pass::hostIn, "x", "HostLoad", {{ops::HostCopy{true, Bytes(bytes)}, 1, ""}}, {}, {x});
   make.add(Pass::forward, "relu", "Relu", {map(ops::MapFunction::relu, bytes / 4)}, {x}, {y});
   make.add(Pass::hostOut, "y/out", "HostStore", {{ops::HostCopy{false, Bytes(bytes / 2)}, 1, ""}}, {y}, {});
-  const StagePlan stage = make.stage();
+  const StageIr stage = make.stage();
   const LoweredDevice a = lowerStages(*plain, {stage}), b = lowerStages(*with, {stage});
   expectDeviceSound(*with, b);
   expectMemorySound(b.memory[0], with->devices()[0].memory[0]);

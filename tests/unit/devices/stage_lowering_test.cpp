@@ -10,7 +10,7 @@ namespace pipescope::devices {
 namespace {
 
 using base::Bytes;
-using compile::StagePlan;
+using compile::StageIr;
 using compile::TensorUse;
 using model::Pass;
 using testing::expectDeviceSound;
@@ -116,7 +116,7 @@ TEST(StageLowering, RepeatsTakeSoManyTimesAsLong) {
     ops::Work work = map(ops::MapFunction::relu, 1000);
     work.repeat = repeat;
     make.add(Pass::forward, "op", "Relu", {work}, {a}, {b});
-    const StagePlan stage = make.stage();
+    const StageIr stage = make.stage();
     const auto lowered = system->lower({&stage});
     return lowered.ok() ? lowered->passes[0].ticks().count : -1;
   };
@@ -215,7 +215,7 @@ TEST(StageLowering, RemadeTensorsLiveTwice) {
   make.add(Pass::forward, "second", "Exp", {map(ops::MapFunction::exp, 5000)}, {y}, {z});
   make.add(Pass::backward, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
   make.add(Pass::backward, "second", "GradExp", {map(ops::MapFunction::multiply, 5000)}, {y}, {dz});
-  StagePlan stage = make.stage();
+  StageIr stage = make.stage();
   stage.passes.back().operators.front().again = true;
   const LoweredDevice device = lowerStages(*system, {stage});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
@@ -377,7 +377,7 @@ TEST(StageLowering, ErrorsNameTheOperator) {
   StageMaker make(0, 0);
   const auto x = make.tensor("x", {4}, TensorUse::input);
   make.add(Pass::forward, "block/reduce", "AllReduce", {{ops::Collective{}, 1, ""}}, {x}, {});
-  const StagePlan stage = make.stage();
+  const StageIr stage = make.stage();
   const auto lowered = system->lower({&stage});
   ASSERT_FALSE(lowered.ok());
   EXPECT_THAT(lowered.error().message,
@@ -385,7 +385,7 @@ TEST(StageLowering, ErrorsNameTheOperator) {
 }
 
 TEST(StageLowering, DevicesMustBeThere) {
-  const StagePlan stage = linearStage(3, 2, 8, 16, 16, true);
+  const StageIr stage = linearStage(3, 2, 8, 16, 16, true);
   const auto lowered = systemOf("pod4:2")->lower({&stage});
   ASSERT_FALSE(lowered.ok());
   EXPECT_EQ(
@@ -397,14 +397,14 @@ TEST(StageLowering, ProportionCanDifferByDevice) {
   SystemOptions options;
   options.settings = {{"available_memory_proportion", 0.05, 1}};
   const auto system = systemOf("pod4", options);
-  const StagePlan roomy = linearStage(0, 0, 512, 2048, 2048, true),
-                  tight = linearStage(0, 1, 512, 2048, 2048, true);
+  const StageIr roomy = linearStage(0, 0, 512, 2048, 2048, true),
+                tight = linearStage(0, 1, 512, 2048, 2048, true);
   EXPECT_LT(lowerStages(*system, {roomy}).passes[1].ticks(), lowerStages(*system, {tight}).passes[1].ticks());
 }
 
 TEST(StageLowering, IsDeterministic) {
   const auto first = systemOf("pod4"), second = systemOf("pod4");
-  const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
+  const StageIr stage = linearStage(0, 0, 40, 320, 256, true);
   const LoweredDevice a = lowerStages(*first, {stage}), b = lowerStages(*second, {stage});
   ASSERT_EQ(a.passes.size(), b.passes.size());
   for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
@@ -434,7 +434,7 @@ TEST(StageLowering, TwiceTheSpeedTakesHalfTheTime) {
   options.userFolder = folder.path();
   const auto normal = systemOf("pod4"), fast = systemOf("doublepod", options);
   EXPECT_EQ(fast->devices()[0].ticksPerSecond, 2 * normal->devices()[0].ticksPerSecond);
-  const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
+  const StageIr stage = linearStage(0, 0, 40, 320, 256, true);
   const LoweredDevice a = lowerStages(*normal, {stage}), b = lowerStages(*fast, {stage});
   for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
   const std::vector<Flow> flows{{0, 1, Bytes(1'000'000)}, {1, 2, Bytes(2'000'000)}, {0, 2, Bytes(3'000'000)}};

@@ -176,7 +176,7 @@ TEST(SystemRegistry, FixedIsASystemWithGivenCosts) {
   EXPECT_EQ(systemOf("fixed")->devices().size(), 1u);
   EXPECT_EQ(systemOf("fixed:3")->devices().size(), 3u);
   EXPECT_EQ(systemOf("fixed")->figures().size(), 1u);
-  compile::StagePlan stage;
+  compile::StageIr stage;
   const auto lowered = systemOf("fixed")->lower({&stage});
   ASSERT_FALSE(lowered.ok());
   EXPECT_EQ(lowered.error().message, "Stage 0 has no costs: add a [[fixed.stages]] entry for it.");

@@ -31,14 +31,14 @@ class BucketSystem : public devices::System {
   const std::vector<devices::LinkInfo>& links() const override { return links_; }
   std::vector<devices::Figure> figures() const override { return {}; }
   base::Result<devices::LoweredDevice> lower(
-      const std::vector<const compile::StagePlan*>& stages) const override {
+      const std::vector<const compile::StageIr*>& stages) const override {
     const auto segment = [](const char* name, model::LaneRole lane, std::int64_t ticks, int after) {
       devices::LoweredSegment made{name, lane, Ticks(ticks), {}};
       made.after = after;
       return made;
     };
     devices::LoweredDevice lowered;
-    for (const compile::StagePlan* stage : stages) {
+    for (const compile::StageIr* stage : stages) {
       const int s = stage->index;
       lowered.passes.push_back(
           {s, model::Pass::forward, {}, {segment("forward", model::LaneRole::matrix, 5, -1)}});
@@ -76,18 +76,18 @@ Overlap overlapOf(std::int64_t each, int microBatches, int stages = 1) {
   const BucketSystem system(each);
   schedules::Shape shape{stages, microBatches, true, std::vector<int>(static_cast<std::size_t>(stages), 0)};
   auto order = schedules::makeOrder("gpipe", shape);
-  compile::ExecutablePlan plan;
-  plan.name = "training";
-  plan.kind = model::ExecutableKind::training;
-  plan.mesh.replicas = 2;
+  compile::ExecutableIr ir;
+  ir.name = "training";
+  ir.kind = model::ExecutableKind::training;
+  ir.mesh.replicas = 2;
   for (int s = 0; s < stages; ++s) {
-    compile::StagePlan stage;
+    compile::StageIr stage;
     stage.index = s;
-    stage.mesh = plan.mesh;
-    plan.stages.push_back(stage);
+    stage.mesh = ir.mesh;
+    ir.stages.push_back(stage);
   }
-  std::vector<const compile::StagePlan*> all;
-  for (const compile::StagePlan& stage : plan.stages) all.push_back(&stage);
+  std::vector<const compile::StageIr*> all;
+  for (const compile::StageIr& stage : ir.stages) all.push_back(&stage);
   ExecutableFacts facts;
   facts.schedule = "gpipe";
   facts.microBatches = microBatches;
@@ -96,7 +96,7 @@ Overlap overlapOf(std::int64_t each, int microBatches, int stages = 1) {
   record::Recorder recorder(profile);
   SystemIds ids = recordSystem(recorder, system, 2);
   const EmulatedExecutable executable =
-      recordExecutable(recorder, system, ids, plan, {*system.lower(all)}, *order, facts, RecordLevel::stages);
+      recordExecutable(recorder, system, ids, ir, {*system.lower(all)}, *order, facts, RecordLevel::stages);
   Emulator emulator(recorder, system, ids, RecordLevel::stages);
   const model::Run run = emulator.call(executable, {});
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());

@@ -37,11 +37,11 @@ class BusSystem : public devices::System {
   std::vector<devices::Figure> figures() const override { return {}; }
 
   base::Result<devices::LoweredDevice> lower(
-      const std::vector<const compile::StagePlan*>& stages) const override {
+      const std::vector<const compile::StageIr*>& stages) const override {
     devices::LoweredDevice lowered;
     devices::LoweredMemory memory;
     memory.variables.push_back({"weights", "weight", "", Bytes(1000), Bytes(1000), true, 0, {}});
-    for (const compile::StagePlan* stage : stages) {
+    for (const compile::StageIr* stage : stages) {
       lowered.device = stage->place;
       const auto s = static_cast<std::size_t>(stage->index);
       memory.variables.push_back({"ring",
@@ -120,22 +120,22 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   for (int s = 0; s < stages; ++s) shape.placeOfStage.push_back(s);
   auto order = schedules::makeOrder(schedule, shape);
   PIPESCOPE_CHECK(order.ok(), "a schedule that can be");
-  compile::ExecutablePlan plan;
-  plan.name = "test";
-  plan.kind = training ? model::ExecutableKind::training : model::ExecutableKind::inference;
-  plan.mesh.replicas = replicas;
-  plan.mesh.places = stages;
+  compile::ExecutableIr ir;
+  ir.name = "test";
+  ir.kind = training ? model::ExecutableKind::training : model::ExecutableKind::inference;
+  ir.mesh.replicas = replicas;
+  ir.mesh.places = stages;
   const graph::TensorType type{graph::ElementType::float32, {bytes / 4}};
   std::vector<devices::LoweredDevice> lowered;
   for (int s = 0; s < stages; ++s) {
-    compile::StagePlan stage;
+    compile::StageIr stage;
     stage.index = stage.place = s;
     stage.stashEntries = order->stashEntries[static_cast<std::size_t>(s)];
     stage.stashBytesPerEntry = Bytes(stage.stashEntries > 0 ? 100 : 0);
-    plan.stages.push_back(stage);
-    if (s + 1 < stages) plan.boundaries.push_back({"x", type, s, s + 1, model::TransferKind::activation});
-    if (training && s > 0) plan.boundaries.push_back({"dx", type, s, s - 1, model::TransferKind::gradient});
-    lowered.push_back(*system.lower({&plan.stages.back()}));
+    ir.stages.push_back(stage);
+    if (s + 1 < stages) ir.boundaries.push_back({"x", type, s, s + 1, model::TransferKind::activation});
+    if (training && s > 0) ir.boundaries.push_back({"dx", type, s, s - 1, model::TransferKind::gradient});
+    lowered.push_back(*system.lower({&ir.stages.back()}));
   }
   emulate::ExecutableFacts facts;
   facts.schedule = schedule;
@@ -147,7 +147,7 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   facts.host = options.host;
   record::Recorder recorder(result.profile);
   emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages * replicas);
-  result.executable = emulate::recordExecutable(recorder, system, ids, plan, lowered, *order, facts, level);
+  result.executable = emulate::recordExecutable(recorder, system, ids, ir, lowered, *order, facts, level);
   emulate::Emulator emulator(recorder, system, ids, level);
   for (int call = 0; call < options.calls; ++call) result.run = emulator.call(result.executable, {});
   result.computed = emulator.computed();

@@ -129,7 +129,7 @@ TEST(PeakCheck, NamesWhatIsFasterThanThePeak) {
 class ImpossibleSystem : public BusSystem {
  public:
   ImpossibleSystem() : BusSystem(1, {10}, {20}, [](const devices::Flow&) { return -1; }) {}
-  base::Result<devices::LoweredDevice> lower(const std::vector<const compile::StagePlan*>&) const override {
+  base::Result<devices::LoweredDevice> lower(const std::vector<const compile::StageIr*>&) const override {
     return withProduct(30, 10);
   }
 };

@@ -27,9 +27,9 @@ class GivenSystem : public BusSystem {
  public:
   GivenSystem(int devices, std::vector<std::vector<LoweredPass>> stages)
       : BusSystem(devices, {}, {}, [](const devices::Flow&) { return -1; }), stages_(std::move(stages)) {}
-  base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
+  base::Result<LoweredDevice> lower(const std::vector<const compile::StageIr*>& stages) const override {
     LoweredDevice lowered;
-    for (const compile::StagePlan* stage : stages) {
+    for (const compile::StageIr* stage : stages) {
       lowered.device = stage->place;
       for (LoweredPass pass : stages_[static_cast<std::size_t>(stage->index)]) {
         pass.stage = stage->index;

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "engine/numerics/buffer_offsets.h"
 #include "engine/numerics/collectives.h"
-#include "engine/numerics/memory_plan.h"
 #include "engine/numerics/parameters.h"
 #include "engine/numerics/thread_pool.h"
 
@@ -78,7 +78,7 @@ TEST(ThreadPool, KnowsThisMachine) {
   EXPECT_GE(ThreadPool::hardwareThreads(), 1U);
 }
 
-TEST(MemoryPlan, NeverOverlapsWhatLivesTogether) {
+TEST(BufferOffsets, NeverOverlapsWhatLivesTogether) {
   std::vector<Lifetime> lifetimes;
   std::uint32_t state = 1;
   const auto draw = [&](std::uint32_t bound) {
@@ -88,7 +88,7 @@ TEST(MemoryPlan, NeverOverlapsWhatLivesTogether) {
     const std::int64_t first = draw(50);
     lifetimes.push_back({1 + draw(5000), first, first + draw(12)});
   }
-  const MemoryPlan plan = planMemory(lifetimes);
+  const BufferOffsets plan = placeBuffers(lifetimes);
   std::vector<std::int64_t> live(80, 0);
   for (std::size_t a = 0; a < lifetimes.size(); ++a) {
     EXPECT_EQ(plan.offsets[a] % 64, 0);
@@ -108,10 +108,10 @@ TEST(MemoryPlan, NeverOverlapsWhatLivesTogether) {
   EXPECT_LE(plan.bytes, peak * 5 / 4) << "more than a quarter is lost to gaps";
 }
 
-TEST(MemoryPlan, ReusesWhatIsDone) {
+TEST(BufferOffsets, ReusesWhatIsDone) {
   const std::vector<Lifetime> chain{{1000, 0, 1}, {1000, 1, 2}, {1000, 2, 3}, {1000, 3, 4}};
-  EXPECT_EQ(planMemory(chain).bytes, 2 * 1024);
-  EXPECT_EQ(planMemory({}).bytes, 0);
+  EXPECT_EQ(placeBuffers(chain).bytes, 2 * 1024);
+  EXPECT_EQ(placeBuffers({}).bytes, 0);
 }
 
 graph::Graph weights(std::int64_t extra) {

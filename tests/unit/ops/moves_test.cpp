@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 #include "engine/ops/standard_operators.h"
 #include "index_oracle.h"
 
@@ -46,16 +46,16 @@ TEST(Transpose, RefusesWhatIsNoPermutation) {
               HasSubstr("perm is 2; the tensor has 2 axes, so it must be -2 to 1"));
 }
 
-TEST(MovePlan, MovesElementsOfEverySize) {
+TEST(ElementMove, MovesElementsOfEverySize) {
   const Shape shape{18, 5, 33};
   const std::vector<std::size_t> order{2, 1, 0};
   for (const std::int64_t size : {1, 2, 4, 8}) {
     std::vector<std::byte> from(static_cast<std::size_t>(graph::elementCount(shape) * size)), to(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256);
-    const ops::MovePlan plan = ops::transposition(shape, order, size);
-    plan.run(from.data(), to.data());
-    EXPECT_EQ(plan.elements(), graph::elementCount(shape));
-    EXPECT_EQ(plan.runElements(), 1);
+    const ops::ElementMove setup = ops::transposition(shape, order, size);
+    setup.run(from.data(), to.data());
+    EXPECT_EQ(setup.elements(), graph::elementCount(shape));
+    EXPECT_EQ(setup.runElements(), 1);
     for (std::int64_t i = 0; i < 18; ++i)
       for (std::int64_t j = 0; j < 5; ++j)
         for (std::int64_t k = 0; k < 33; ++k)

@@ -237,7 +237,7 @@ Value bruteForce(const LayerProfile& profile, const CostRequest& request) {
     std::map<int, double> used, stashed;
     std::map<int, int> stagesOn;
     const compile::CompiledExecutable& executable = compilation->executables.front();
-    for (const compile::StagePlan& stage : executable.plan.stages) {
+    for (const compile::StageIr& stage : executable.ir.stages) {
       const std::size_t s = static_cast<std::size_t>(stage.index) % cuts.size();
       const double held = static_cast<double>(std::max<std::int64_t>(1, stage.stashEntries));
       used[stage.place] += 2 * split.parameters[s];

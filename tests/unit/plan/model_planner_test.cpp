@@ -281,7 +281,7 @@ std::string cutDevicesRefusal(std::vector<std::string> cuts, std::vector<std::in
   const auto compilation = compileRun(cut);
   if (!compilation.ok()) return compilation.error().message;
   std::string held;
-  for (const compile::StagePlan& stage : compilation->executables.front().plan.stages)
+  for (const compile::StageIr& stage : compilation->executables.front().ir.stages)
     held += std::to_string(stage.place) + " ";
   return held;
 }

@@ -113,7 +113,7 @@ TEST(StageSplit, IsAboutAsGoodAsTheBestOfAllCompilations) {
       ModelRequest request = requestOf({trainingOf("bert", kBert)}, stages);
       request.system = system;
       const Compilation split = splitCompilation(request);
-      ASSERT_EQ(split.executables.front().plan.stages.size(), static_cast<std::size_t>(stages));
+      ASSERT_EQ(split.executables.front().ir.stages.size(), static_cast<std::size_t>(stages));
       const auto best = static_cast<double>(bestOfAllBlocks(request, stages));
       // The estimate knows nothing of stashes, and may prefer layers to a gain of 5 %.
       EXPECT_LE(static_cast<double>(longestStage(split)), 1.1 * best) << system << ", stages: " << stages;
@@ -139,7 +139,7 @@ TEST(StageSplit, CostsAddUpToThePassesAndBytesToTheBoundaries) {
       request.layout.stages = {{{blocks.begin(), block}}, {{block, blocks.end()}}};
       int64_t activations = 0, gradients = 0;
       const Compilation two = splitCompilation(request);
-      for (const BoundaryTensor& boundary : two.executables.front().plan.boundaries) {
+      for (const BoundaryTensor& boundary : two.executables.front().ir.boundaries) {
         const bool gradient = boundary.kind == model::TransferKind::gradient;
         (gradient ? gradients : activations) += boundary.type.bytes().count;
       }
@@ -189,7 +189,7 @@ TEST(StageSplit, CutsWithinBlocksWhereThatIsBetter) {
   settings["head"] = std::string("squad");
   const Compilation split = splitCompilation(requestOf({trainingOf("bert", settings)}, 3));
   std::vector<std::string> cut;
-  for (const StagePlan& stage : split.executables.front().plan.stages) {
+  for (const StageIr& stage : split.executables.front().ir.stages) {
     for (const std::string& block : stage.blocks) {
       if (block.find("/stage") != std::string::npos) cut.push_back(block);
     }
@@ -205,17 +205,17 @@ TEST(StageSplit, InferenceIsCutAtTheSameOperators) {
       splitCompilation(requestOf({trainingOf("bert", settings), inferenceOf("bert", settings)}, 3));
   ASSERT_EQ(split.executables.size(), 2u);
   std::map<std::string, int> stageOf;
-  for (const StagePlan& stage : split.executables[0].plan.stages) {
-    for (const PassPlan& pass : stage.passes) {
-      for (const PlanOperator& op : pass.operators) {
+  for (const StageIr& stage : split.executables[0].ir.stages) {
+    for (const PassIr& pass : stage.passes) {
+      for (const IrOperator& op : pass.operators) {
         if (pass.pass == model::Pass::forward && op.kind == "MatMul") stageOf[op.name] = stage.index;
       }
     }
   }
   int compared = 0;
-  for (const StagePlan& stage : split.executables[1].plan.stages) {
-    for (const PassPlan& pass : stage.passes) {
-      for (const PlanOperator& op : pass.operators) {
+  for (const StageIr& stage : split.executables[1].ir.stages) {
+    for (const PassIr& pass : stage.passes) {
+      for (const IrOperator& op : pass.operators) {
         if (!stageOf.contains(op.name)) continue;
         EXPECT_EQ(stageOf[op.name], stage.index) << op.name;
         ++compared;
@@ -231,7 +231,7 @@ TEST(StageSplit, TiedWeightsShareADevice) {
   ModelRequest request = requestOf({trainingOf("bert", settings)}, 4);
   const Compilation split = splitCompilation(request);
   std::vector<int> devices;
-  for (const StagePlan& stage : split.executables.front().plan.stages) devices.push_back(stage.place);
+  for (const StageIr& stage : split.executables.front().ir.stages) devices.push_back(stage.place);
   EXPECT_EQ(devices, (std::vector<int>{0, 1, 2, 0}));
   // A schedule that never returns to a device has no place for such a model.
   request.layout.schedule = "1f1b";
@@ -275,10 +275,10 @@ TEST(StageSplit, WeightsStayWithTheirProducts) {
   executable.deviceIterations = 8;
   const Compilation split = splitCompilation(requestOf({executable}, 3));
   ASSERT_EQ(split.executables.size(), 1u);
-  for (const StagePlan& stage : split.executables.front().plan.stages) {
+  for (const StageIr& stage : split.executables.front().ir.stages) {
     std::vector<std::string> names;
-    for (const PassPlan& pass : stage.passes) {
-      for (const PlanOperator& op : pass.operators) {
+    for (const PassIr& pass : stage.passes) {
+      for (const IrOperator& op : pass.operators) {
         if (pass.pass == model::Pass::forward) names.push_back(op.name);
       }
     }
@@ -291,7 +291,7 @@ TEST(StageSplit, WeightsStayWithTheirProducts) {
     EXPECT_GE(products, 1);
     EXPECT_EQ(names.size(), 2u * static_cast<std::size_t>(products));
   }
-  for (const BoundaryTensor& boundary : split.executables.front().plan.boundaries)
+  for (const BoundaryTensor& boundary : split.executables.front().ir.boundaries)
     EXPECT_THAT(boundary.name, HasSubstr("product"));
 }
 
@@ -327,8 +327,8 @@ TEST(StageSplit, WorksWithEverySchedule) {
 
 TEST(StageSplit, OneStageIsTheWholeModel) {
   const Compilation split = splitCompilation(requestOf({trainingOf("bert", kBert)}, 1));
-  ASSERT_EQ(split.executables.front().plan.stages.size(), 1u);
-  EXPECT_EQ(split.executables.front().plan.stages[0].blocks.size(), 8u);
+  ASSERT_EQ(split.executables.front().ir.stages.size(), 1u);
+  EXPECT_EQ(split.executables.front().ir.stages[0].blocks.size(), 8u);
 }
 
 TEST(StageSplit, RefusesWhatCannotBe) {

@@ -51,10 +51,10 @@ name = "hls-gaudi2"
   EXPECT_TRUE(compiled.ok()) << compiled.error().message;
   std::map<std::string, std::int64_t> kept;
   if (!compiled.ok()) return kept;
-  for (const compile::StagePlan& stage : compiled->executables.front().plan.stages) {
+  for (const compile::StageIr& stage : compiled->executables.front().ir.stages) {
     std::set<std::int64_t> made;
-    for (const compile::PassPlan& pass : stage.passes)
-      for (const compile::PlanOperator& op : pass.operators)
+    for (const compile::PassIr& pass : stage.passes)
+      for (const compile::IrOperator& op : pass.operators)
         for (const auto id : pass.pass == model::Pass::forward ? op.outputs : op.inputs) {
           if (!id.valid() || stage.tensors[id].use != compile::TensorUse::activation) continue;
           const std::string& name = stage.tensors[id].name;

@@ -30,7 +30,7 @@ TEST(ConfigurationKeys, OneMoreRegistryEntryIsOneMoreKeyOrChoice) {
   builders::BuilderRegistry builders;
   builders.add({"tower", "", {{"storeys", std::int64_t{3}, 1, 9, {}, "Storeys."}}, nullptr});
   compile::PassRegistry passes;
-  passes.add({.name = "tidy_up", .doc = "Tidies up.", .onPlan = [](compile::ExecutablePlan&) {
+  passes.add({.name = "tidy_up", .doc = "Tidies up.", .onIr = [](compile::ExecutableIr&) {
                 return compile::PassEffect();
               }});
   data::DatasetRegistry datasets;

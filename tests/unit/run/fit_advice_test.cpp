@@ -211,8 +211,7 @@ TEST(FitAdvice, ModelsThatAreDividedKeepTheirCuts) {
   EXPECT_EQ(known.compilations(), searched + 1);
   const auto blocksOf = [](const compile::Compilation& model) {
     std::vector<std::vector<std::string>> blocks;
-    for (const compile::StagePlan& stage : model.executables.front().plan.stages)
-      blocks.push_back(stage.blocks);
+    for (const compile::StageIr& stage : model.executables.front().ir.stages) blocks.push_back(stage.blocks);
     return blocks;
   };
   EXPECT_EQ(blocksOf(*variant), blocksOf(*compiled));

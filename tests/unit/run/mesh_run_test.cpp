@@ -65,14 +65,14 @@ compile::Compilation compiledMesh(const std::string& text) {
 /// Elements of gradients that are summed over so many chips.
 std::map<std::size_t, std::int64_t> summedOver(const compile::Compilation& compilation) {
   std::map<std::size_t, std::int64_t> elements;
-  const compile::ExecutablePlan& plan = compilation.executables.front().plan;
-  for (const compile::StagePlan& stage : plan.stages)
-    for (const compile::PassPlan& pass : stage.passes)
-      for (const compile::PlanOperator& op : pass.operators)
+  const compile::ExecutableIr& ir = compilation.executables.front().ir;
+  for (const compile::StageIr& stage : ir.stages)
+    for (const compile::PassIr& pass : stage.passes)
+      for (const compile::IrOperator& op : pass.operators)
         for (const ops::Work& work : op.work)
           if (const auto* sum = std::get_if<ops::Collective>(&work.item);
               sum != nullptr && sum->axis == model::MeshAxis::data)
-            elements[plan.mesh.group(0, *sum).size()] += sum->elements;
+            elements[ir.mesh.group(0, *sum).size()] += sum->elements;
   return elements;
 }
 
@@ -103,7 +103,7 @@ TEST_F(MeshRunTest, SharesTheOptimizerAmongThem) {
   const auto states = [](const std::string& execution, const std::string& training) {
     std::int64_t bytes = 0;
     const compile::Compilation all = compiledMesh(mixture(execution, training));
-    for (const compile::PlanTensor& tensor : all.executables.front().plan.stages.front().tensors)
+    for (const compile::IrTensor& tensor : all.executables.front().ir.stages.front().tensors)
       bytes += tensor.use == compile::TensorUse::optimizerState ? tensor.type.bytes().count : 0;
     return bytes;
   };

@@ -32,8 +32,7 @@ TEST(Phases, GroupsOfDevicesAlternate) {
   const auto devicesOf = [](const base::Result<compile::Compilation>& made) {
     EXPECT_TRUE(made.ok()) << made.error().message;
     std::vector<int> devices;
-    for (const compile::StagePlan& stage : made->executables.front().plan.stages)
-      devices.push_back(stage.place);
+    for (const compile::StageIr& stage : made->executables.front().ir.stages) devices.push_back(stage.place);
     return devices;
   };
   // Execution semantics §1.5: phase 0 on IPUs 0, 2; phase 1 on 1, 3; phase 2 on 0, 2 again.
@@ -44,12 +43,12 @@ TEST(Phases, GroupsOfDevicesAlternate) {
   EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0, 1, 2 forward and 4, 3, 2 backward."));
   // The backward pass of the last phase follows its forward pass at once. Both of its stages therefore
   // store no activations off the chip.
-  const auto stores = [](const compile::StagePlan& stage) {
-    return std::any_of(stage.tensors.begin(), stage.tensors.end(), [](const compile::PlanTensor& tensor) {
+  const auto stores = [](const compile::StageIr& stage) {
+    return std::any_of(stage.tensors.begin(), stage.tensors.end(), [](const compile::IrTensor& tensor) {
       return tensor.remote && tensor.use == compile::TensorUse::stash;
     });
   };
-  const auto& stages = made->executables.front().plan.stages;
+  const auto& stages = made->executables.front().ir.stages;
   for (std::size_t s = 0; s < stages.size(); ++s) EXPECT_EQ(stores(stages[s]), s < 4) << s;
 }
 
@@ -60,8 +59,7 @@ TEST(Phases, ReturnToADeviceWhereAllStagesNameTheirs) {
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0, 1, 2 forward and 4, 3, 2 backward."));
   std::vector<int> devices;
-  for (const compile::StagePlan& stage : made->executables.front().plan.stages)
-    devices.push_back(stage.place);
+  for (const compile::StageIr& stage : made->executables.front().ir.stages) devices.push_back(stage.place);
   EXPECT_EQ(devices, (std::vector<int>{0, 2, 0, 2, 1, 2}));
 }
 

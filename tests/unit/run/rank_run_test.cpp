@@ -90,7 +90,7 @@ TEST_F(RankRunTest, ExchangesTheBytesOfTheClosedForm) {
     std::int64_t sent = 0;
     for (const auto& [pass, bytes] : bytesOf(all, "AllReduce")) sent += bytes;
     EXPECT_EQ(sent, 2 * (ranks - 1) * ((4 * kLayers + 2) * kTensor + 3 * kRows) / ranks) << ranks;
-    EXPECT_EQ(all.executables.front().plan.mesh.width, ranks);
+    EXPECT_EQ(all.executables.front().ir.mesh.width, ranks);
     EXPECT_EQ(all.devicesUsed, ranks);
   }
 }

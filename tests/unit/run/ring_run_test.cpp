@@ -55,10 +55,10 @@ struct RingWork {
 
 RingWork ringWork(const compile::Compilation& compilation) {
   RingWork found;
-  for (const compile::PassPlan& pass : compilation.executables.front().plan.stages.front().passes) {
+  for (const compile::PassIr& pass : compilation.executables.front().ir.stages.front().passes) {
     const bool backward = pass.pass == model::Pass::backward;
     if (!backward && pass.pass != model::Pass::forward) continue;
-    for (const compile::PlanOperator& op : pass.operators) {
+    for (const compile::IrOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
         if (const auto* collective = std::get_if<ops::Collective>(&work.item)) {
           const bool ring = collective->kind == ops::Collective::Kind::ringSend;

@@ -37,9 +37,9 @@ std::int64_t ticksOf(const compile::CompiledExecutable& made, int stage, model::
   return ticks;
 }
 
-std::int64_t bytesOf(const compile::StagePlan& stage, compile::TensorUse use) {
+std::int64_t bytesOf(const compile::StageIr& stage, compile::TensorUse use) {
   std::int64_t bytes = 0;
-  for (const compile::PlanTensor& tensor : stage.tensors)
+  for (const compile::IrTensor& tensor : stage.tensors)
     bytes += tensor.use == use ? tensor.type.bytes().count * tensor.copies : 0;
   return bytes;
 }
@@ -48,7 +48,7 @@ std::int64_t bytesOf(const compile::StagePlan& stage, compile::TensorUse use) {
 /// instead of all activations.
 TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
   const compile::CompiledExecutable pipeline = sample({}), none = sample({{"execution.recompute", "none"}});
-  ASSERT_EQ(pipeline.plan.stages.size(), 4u);
+  ASSERT_EQ(pipeline.ir.stages.size(), 4u);
   for (int stage = 0; stage < 4; ++stage) {
     const auto s = static_cast<std::size_t>(stage);
     const std::int64_t forward = ticksOf(none, stage, model::Pass::forward),
@@ -61,10 +61,10 @@ TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
     // Recompute also restores the stage's input. It may leave out the operator that makes the stage's result.
     EXPECT_GT(again, forward / 2) << stage;
     EXPECT_LT(again, 2 * forward) << stage;
-    EXPECT_EQ(pipeline.plan.stages[s].stashEntries, 2 * (3 - stage) + 1);
-    EXPECT_EQ(bytesOf(pipeline.plan.stages[s], compile::TensorUse::stash),
-              pipeline.plan.stages[s].stashBytesPerEntry.count * (2 * (3 - stage) + 1));
-    EXPECT_LT(pipeline.plan.stages[s].stashBytesPerEntry, none.plan.stages[s].stashBytesPerEntry) << stage;
+    EXPECT_EQ(pipeline.ir.stages[s].stashEntries, 2 * (3 - stage) + 1);
+    EXPECT_EQ(bytesOf(pipeline.ir.stages[s], compile::TensorUse::stash),
+              pipeline.ir.stages[s].stashBytesPerEntry.count * (2 * (3 - stage) + 1));
+    EXPECT_LT(pipeline.ir.stages[s].stashBytesPerEntry, none.ir.stages[s].stashBytesPerEntry) << stage;
   }
 }
 
@@ -74,7 +74,7 @@ TEST(Specification, BytesPerParameterInHalfPrecision) {
   const auto perParameter = [&](const Changes& changes, compile::TensorUse use) {
     Changes all = changes;
     all["execution.precision"] = "float16";
-    return static_cast<double>(bytesOf(sample(all).plan.stages[0], use)) / static_cast<double>(parameters);
+    return static_cast<double>(bytesOf(sample(all).ir.stages[0], use)) / static_cast<double>(parameters);
   };
   using compile::TensorUse;
   const Changes half = {{"training.accumulator", "float16"}}, full = {{"training.accumulator", "float32"}};

@@ -6,13 +6,13 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-using compile::PassPlan;
-using compile::PlanOperator;
-using compile::PlanTensorId;
+using compile::IrOperator;
+using compile::IrTensorId;
+using compile::PassIr;
 
-std::int64_t positionOfPass(const compile::StagePlan& stage, const PassPlan& wanted) {
+std::int64_t positionOfPass(const compile::StageIr& stage, const PassIr& wanted) {
   std::int64_t position = 0;
-  for (const PassPlan& pass : stage.passes) {
+  for (const PassIr& pass : stage.passes) {
     if (&pass == &wanted) break;
     position += static_cast<std::int64_t>(pass.operators.size());
   }
@@ -21,15 +21,15 @@ std::int64_t positionOfPass(const compile::StagePlan& stage, const PassPlan& wan
 
 }  // namespace
 
-std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const compile::TensorUses& uses,
-                                      const PassPlan& pass, const compile::PlanCall& call) {
+std::vector<CallArgument> argumentsOf(const compile::StageIr& stage, const compile::TensorUses& uses,
+                                      const PassIr& pass, const compile::IrCall& call) {
   const std::int64_t end = positionOfPass(stage, pass) + static_cast<std::int64_t>(call.first + call.count);
   std::vector<CallArgument> all;
-  std::map<PlanTensorId, std::size_t> known;
-  const auto use = [&](PlanTensorId id) -> CallArgument* {
-    const PlanTensorId root = uses.root(id);
+  std::map<IrTensorId, std::size_t> known;
+  const auto use = [&](IrTensorId id) -> CallArgument* {
+    const IrTensorId root = uses.root(id);
     if (!root.valid()) return nullptr;
-    const compile::PlanTensor& tensor = stage.tensors[root];
+    const compile::IrTensor& tensor = stage.tensors[root];
     if (tensor.remote) return nullptr;
     const auto [found, added] = known.try_emplace(root, all.size());
     if (added) {
@@ -40,15 +40,15 @@ std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const com
     return &all[found->second];
   };
   for (std::size_t i = 0; i < call.count; ++i) {
-    const PlanOperator& op = pass.operators[call.first + i];
-    for (const PlanTensorId id : op.inputs) {
+    const IrOperator& op = pass.operators[call.first + i];
+    for (const IrTensorId id : op.inputs) {
       CallArgument* argument = use(id);
       if (!argument) continue;
       if (argument->firstRead == CallArgument::kNever && argument->lastMade == CallArgument::kNever)
         argument->firstRead = i;
       argument->lastRead = i;
     }
-    for (const PlanTensorId id : op.outputs) {
+    for (const IrTensorId id : op.outputs) {
       CallArgument* argument = use(id);
       if (argument && !op.work.empty()) argument->lastMade = i;
       // Tensors that nobody reads leave the device.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/compile/tensor_uses.h"
 
 namespace pipescope::devices::ipu {
@@ -12,7 +12,7 @@ namespace pipescope::devices::ipu {
 /// first.
 struct CallArgument {
   static constexpr std::size_t kNever = SIZE_MAX;
-  compile::PlanTensorId root;  ///< the tensor, or the one whose memory it uses (TensorUses)
+  compile::IrTensorId root;  ///< the tensor, or the one whose memory it uses (TensorUses)
   std::int64_t bytes = 0;
   std::size_t firstRead = kNever, lastRead = kNever, lastMade = kNever;
   bool needed = false;  ///< true: needed after the call
@@ -20,7 +20,7 @@ struct CallArgument {
 
 /// The arguments in the order of their first use. A call may have fewer than another one of its function,
 /// which keeps a result for a later pass. Tensors in streaming memory are none.
-std::vector<CallArgument> argumentsOf(const compile::StagePlan& stage, const compile::TensorUses& uses,
-                                      const compile::PassPlan& pass, const compile::PlanCall& call);
+std::vector<CallArgument> argumentsOf(const compile::StageIr& stage, const compile::TensorUses& uses,
+                                      const compile::PassIr& pass, const compile::IrCall& call);
 
 }  // namespace pipescope::devices::ipu

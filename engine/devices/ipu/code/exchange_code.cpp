@@ -18,8 +18,8 @@ double ownShareOf(const ProgramStep& step, bool readsKeptTensors) {
   return readsKeptTensors ? step.ownAddresses : 0;
 }
 
-bool readsKeptTensors(const compile::StagePlan& stage, const compile::PlanOperator& op) {
-  return std::ranges::any_of(op.inputs, [&](const compile::PlanTensorId id) {
+bool readsKeptTensors(const compile::StageIr& stage, const compile::IrOperator& op) {
+  return std::ranges::any_of(op.inputs, [&](const compile::IrTensorId id) {
     return id.valid() && isAlwaysLive(stage.tensors[id].use);
   });
 }

@@ -16,7 +16,7 @@ namespace pipescope::devices::ipu {
 double ownShareOf(const ProgramStep& step, bool readsKeptTensors);
 
 /// True if the operator reads a tensor that lies at the same address during the whole program.
-bool readsKeptTensors(const compile::StagePlan& stage, const compile::PlanOperator& op);
+bool readsKeptTensors(const compile::StageIr& stage, const compile::IrOperator& op);
 
 /// Knows the exchanges of a program so far.
 class ExchangeCode {

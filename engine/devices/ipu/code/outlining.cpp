@@ -11,31 +11,30 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-using compile::PassPlan;
-using compile::PlanCall;
-using compile::PlanOperator;
-using compile::PlanTensorId;
-using compile::StagePlan;
+using compile::IrCall;
+using compile::IrOperator;
+using compile::IrTensorId;
+using compile::PassIr;
+using compile::StageIr;
 
 /// A proposed call with its arguments.
 struct Candidate {
-  const StagePlan* stage;
-  const PassPlan* pass;
-  const PlanCall* call;
+  const StageIr* stage;
+  const PassIr* pass;
+  const IrCall* call;
   std::size_t position;  ///< position of its first operator in the device's program
   std::vector<CallArgument> arguments;
   /// The inputs and outputs of its operators, each as the tensor whose memory it uses. All calls of a
   /// function have as many.
-  std::vector<PlanTensorId> operands;
+  std::vector<IrTensorId> operands;
 };
 
-std::vector<PlanTensorId> operandsOf(const compile::TensorUses& uses, const PassPlan& pass,
-                                     const PlanCall& call) {
-  std::vector<PlanTensorId> operands;
+std::vector<IrTensorId> operandsOf(const compile::TensorUses& uses, const PassIr& pass, const IrCall& call) {
+  std::vector<IrTensorId> operands;
   for (std::size_t i = 0; i < call.count; ++i) {
     for (const auto* list :
          {&pass.operators[call.first + i].inputs, &pass.operators[call.first + i].outputs}) {
-      for (const PlanTensorId id : *list) operands.push_back(uses.root(id));
+      for (const IrTensorId id : *list) operands.push_back(uses.root(id));
     }
   }
   return operands;
@@ -63,7 +62,7 @@ std::int64_t mostTemporaries(const LoweredWork& work) {
 /// The operators of a device in program order, and where the passes begin.
 struct DeviceProgram {
   std::vector<OperatorBytes> operators;
-  std::map<const PassPlan*, std::size_t> begin;
+  std::map<const PassIr*, std::size_t> begin;
   std::int64_t peak = 0;
 
   /// The most that lives at once during an operator, if `held` and one of the two copies come on top.
@@ -73,12 +72,12 @@ struct DeviceProgram {
 };
 
 void addLives(DeviceProgram& program, const std::vector<OrderedPass>& order) {
-  std::map<const StagePlan*, TensorLives> lives;
+  std::map<const StageIr*, TensorLives> lives;
   for (const OrderedPass& each : order) {
     TensorLives& own = lives.try_emplace(each.stage, *each.stage).first->second;
     auto at = static_cast<std::int32_t>(program.begin.at(each.pass));
     own.enterPass(each.pass->pass, at);
-    for (const PlanOperator& op : each.pass->operators) {
+    for (const IrOperator& op : each.pass->operators) {
       own.operatorAt(op, at, at + 1);
       ++at;
     }
@@ -87,7 +86,7 @@ void addLives(DeviceProgram& program, const std::vector<OrderedPass>& order) {
   std::vector<std::int64_t> change(program.operators.size() + 1);
   for (const auto& [stage, own] : lives) {
     for (std::size_t i = 0; i < stage->tensors.size(); ++i) {
-      const compile::PlanTensor& tensor = stage->tensors.items()[i];
+      const compile::IrTensor& tensor = stage->tensors.items()[i];
       if (tensor.remote || tensor.shared) continue;
       for (const LifeSteps life : own.of(i)) {
         change[static_cast<std::size_t>(life.first)] += tensor.type.bytes().count * tensor.copies;
@@ -106,7 +105,7 @@ base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, IpuLo
   DeviceProgram program;
   for (const OrderedPass& each : order) {
     program.begin[each.pass] = program.operators.size();
-    for (const PlanOperator& op : each.pass->operators) {
+    for (const IrOperator& op : each.pass->operators) {
       OperatorBytes& bytes = program.operators.emplace_back();
       context.what = op.name + " (" + op.kind + ")";
       const bool kept = readsKeptTensors(*each.stage, op);
@@ -126,7 +125,7 @@ base::Result<DeviceProgram> measure(const std::vector<OrderedPass>& order, IpuLo
 
 /// An argument needs no copy if all calls use the same tensor wherever this call does. A layer and its
 /// recomputed forward pass read the same weights.
-bool isShared(const std::vector<Candidate>& calls, const Candidate& own, PlanTensorId root) {
+bool isShared(const std::vector<Candidate>& calls, const Candidate& own, IrTensorId root) {
   for (std::size_t k = 0; k < own.operands.size(); ++k) {
     if (own.operands[k] != root) continue;
     const bool same = std::ranges::all_of(calls, [&](const Candidate& each) {
@@ -191,7 +190,7 @@ std::int64_t peakWith(const OutlinedCall& call, std::size_t position, const Devi
 
 }  // namespace
 
-base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& stages,
+base::Result<Outlining> Outlining::choose(const std::vector<const StageIr*>& stages,
                                           const IpuLoweringContext& context) {
   const std::vector<OrderedPass> order = programOrder(stages);
   Outlining result;
@@ -199,9 +198,9 @@ base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& s
     return result;
   PIPESCOPE_ASSIGN(DeviceProgram program, measure(order, context));
   std::map<std::string, std::vector<Candidate>> functions;
-  std::map<const StagePlan*, compile::TensorUses> uses;
+  std::map<const StageIr*, compile::TensorUses> uses;
   for (const OrderedPass& each : order) {
-    for (const PlanCall& call : each.pass->calls) {
+    for (const IrCall& call : each.pass->calls) {
       const auto found =
           uses.try_emplace(each.stage, *each.stage, std::vector<compile::BoundaryTensor>()).first;
       functions[call.function].push_back({each.stage, each.pass, &call,
@@ -234,7 +233,7 @@ base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& s
   return result;
 }
 
-const OutlinedCall* Outlining::callAt(const PassPlan& pass, std::size_t op) const {
+const OutlinedCall* Outlining::callAt(const PassIr& pass, std::size_t op) const {
   const auto calls = byPass_.find(&pass);
   if (calls == byPass_.end()) return nullptr;
   const auto after = std::ranges::upper_bound(calls->second, op, {}, &OutlinedCall::first);
@@ -243,7 +242,7 @@ const OutlinedCall* Outlining::callAt(const PassPlan& pass, std::size_t op) cons
   return op < call.first + call.count ? &call : nullptr;
 }
 
-std::vector<LoweredCall> Outlining::callsOf(const PassPlan& pass) const {
+std::vector<LoweredCall> Outlining::callsOf(const PassIr& pass) const {
   std::vector<LoweredCall> calls;
   if (const auto found = byPass_.find(&pass); found != byPass_.end()) {
     for (const OutlinedCall& call : found->second)

@@ -1,5 +1,5 @@
 #pragma once
-// Decides which calls that a plan proposes share the code of their function on an IPU. Poplar's Call copies
+// Decides which calls that an IR proposes share the code of their function on an IPU. Poplar's Call copies
 // arguments that differ between calls into tensors of the function, and results out of them. This takes
 // memory and time at each call. It saves the code, exchange code and vertex state of all calls but one.
 //
@@ -38,18 +38,18 @@ class Outlining {
  public:
   /// Looks at the calls in all passes of a device's stages, and outlines a function if that saves more memory
   /// than it adds to the peak.
-  static base::Result<Outlining> choose(const std::vector<const compile::StagePlan*>& stages,
+  static base::Result<Outlining> choose(const std::vector<const compile::StageIr*>& stages,
                                         const IpuLoweringContext& context);
 
   /// The call that contains the operator; null: it shares no code.
-  const OutlinedCall* callAt(const compile::PassPlan& pass, std::size_t op) const;
-  std::vector<LoweredCall> callsOf(const compile::PassPlan& pass) const;
+  const OutlinedCall* callAt(const compile::PassIr& pass, std::size_t op) const;
+  std::vector<LoweredCall> callsOf(const compile::PassIr& pass) const;
   /// Outlined calls and saved memory. The lowering adds the time of the copies.
   std::int64_t calls() const { return calls_; }
   Bytes saved() const { return saved_; }
 
  private:
-  std::map<const compile::PassPlan*, std::vector<OutlinedCall>> byPass_;
+  std::map<const compile::PassIr*, std::vector<OutlinedCall>> byPass_;
   std::int64_t calls_ = 0;
   Bytes saved_;
 };

@@ -6,7 +6,7 @@
 
 namespace pipescope::devices::ipu {
 
-void StreamingTensors::add(const compile::StagePlan& stage, const compile::PlanTensor& tensor) {
+void StreamingTensors::add(const compile::StageIr& stage, const compile::IrTensor& tensor) {
   LoweredVariable variable;
   variable.name = tensor.name;
   variable.category = toString(tensor.use);

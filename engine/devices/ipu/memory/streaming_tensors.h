@@ -2,14 +2,14 @@
 // The tensors of a chip's stages that lie in streaming memory.
 #include <string>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/devices/core/device_family.h"
 
 namespace pipescope::devices::ipu {
 
 class StreamingTensors {
  public:
-  void add(const compile::StagePlan& stage, const compile::PlanTensor& tensor);
+  void add(const compile::StageIr& stage, const compile::IrTensor& tensor);
   bool isUsed() const { return !memory_.variables.empty(); }
   /// `room`: the bytes of streaming memory that the chip has.
   LoweredMemory finish(const std::string& deviceName, std::int64_t room);

@@ -2,11 +2,11 @@
 
 namespace pipescope::devices::ipu {
 
-OperandPlaces operandPlacesOf(const compile::StagePlan& stage, const compile::PlanOperator& op,
+OperandPlaces operandPlacesOf(const compile::StageIr& stage, const compile::IrOperator& op,
                               const ops::Contraction& product) {
   using Phase = ops::Contraction::Phase;
   using compile::TensorUse;
-  const auto placed = [&](const compile::PlanTensorId id) {
+  const auto placed = [&](const compile::IrTensorId id) {
     if (!id.valid()) return false;
     const TensorUse use = stage.tensors[id].use;
     return use == TensorUse::weight || use == TensorUse::constant || use == TensorUse::gatheredWeight;

@@ -1,6 +1,6 @@
 #pragma once
 // Says which operands of a product lie where the product uses them.
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 
 namespace pipescope::devices::ipu {
 
@@ -12,7 +12,7 @@ struct OperandPlaces {
 
 /// The places of the operands of one product of an operator. Weights and constants get the layout of the
 /// product that reads them (C: PopART's Devicex asks the operator that uses a weight to create it).
-OperandPlaces operandPlacesOf(const compile::StagePlan& stage, const compile::PlanOperator& op,
+OperandPlaces operandPlacesOf(const compile::StageIr& stage, const compile::IrOperator& op,
                               const ops::Contraction& product);
 
 }  // namespace pipescope::devices::ipu

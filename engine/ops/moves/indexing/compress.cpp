@@ -12,30 +12,30 @@
 namespace pipescope::ops {
 namespace {
 
-struct CompressPlan {
+struct CompressSetup {
   std::size_t outer = 1, slices = 1, inner = 1;  ///< inner is the bytes of a slice
   std::vector<std::size_t> kept;
   Shape result;
   std::int64_t innerElements = 1;
 };
 
-Result<CompressPlan> compressPlanAlong(const OperatorCall& call, const Shape& x, ElementType element) {
+Result<CompressSetup> compressSetupAlong(const OperatorCall& call, const Shape& x, ElementType element) {
   const TensorType& condition = call.input(1);
   if (condition.element != ElementType::boolean || condition.shape.size() != 1) {
     return base::badInput(fmt::format("{}: its condition (input 1) is {}; it must be a list of bool",
                                       call.title(), graph::toString(condition)));
   }
   PIPESCOPE_ASSIGN(const std::vector<std::byte>* bytes, shapingValue(call, 1, "condition"));
-  CompressPlan plan;
+  CompressSetup setup;
   std::size_t axis = 0;
   std::int64_t slices = graph::elementCount(x), outer = 1;
-  plan.result = {0};
+  setup.result = {0};
   if (call.node.attributes.contains("axis")) {
     PIPESCOPE_ASSIGN(axis, axisAttribute(call, 0, x.size()));
     outer = extentsWithin(x, 0, axis);
     slices = x[axis];
-    plan.innerElements = extentsWithin(x, axis + 1, x.size());
-    plan.result = x;
+    setup.innerElements = extentsWithin(x, axis + 1, x.size());
+    setup.result = x;
   }
   if (static_cast<std::int64_t>(bytes->size()) > slices) {
     return base::badInput(
@@ -43,38 +43,38 @@ Result<CompressPlan> compressPlanAlong(const OperatorCall& call, const Shape& x,
                     bytes->size(), slices));
   }
   for (std::size_t i = 0; i < bytes->size(); ++i) {
-    if ((*bytes)[i] != std::byte{0}) plan.kept.push_back(i);
+    if ((*bytes)[i] != std::byte{0}) setup.kept.push_back(i);
   }
-  plan.outer = static_cast<std::size_t>(outer);
-  plan.slices = static_cast<std::size_t>(slices);
-  plan.inner = static_cast<std::size_t>(plan.innerElements * graph::sizeOf(element));
-  plan.result[axis] = static_cast<std::int64_t>(plan.kept.size());
-  return plan;
+  setup.outer = static_cast<std::size_t>(outer);
+  setup.slices = static_cast<std::size_t>(slices);
+  setup.inner = static_cast<std::size_t>(setup.innerElements * graph::sizeOf(element));
+  setup.result[axis] = static_cast<std::int64_t>(setup.kept.size());
+  return setup;
 }
 
-Result<CompressPlan> compressPlanOf(const OperatorCall& call) {
-  return compressPlanAlong(call, call.input(0).shape, call.input(0).element);
+Result<CompressSetup> compressSetupOf(const OperatorCall& call) {
+  return compressSetupAlong(call, call.input(0).shape, call.input(0).element);
 }
 
-Result<CompressPlan> compressGradientPlanOf(const OperatorCall& call) {
-  return compressPlanAlong(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(0).element);
+Result<CompressSetup> compressGradientSetupOf(const OperatorCall& call) {
+  return compressSetupAlong(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(0).element);
 }
 
 Result<std::vector<TensorType>> inferCompress(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CompressPlan plan, compressPlanOf(call));
-  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+  PIPESCOPE_ASSIGN(const CompressSetup setup, compressSetupOf(call));
+  return std::vector<TensorType>{{call.input(0).element, setup.result}};
 }
 
 Result<Kernel> compressKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(CompressPlan plan, compressPlanOf(call));
-  return Kernel{[plan = std::move(plan)](const KernelArguments& a) -> Status {
+  PIPESCOPE_ASSIGN(CompressSetup setup, compressSetupOf(call));
+  return Kernel{[setup = std::move(setup)](const KernelArguments& a) -> Status {
                   if (a.outputs[0].empty()) return {};
                   std::byte* to = a.outputs[0].data();
-                  for (std::size_t o = 0; o < plan.outer; ++o) {
-                    for (const std::size_t slice : plan.kept) {
-                      std::memcpy(to, a.inputs[0].data() + (o * plan.slices + slice) * plan.inner,
-                                  plan.inner);
-                      to += plan.inner;
+                  for (std::size_t o = 0; o < setup.outer; ++o) {
+                    for (const std::size_t slice : setup.kept) {
+                      std::memcpy(to, a.inputs[0].data() + (o * setup.slices + slice) * setup.inner,
+                                  setup.inner);
+                      to += setup.inner;
                     }
                   }
                   return {};
@@ -83,9 +83,9 @@ Result<Kernel> compressKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> compressWork(const OperatorCall& call) {
-  const CompressPlan plan = *compressPlanOf(call);
-  return {{Gather{static_cast<std::int64_t>(plan.outer * plan.kept.size()), plan.innerElements,
-                  static_cast<std::int64_t>(plan.outer * plan.slices), call.input(0).element},
+  const CompressSetup setup = *compressSetupOf(call);
+  return {{Gather{static_cast<std::int64_t>(setup.outer * setup.kept.size()), setup.innerElements,
+                  static_cast<std::int64_t>(setup.outer * setup.slices), call.input(0).element},
            1, ""}};
 }
 
@@ -100,26 +100,26 @@ Status compressGradient(GradientBuilder& builder) {
 // --- GradCompress: dy, condition → dx; attributes axis, input_shape --------------------
 
 Result<std::vector<TensorType>> inferCompressGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CompressPlan plan, compressGradientPlanOf(call));
-  if (call.input(0).shape != plan.result) {
+  PIPESCOPE_ASSIGN(const CompressSetup setup, compressGradientSetupOf(call));
+  if (call.input(0).shape != setup.result) {
     return base::badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}",
                                       call.title(), extentsText(call.input(0).shape),
-                                      extentsText(plan.result)));
+                                      extentsText(setup.result)));
   }
   return inferredAs(call, call.input(0).element, graph::intsAttribute(call.node, "input_shape", {}));
 }
 
 Result<Kernel> compressGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(CompressPlan plan, compressGradientPlanOf(call));
-  return Kernel{[plan = std::move(plan)](const KernelArguments& a) -> Status {
+  PIPESCOPE_ASSIGN(CompressSetup setup, compressGradientSetupOf(call));
+  return Kernel{[setup = std::move(setup)](const KernelArguments& a) -> Status {
                   std::ranges::fill(a.outputs[0], std::byte{0});
                   if (a.inputs[0].empty()) return {};
                   const std::byte* from = a.inputs[0].data();
-                  for (std::size_t o = 0; o < plan.outer; ++o) {
-                    for (const std::size_t slice : plan.kept) {
-                      std::memcpy(a.outputs[0].data() + (o * plan.slices + slice) * plan.inner, from,
-                                  plan.inner);
-                      from += plan.inner;
+                  for (std::size_t o = 0; o < setup.outer; ++o) {
+                    for (const std::size_t slice : setup.kept) {
+                      std::memcpy(a.outputs[0].data() + (o * setup.slices + slice) * setup.inner, from,
+                                  setup.inner);
+                      from += setup.inner;
                     }
                   }
                   return {};
@@ -128,9 +128,9 @@ Result<Kernel> compressGradientKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> compressGradientWork(const OperatorCall& call) {
-  const CompressPlan plan = *compressGradientPlanOf(call);
-  return {{Scatter{static_cast<std::int64_t>(plan.outer * plan.kept.size()), plan.innerElements,
-                   static_cast<std::int64_t>(plan.outer * plan.slices), false, call.input(0).element},
+  const CompressSetup setup = *compressGradientSetupOf(call);
+  return {{Scatter{static_cast<std::int64_t>(setup.outer * setup.kept.size()), setup.innerElements,
+                   static_cast<std::int64_t>(setup.outer * setup.slices), false, call.input(0).element},
            1, ""}};
 }
 

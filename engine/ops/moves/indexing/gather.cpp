@@ -13,14 +13,15 @@
 namespace pipescope::ops {
 namespace {
 
-struct GatherPlan {
+struct GatherSetup {
   std::int64_t outer = 1, extent = 1, row = 1;  ///< extents of the data before the axis, on it and after it
   std::int64_t count = 1;                       ///< indices
   bool wide = true;
   std::string title;
 };
 
-GatherPlan gatherPlanOf(const OperatorCall& call, const Shape& data, std::size_t indices, std::size_t axis) {
+GatherSetup gatherSetupOf(const OperatorCall& call, const Shape& data, std::size_t indices,
+                          std::size_t axis) {
   return {extentsWithin(data, 0, axis),
           data[axis],
           extentsWithin(data, axis + 1, data.size()),
@@ -46,17 +47,17 @@ Result<std::vector<TensorType>> inferGather(const OperatorCall& call) {
 }
 
 template <class Element>
-void pick(const GatherPlan& plan, const IndexReader& indices, const Element* data, Element* to) {
-  if (plan.row == 0) return;
-  for (std::int64_t o = 0; o < plan.outer; ++o) {
-    const Element* block = data + o * plan.extent * plan.row;
-    for (std::int64_t i = 0; i < plan.count; ++i, to += plan.row) {
+void pick(const GatherSetup& setup, const IndexReader& indices, const Element* data, Element* to) {
+  if (setup.row == 0) return;
+  for (std::int64_t o = 0; o < setup.outer; ++o) {
+    const Element* block = data + o * setup.extent * setup.row;
+    for (std::int64_t i = 0; i < setup.count; ++i, to += setup.row) {
       const std::int64_t index = indices[i];
-      const Element* from = block + (index < 0 ? index + plan.extent : index) * plan.row;
-      if (plan.row == 1) {
+      const Element* from = block + (index < 0 ? index + setup.extent : index) * setup.row;
+      if (setup.row == 1) {
         *to = *from;
       } else {
-        std::memcpy(to, from, static_cast<std::size_t>(plan.row) * sizeof(Element));
+        std::memcpy(to, from, static_cast<std::size_t>(setup.row) * sizeof(Element));
       }
     }
   }
@@ -64,12 +65,12 @@ void pick(const GatherPlan& plan, const IndexReader& indices, const Element* dat
 
 Result<Kernel> gatherKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, 0, call.input(0).shape.size()));
-  const GatherPlan plan = gatherPlanOf(call, call.input(0).shape, 1, axis);
-  const auto maker = [&plan]<class Element>(Element) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    const IndexReader indices(a.inputs[1].data(), plan.wide);
-                    PIPESCOPE_TRY(checkIndices(plan.title, indices, plan.count, plan.extent));
-                    pick(plan, indices, a.input<Element>(0), a.output<Element>(0));
+  const GatherSetup setup = gatherSetupOf(call, call.input(0).shape, 1, axis);
+  const auto maker = [&setup]<class Element>(Element) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    const IndexReader indices(a.inputs[1].data(), setup.wide);
+                    PIPESCOPE_TRY(checkIndices(setup.title, indices, setup.count, setup.extent));
+                    pick(setup, indices, a.input<Element>(0), a.output<Element>(0));
                     return {};
                   },
                   0};
@@ -78,10 +79,10 @@ Result<Kernel> gatherKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gatherWork(const OperatorCall& call) {
-  const GatherPlan plan =
-      gatherPlanOf(call, call.input(0).shape, 1, *axisAttribute(call, 0, call.input(0).shape.size()));
-  return {
-      {Gather{plan.outer * plan.count, plan.row, plan.outer * plan.extent, call.input(0).element}, 1, ""}};
+  const GatherSetup setup =
+      gatherSetupOf(call, call.input(0).shape, 1, *axisAttribute(call, 0, call.input(0).shape.size()));
+  return {{Gather{setup.outer * setup.count, setup.row, setup.outer * setup.extent, call.input(0).element}, 1,
+           ""}};
 }
 
 Status gatherGradient(GradientBuilder& builder) {
@@ -106,14 +107,14 @@ Result<std::vector<TensorType>> inferGradGather(const OperatorCall& call) {
 }
 
 template <class T>
-void addRows(const GatherPlan& plan, const IndexReader& indices, const T* dy, T* dx) {
-  std::fill_n(dx, plan.outer * plan.extent * plan.row, T(0));
-  for (std::int64_t o = 0; o < plan.outer; ++o) {
-    T* block = dx + o * plan.extent * plan.row;
-    for (std::int64_t i = 0; i < plan.count; ++i, dy += plan.row) {
+void addRows(const GatherSetup& setup, const IndexReader& indices, const T* dy, T* dx) {
+  std::fill_n(dx, setup.outer * setup.extent * setup.row, T(0));
+  for (std::int64_t o = 0; o < setup.outer; ++o) {
+    T* block = dx + o * setup.extent * setup.row;
+    for (std::int64_t i = 0; i < setup.count; ++i, dy += setup.row) {
       const std::int64_t index = indices[i];
-      T* to = block + (index < 0 ? index + plan.extent : index) * plan.row;
-      for (std::int64_t j = 0; j < plan.row; ++j) to[j] += dy[j];
+      T* to = block + (index < 0 ? index + setup.extent : index) * setup.row;
+      for (std::int64_t j = 0; j < setup.row; ++j) to[j] += dy[j];
     }
   }
 }
@@ -121,12 +122,12 @@ void addRows(const GatherPlan& plan, const IndexReader& indices, const T* dy, T*
 Result<Kernel> gradGatherKernel(const OperatorCall& call) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
   PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, 0, shape.size()));
-  const GatherPlan plan = gatherPlanOf(call, shape, 0, axis);
-  return kernelForFloats(call, call.input(1).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    const IndexReader indices(a.inputs[0].data(), plan.wide);
-                    PIPESCOPE_TRY(checkIndices(plan.title, indices, plan.count, plan.extent));
-                    addRows(plan, indices, a.input<T>(1), a.output<T>(0));
+  const GatherSetup setup = gatherSetupOf(call, shape, 0, axis);
+  return kernelForFloats(call, call.input(1).element, [&setup]<class T>(T) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    const IndexReader indices(a.inputs[0].data(), setup.wide);
+                    PIPESCOPE_TRY(checkIndices(setup.title, indices, setup.count, setup.extent));
+                    addRows(setup, indices, a.input<T>(1), a.output<T>(0));
                     return {};
                   },
                   0};
@@ -135,9 +136,10 @@ Result<Kernel> gradGatherKernel(const OperatorCall& call) {
 
 std::vector<Work> gradGatherWork(const OperatorCall& call) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
-  const GatherPlan plan = gatherPlanOf(call, shape, 0, *axisAttribute(call, 0, shape.size()));
-  return {{Scatter{plan.outer * plan.count, plan.row, plan.outer * plan.extent, true, call.input(1).element},
-           1, ""}};
+  const GatherSetup setup = gatherSetupOf(call, shape, 0, *axisAttribute(call, 0, shape.size()));
+  return {
+      {Scatter{setup.outer * setup.count, setup.row, setup.outer * setup.extent, true, call.input(1).element},
+       1, ""}};
 }
 
 }  // namespace

@@ -10,33 +10,33 @@
 namespace pipescope::ops {
 namespace {
 
-struct OneHotPlan {
+struct OneHotSetup {
   std::int64_t outer = 1, depth = 1, inner = 1;
   std::size_t axis = 0;
 };
 
-Result<OneHotPlan> oneHotPlanOf(const OperatorCall& call) {
+Result<OneHotSetup> oneHotSetupOf(const OperatorCall& call) {
   const Shape& indices = call.input(0).shape;
-  OneHotPlan plan;
+  OneHotSetup setup;
   PIPESCOPE_ASSIGN(const double depth, scalarNumber(call, 1, "depth"));
   if (!(depth >= 0 && depth < 0x1p48)) {
     return base::badInput(fmt::format("{}: depth is {}; it must be 0 or more", call.title(), depth));
   }
-  plan.depth = static_cast<std::int64_t>(depth);
-  PIPESCOPE_ASSIGN(plan.axis, axisAttribute(call, -1, indices.size() + 1));
-  plan.outer = extentsWithin(indices, 0, plan.axis);
-  plan.inner = extentsWithin(indices, plan.axis, indices.size());
-  return plan;
+  setup.depth = static_cast<std::int64_t>(depth);
+  PIPESCOPE_ASSIGN(setup.axis, axisAttribute(call, -1, indices.size() + 1));
+  setup.outer = extentsWithin(indices, 0, setup.axis);
+  setup.inner = extentsWithin(indices, setup.axis, indices.size());
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferOneHot(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const OneHotPlan plan, oneHotPlanOf(call));
+  PIPESCOPE_ASSIGN(const OneHotSetup setup, oneHotSetupOf(call));
   if (call.input(2).elements() != 2) {
     return base::badInput(fmt::format("{}: its values (input 2) are {}; give two numbers, off and on",
                                       call.title(), graph::toString(call.input(2))));
   }
   Shape shape = call.input(0).shape;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(plan.axis), plan.depth);
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(setup.axis), setup.depth);
   return inferredAs(call, call.input(2).element, std::move(shape));
 }
 
@@ -54,16 +54,16 @@ std::int64_t placeOf(Index index, std::int64_t depth) {
 }
 
 template <class Index, class Element>
-Kernel fillKernel(const OneHotPlan& plan) {
-  return {[plan](const KernelArguments& a) -> Status {
+Kernel fillKernel(const OneHotSetup& setup) {
+  return {[setup](const KernelArguments& a) -> Status {
             const Index* indices = a.input<Index>(0);
             const Element* values = a.input<Element>(2);
             Element* y = a.output<Element>(0);
-            std::fill_n(y, plan.outer * plan.depth * plan.inner, values[0]);
-            for (std::int64_t o = 0; o < plan.outer; ++o) {
-              for (std::int64_t i = 0; i < plan.inner; ++i) {
-                const std::int64_t place = placeOf(indices[o * plan.inner + i], plan.depth);
-                if (place >= 0) y[(o * plan.depth + place) * plan.inner + i] = values[1];
+            std::fill_n(y, setup.outer * setup.depth * setup.inner, values[0]);
+            for (std::int64_t o = 0; o < setup.outer; ++o) {
+              for (std::int64_t i = 0; i < setup.inner; ++i) {
+                const std::int64_t place = placeOf(indices[o * setup.inner + i], setup.depth);
+                if (place >= 0) y[(o * setup.depth + place) * setup.inner + i] = values[1];
               }
             }
             return {};
@@ -72,10 +72,10 @@ Kernel fillKernel(const OneHotPlan& plan) {
 }
 
 Result<Kernel> oneHotKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const OneHotPlan plan, oneHotPlanOf(call));
+  PIPESCOPE_ASSIGN(const OneHotSetup setup, oneHotSetupOf(call));
   const auto byIndex = [&]<class Index>(Index) {
     return kernelForSizes(call.input(2).element,
-                          [&plan]<class Element>(Element) { return fillKernel<Index, Element>(plan); });
+                          [&setup]<class Element>(Element) { return fillKernel<Index, Element>(setup); });
   };
   switch (call.input(0).element) {
     case ElementType::float32:

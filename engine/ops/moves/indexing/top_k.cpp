@@ -13,33 +13,33 @@
 namespace pipescope::ops {
 namespace {
 
-struct TopKPlan {
+struct TopKSetup {
   std::int64_t outer = 1, extent = 1, inner = 1, k = 1;
   std::size_t axis = 0;
   bool largest = true;
 };
 
-Result<TopKPlan> topKPlanOf(const OperatorCall& call) {
+Result<TopKSetup> topKSetupOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
-  TopKPlan plan;
-  PIPESCOPE_ASSIGN(plan.axis, axisAttribute(call, -1, x.size()));
+  TopKSetup setup;
+  PIPESCOPE_ASSIGN(setup.axis, axisAttribute(call, -1, x.size()));
   PIPESCOPE_ASSIGN(const Ints k, call.constantInts(1, "k (input 1)"));
-  plan.extent = x[plan.axis];
-  if (k.size() != 1 || k.front() < 0 || k.front() > plan.extent) {
+  setup.extent = x[setup.axis];
+  if (k.size() != 1 || k.front() < 0 || k.front() > setup.extent) {
     return base::badInput(fmt::format("{}: k is {}; it must be one number, 0 to the {} elements of axis {}",
-                                      call.title(), fmt::join(k, ", "), plan.extent, plan.axis));
+                                      call.title(), fmt::join(k, ", "), setup.extent, setup.axis));
   }
-  plan.k = k.front();
-  plan.outer = extentsWithin(x, 0, plan.axis);
-  plan.inner = extentsWithin(x, plan.axis + 1, x.size());
-  plan.largest = graph::intAttribute(call.node, "largest", 1) != 0;
-  return plan;
+  setup.k = k.front();
+  setup.outer = extentsWithin(x, 0, setup.axis);
+  setup.inner = extentsWithin(x, setup.axis + 1, x.size());
+  setup.largest = graph::intAttribute(call.node, "largest", 1) != 0;
+  return setup;
 }
 
 Result<std::vector<TensorType>> inferTopK(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const TopKPlan plan, topKPlanOf(call));
+  PIPESCOPE_ASSIGN(const TopKSetup setup, topKSetupOf(call));
   Shape shape = call.input(0).shape;
-  shape[plan.axis] = plan.k;
+  shape[setup.axis] = setup.k;
   return std::vector<TensorType>{{call.input(0).element, shape}, {ElementType::int64, shape}};
 }
 
@@ -52,27 +52,27 @@ bool less(T a, T b) {
 /// Finds the first k places of one row in order. The elements of the row are `step` apart, and `places` has
 /// room for all of them.
 template <class T>
-void order(const TopKPlan& plan, const T* row, std::int64_t* places) {
-  std::iota(places, places + plan.extent, std::int64_t{0});
-  const std::int64_t step = plan.inner;
-  const auto before = [row, step, largest = plan.largest](std::int64_t a, std::int64_t b) {
+void order(const TopKSetup& setup, const T* row, std::int64_t* places) {
+  std::iota(places, places + setup.extent, std::int64_t{0});
+  const std::int64_t step = setup.inner;
+  const auto before = [row, step, largest = setup.largest](std::int64_t a, std::int64_t b) {
     const T x = row[a * step], y = row[b * step];
     if (largest ? less(y, x) : less(x, y)) return true;
     if (largest ? less(x, y) : less(y, x)) return false;
     return a < b;
   };
-  std::partial_sort(places, places + plan.k, places + plan.extent, before);
+  std::partial_sort(places, places + setup.k, places + setup.extent, before);
 }
 
 template <class T>
-void topK(const TopKPlan& plan, const T* x, T* values, std::int64_t* indices, std::int64_t* places) {
-  for (std::int64_t o = 0; o < plan.outer; ++o) {
-    for (std::int64_t i = 0; i < plan.inner; ++i) {
-      const T* row = x + o * plan.extent * plan.inner + i;
-      order(plan, row, places);
-      for (std::int64_t j = 0; j < plan.k; ++j) {
-        const std::int64_t to = (o * plan.k + j) * plan.inner + i;
-        if (values) values[to] = row[places[j] * plan.inner];
+void topK(const TopKSetup& setup, const T* x, T* values, std::int64_t* indices, std::int64_t* places) {
+  for (std::int64_t o = 0; o < setup.outer; ++o) {
+    for (std::int64_t i = 0; i < setup.inner; ++i) {
+      const T* row = x + o * setup.extent * setup.inner + i;
+      order(setup, row, places);
+      for (std::int64_t j = 0; j < setup.k; ++j) {
+        const std::int64_t to = (o * setup.k + j) * setup.inner + i;
+        if (values) values[to] = row[places[j] * setup.inner];
         if (indices) indices[to] = places[j];
       }
     }
@@ -80,20 +80,20 @@ void topK(const TopKPlan& plan, const T* x, T* values, std::int64_t* indices, st
 }
 
 Result<Kernel> topKKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const TopKPlan plan, topKPlanOf(call));
-  return kernelForNumbers(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    topK(plan, a.input<T>(0), a.output<T>(0), a.output<std::int64_t>(1),
+  PIPESCOPE_ASSIGN(const TopKSetup setup, topKSetupOf(call));
+  return kernelForNumbers(call, call.input(0).element, [&setup]<class T>(T) {
+    return Kernel{[setup](const KernelArguments& a) -> Status {
+                    topK(setup, a.input<T>(0), a.output<T>(0), a.output<std::int64_t>(1),
                          a.scratchAs<std::int64_t>());
                     return {};
                   },
-                  plan.extent* static_cast<std::int64_t>(sizeof(std::int64_t))};
+                  setup.extent* static_cast<std::int64_t>(sizeof(std::int64_t))};
   });
 }
 
 std::vector<Work> topKWork(const OperatorCall& call) {
-  const TopKPlan plan = *topKPlanOf(call);
-  return {{Sort{plan.outer * plan.inner, plan.extent, plan.k, call.input(0).element}, 1, ""}};
+  const TopKSetup setup = *topKSetupOf(call);
+  return {{Sort{setup.outer * setup.inner, setup.extent, setup.k, call.input(0).element}, 1, ""}};
 }
 
 Status topKGradient(GradientBuilder& builder) {

@@ -138,7 +138,7 @@ TEST(TrainingMemory, CheckpointsTakeAtMostTheirBytes) {
     const Compilation model = compileModel(kMlperfResnet, {{"execution.checkpoints", listOf(some)}});
     const TrainingMemory now = trainingMemory(model, 0);
     std::int64_t own = 0;
-    for (const compile::PlanTensor& tensor : model.executables[0].plan.stages[0].tensors)
+    for (const compile::IrTensor& tensor : model.executables[0].ir.stages[0].tensors)
       own = tensor.name == name + "/out" ? tensor.type.bytes().count : own;
     std::printf("%-72s %8.1f MiB at the peak\n", name.c_str(), static_cast<double>(now.peak) / (1 << 20));
     EXPECT_GT(own, 0) << name;

@@ -123,15 +123,15 @@ TEST(ValidationPoints, ALargeMatrixAndFewColumnsOnABow) {
 class TwoProducts : public ::testing::Test {
  protected:
   TwoProducts() : mk2_("mk2", false) {
-    PlanAssembler plan;
-    const auto m1 = plan.kept("m1", kSingle, {800, 500}), m2 = plan.kept("m2", kSingle, {500, 400}),
-               m4 = plan.kept("m4", kSingle, {400, 200}), m3 = plan.temporary("m3", kSingle, {800, 400}),
-               m5 = plan.temporary("m5", kSingle, {800, 200});
-    plan.add(model::Pass::forward, "first", "MatMul", {{mk2_.product(800, 500, 400, kSingle), 1, ""}},
-             {m1, m2}, {m3});
-    plan.add(model::Pass::forward, "second", "MatMul", {{mk2_.product(800, 400, 200, kSingle), 1, ""}},
-             {m3, m4}, {m5});
-    const compile::StagePlan stage = plan.finish();
+    IrAssembler ir;
+    const auto m1 = ir.kept("m1", kSingle, {800, 500}), m2 = ir.kept("m2", kSingle, {500, 400}),
+               m4 = ir.kept("m4", kSingle, {400, 200}), m3 = ir.temporary("m3", kSingle, {800, 400}),
+               m5 = ir.temporary("m5", kSingle, {800, 200});
+    ir.add(model::Pass::forward, "first", "MatMul", {{mk2_.product(800, 500, 400, kSingle), 1, ""}}, {m1, m2},
+           {m3});
+    ir.add(model::Pass::forward, "second", "MatMul", {{mk2_.product(800, 400, 200, kSingle), 1, ""}},
+           {m3, m4}, {m5});
+    const compile::StageIr stage = ir.finish();
     device_ = devices::ipu::lowerStages({&stage}, "IPU0", mk2_.context()).value();
   }
   std::int64_t ticksOf(const std::string& name) const {
@@ -198,10 +198,10 @@ TEST_F(TwoProducts, MemoryOfTheIpuModel) {
 TEST(ValidationPoints, LargeProductsOfTheTutorialDoNotFit) {
   EmulatedChip mk2("mk2");
   const auto bytesOnFullestTile = [&](compile::TensorUse use) {
-    compile::StagePlan stage;
+    compile::StageIr stage;
     const auto tensor = [&](const char* name, graph::Shape shape, compile::TensorUse how) {
       stage.tensors.push_back({name, {kSingle, std::move(shape)}, how, 1});
-      return compile::PlanTensorId(static_cast<std::int64_t>(stage.tensors.size()) - 1);
+      return compile::IrTensorId(static_cast<std::int64_t>(stage.tensors.size()) - 1);
     };
     const auto activation = compile::TensorUse::activation;
     const auto a = tensor("a", {9000, 6000}, use), b = tensor("b", {6000, 300}, use),

@@ -1,4 +1,4 @@
-#include "engine/ops/image/resize_plan.h"
+#include "engine/ops/image/resize_setup.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -211,20 +211,20 @@ Status checkSizes(const OperatorCall& call, const Shape& input, const ResizeSize
   return {};
 }
 
-/// The tables of a plan have an entry for each position of an axis.
+/// The tables of a setup have an entry for each position of an axis.
 constexpr double kMostExtent = 0x1p24;
 
-Result<ResizePlan> makePlan(const OperatorCall& call, const Shape& input, const ResizeSizes& given,
-                            const ResizeRules& rules, ResizeTables tables) {
+Result<ResizeSetup> makeSetup(const OperatorCall& call, const Shape& input, const ResizeSizes& given,
+                              const ResizeRules& rules, ResizeTables tables) {
   PIPESCOPE_TRY(checkSizes(call, input, given));
   const bool crops = rules.coordinates == Coordinates::cropAndResize;
   if (crops && given.roi.empty())
     return badInput(fmt::format("{}: tf_crop_and_resize needs roi (input 1)", call.title()));
   const std::size_t rank = input.size();
-  ResizePlan plan;
-  plan.input = input;
-  plan.moves = rules.interpolation == ResizeInterpolation::nearest;
-  plan.extrapolation = graph::floatAttribute(call.node, "extrapolation_value", 0);
+  ResizeSetup setup;
+  setup.input = input;
+  setup.moves = rules.interpolation == ResizeInterpolation::nearest;
+  setup.extrapolation = graph::floatAttribute(call.node, "extrapolation_value", 0);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const double in = static_cast<double>(input[axis]);
     const double share = crops ? given.roi[rank + axis] - given.roi[axis] : 1;
@@ -234,25 +234,25 @@ Result<ResizePlan> makePlan(const OperatorCall& call, const Shape& input, const 
       return badInput(
           fmt::format("{}: axis {} of extent {} would become {}", call.title(), axis, input[axis], size));
     }
-    plan.output.push_back(static_cast<std::int64_t>(size));
+    setup.output.push_back(static_cast<std::int64_t>(size));
   }
-  PIPESCOPE_TRY(requireSize(call, plan.output));
-  if (tables == ResizeTables::none) return plan;
+  PIPESCOPE_TRY(requireSize(call, setup.output));
+  if (tables == ResizeTables::none) return setup;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const double in = static_cast<double>(input[axis]);
     const double scale =
-        given.scales.empty() ? static_cast<double>(plan.output[axis]) / in : given.scales[axis];
-    plan.axes.push_back(axisOf(input[axis], plan.output[axis], scale, crops ? given.roi[axis] : 0,
-                               crops ? given.roi[rank + axis] : 1, rules));
-    const std::vector<bool>& outside = plan.axes.back().outside;
-    plan.hasOutside = plan.hasOutside || std::ranges::find(outside, true) != outside.end();
+        given.scales.empty() ? static_cast<double>(setup.output[axis]) / in : given.scales[axis];
+    setup.axes.push_back(axisOf(input[axis], setup.output[axis], scale, crops ? given.roi[axis] : 0,
+                                crops ? given.roi[rank + axis] : 1, rules));
+    const std::vector<bool>& outside = setup.axes.back().outside;
+    setup.hasOutside = setup.hasOutside || std::ranges::find(outside, true) != outside.end();
   }
-  return plan;
+  return setup;
 }
 
 }  // namespace
 
-std::vector<std::size_t> ResizePlan::passes() const {
+std::vector<std::size_t> ResizeSetup::passes() const {
   std::vector<std::size_t> changed;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const ResizeAxis& axis = axes[i];
@@ -271,8 +271,8 @@ std::vector<std::size_t> ResizePlan::passes() const {
   return changed;
 }
 
-Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std::size_t first,
-                              ResizeTables tables) {
+Result<ResizeSetup> resizeSetup(const OperatorCall& call, const Shape& input, std::size_t first,
+                                ResizeTables tables) {
   PIPESCOPE_ASSIGN(const ResizeRules rules, rulesOf(call));
   ResizeSizes given;
   if (rules.coordinates == Coordinates::cropAndResize) {
@@ -282,10 +282,10 @@ Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std:
   if (call.has(first + 2) && call.input(first + 2).elements() > 0) {
     PIPESCOPE_ASSIGN(given.sizes, call.constantInts(first + 2, "sizes"));
   }
-  return makePlan(call, input, given, rules, tables);
+  return makeSetup(call, input, given, rules, tables);
 }
 
-Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input, ResizeTables tables) {
+Result<ResizeSetup> upsampleSetup(const OperatorCall& call, const Shape& input, ResizeTables tables) {
   ResizeRules rules;
   rules.coordinates = Coordinates::asymmetric;
   rules.rounding = Rounding::floor;
@@ -295,7 +295,7 @@ Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input, Re
                        {{"nearest", ResizeInterpolation::nearest}, {"linear", ResizeInterpolation::linear}}));
   ResizeSizes given;
   PIPESCOPE_ASSIGN(given.scales, realsOf(call, 1, "scales"));
-  return makePlan(call, input, given, rules, tables);
+  return makeSetup(call, input, given, rules, tables);
 }
 
 }  // namespace pipescope::ops

@@ -1,6 +1,6 @@
 #pragma once
-// The plan of an executable, before any device has seen it: for each stage and pass the operators with their
-// Work, and for each tensor how long it must be kept. A device family lowers the plan to segments and memory.
+// The IR of an executable, before any device has seen it: for each stage and pass the operators with their
+// Work, and for each tensor how long it must be kept. A device family lowers the IR to segments and memory.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace pipescope::compile {
 
-/// Index into StagePlan::tensors.
-using PlanTensorId = base::Id<struct PlanTensorTag>;
+/// Index into StageIr::tensors.
+using IrTensorId = base::Id<struct IrTensorTag>;
 
 /// Reasons for which a tensor is kept. Always-live tensors occupy their memory during the whole program.
 enum class TensorUse : std::uint8_t {
@@ -35,7 +35,7 @@ constexpr bool isAlwaysLive(TensorUse use) {
   return use <= TensorUse::stash;
 }
 
-struct PlanTensor {
+struct IrTensor {
   std::string name;  ///< name path, "layer1/conv/weight"
   graph::TensorType type;
   TensorUse use = TensorUse::activation;
@@ -44,11 +44,11 @@ struct PlanTensor {
   bool shared = false;      ///< an earlier stage at the place has the same tensor and its memory
 };
 
-struct PlanOperator {
+struct IrOperator {
   std::string name;  ///< name path, "layer1/conv"
   std::string kind;  ///< operator type, "Conv"
   std::vector<ops::Work> work;
-  std::vector<PlanTensorId> inputs, outputs;
+  std::vector<IrTensorId> inputs, outputs;
   std::string block = {};  ///< block of the node it came from; empty: of the stage
   /// Works first … first + count − 1 are Maps that follow each other element by element. A device may compute
   /// such a chain in one go.
@@ -62,16 +62,16 @@ struct PlanOperator {
 
 /// Operators first … first + count − 1 of a pass are one call of a function. All calls of one function on a
 /// device do the same with different tensors, so that the device may keep their code once.
-struct PlanCall {
+struct IrCall {
   std::string function;  ///< name path, unique on a device
   std::string name;      ///< block of this call
   std::size_t first = 0, count = 0;
 };
 
-struct PassPlan {
+struct PassIr {
   model::Pass pass = model::Pass::forward;
-  std::vector<PlanOperator> operators;  ///< operators in program order
-  std::vector<PlanCall> calls = {};     ///< ascending, disjoint
+  std::vector<IrOperator> operators;  ///< operators in program order
+  std::vector<IrCall> calls = {};     ///< ascending, disjoint
 };
 
 /// A tensor that a stage sends to a neighbour once per micro-batch.
@@ -82,16 +82,16 @@ struct BoundaryTensor {
   model::TransferKind kind = model::TransferKind::activation;
 };
 
-struct StagePlan {
+struct StageIr {
   int index = 0;
   int place = 0;
   std::vector<std::string> blocks;
-  base::IdVector<PlanTensorId, PlanTensor> tensors;
+  base::IdVector<IrTensorId, IrTensor> tensors;
   /// The passes in the order in which a micro-batch goes through them: hostIn, forward, backward,
   /// weightGradient, hostOut. Then follow those that run once per iteration: collective (the sum of gradients
   /// over replicas) and update. A pass without work is left out. Recomputed operators stand in the backward
-  /// pass, right before its use (PlanOperator::again).
-  std::vector<PassPlan> passes;
+  /// pass, right before its use (IrOperator::again).
+  std::vector<PassIr> passes;
   std::int64_t stashEntries = 0;
   base::Bytes stashBytesPerEntry;
   /// Sums of gradients may begin before the backward pass has ended, on devices that can do both at a time.
@@ -99,10 +99,10 @@ struct StagePlan {
   Mesh mesh;
 };
 
-struct ExecutablePlan {
+struct ExecutableIr {
   std::string name;
   model::ExecutableKind kind = model::ExecutableKind::training;
-  std::vector<StagePlan> stages;
+  std::vector<StageIr> stages;
   std::vector<BoundaryTensor> boundaries;
   Mesh mesh;
   bool ordersForMemory = false;  ///< see devices::System::ordersForMemory
@@ -110,7 +110,7 @@ struct ExecutablePlan {
   bool runsSideBySide = false;   ///< see devices::System::runsSideBySide
 };
 
-/// Sets Mesh::ringBytes of the plan and its stages, if places reduce at the same time and differ.
-void noteRingBytes(ExecutablePlan& plan);
+/// Sets Mesh::ringBytes of the IR and its stages, if places reduce at the same time and differ.
+void noteRingBytes(ExecutableIr& ir);
 
 }  // namespace pipescope::compile

@@ -1,4 +1,4 @@
-#include "engine/ops/dense/einsum_plan.h"
+#include "engine/ops/dense/einsum_setup.h"
 
 #include <fmt/format.h>
 
@@ -100,8 +100,8 @@ Status readExtents(const OperatorCall& call, const std::vector<Term>& terms,
 
 }  // namespace
 
-Result<EinsumPlan> einsumPlanOf(const OperatorCall& call, const std::string& text,
-                                const std::vector<const Shape*>& operands) {
+Result<EinsumSetup> einsumSetupOf(const OperatorCall& call, const std::string& text,
+                                  const std::vector<const Shape*>& operands) {
   PIPESCOPE_ASSIGN(const Equation equation, split(call, text));
   std::vector<Term> terms;
   std::size_t widest = 0;
@@ -119,7 +119,7 @@ Result<EinsumPlan> einsumPlanOf(const OperatorCall& call, const std::string& tex
   if (equation.explicitResult) {
     PIPESCOPE_ASSIGN(result, labelsOf(call, equation.result, widest));
   }
-  EinsumPlan plan;
+  EinsumSetup setup;
   Term order;
   for (const int label : result) {
     if (!extents.contains(label) || std::ranges::count(result, label) > 1) {
@@ -128,16 +128,16 @@ Result<EinsumPlan> einsumPlanOf(const OperatorCall& call, const std::string& tex
                       call.title(), equation.result));
     }
     order.push_back(label);
-    plan.result.push_back(extents.at(label));
+    setup.result.push_back(extents.at(label));
   }
-  plan.kept = order.size();
+  setup.kept = order.size();
   for (const auto& [label, extent] : extents) {
     if (std::ranges::find(result, label) == result.end()) order.push_back(label);
   }
-  for (const int label : order) plan.extents.push_back(extents.at(label));
-  PIPESCOPE_TRY(requireSize(call, plan.extents));
-  plan.resultStrides = stridesOf(plan.result);
-  plan.resultStrides.resize(order.size(), 0);
+  for (const int label : order) setup.extents.push_back(extents.at(label));
+  PIPESCOPE_TRY(requireSize(call, setup.extents));
+  setup.resultStrides = stridesOf(setup.result);
+  setup.resultStrides.resize(order.size(), 0);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const Ints steps = stridesOf(*operands[i]);
     Ints strides(order.size(), 0);
@@ -145,9 +145,9 @@ Result<EinsumPlan> einsumPlanOf(const OperatorCall& call, const std::string& tex
       const auto at = static_cast<std::size_t>(std::ranges::find(order, terms[i][axis]) - order.begin());
       if ((*operands[i])[axis] != 1) strides[at] += steps[axis];
     }
-    plan.strides.push_back(std::move(strides));
+    setup.strides.push_back(std::move(strides));
   }
-  return plan;
+  return setup;
 }
 
 }  // namespace pipescope::ops

@@ -14,7 +14,7 @@ struct ResizeAxis {
   std::vector<bool> outside;
 };
 
-struct ResizePlan {
+struct ResizeSetup {
   Shape input, output;
   std::vector<ResizeAxis> axes;
   bool moves = false;  ///< nearest: elements only move
@@ -31,9 +31,9 @@ enum class ResizeTables { none, made };
 
 /// Resize (from opset 13): inputs X, roi, scales and sizes, where roi is input `first`. The input's shape is
 /// given.
-Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std::size_t first,
-                              ResizeTables tables);
+Result<ResizeSetup> resizeSetup(const OperatorCall& call, const Shape& input, std::size_t first,
+                                ResizeTables tables);
 /// Upsample (opset 9), whose scales are input 1.
-Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input, ResizeTables tables);
+Result<ResizeSetup> upsampleSetup(const OperatorCall& call, const Shape& input, ResizeTables tables);
 
 }  // namespace pipescope::ops

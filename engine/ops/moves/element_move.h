@@ -16,12 +16,12 @@ struct MoveAxis {
 };
 
 /// Nested loops that each copy one element, in an order that suits memory. No element may be written twice.
-class MovePlan {
+class ElementMove {
  public:
-  MovePlan() = default;
+  ElementMove() = default;
   /// The first element is at `fromStart` in the source and at `toStart` in the target.
-  MovePlan(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::int64_t fromStart = 0,
-           std::int64_t toStart = 0);
+  ElementMove(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::int64_t fromStart = 0,
+              std::int64_t toStart = 0);
 
   void run(const std::byte* from, std::byte* to) const;
   /// Runs the move on several threads, along the outermost loop.
@@ -44,16 +44,17 @@ class MovePlan {
 };
 
 /// The permutation of a dense tensor in which output axis i is input axis order[i].
-MovePlan transposition(const Shape& shape, const std::vector<std::size_t>& order, std::int64_t elementBytes);
+ElementMove transposition(const Shape& shape, const std::vector<std::size_t>& order,
+                          std::int64_t elementBytes);
 
 /// A block of `extents` from a dense tensor `from` (beginning at fromBegin, in steps of fromStep) into a
 /// dense tensor `to` at toBegin. Empty begins are 0, and empty steps are 1.
-MovePlan blockMove(const Shape& extents, const Shape& from, const std::vector<std::int64_t>& fromBegin,
-                   const std::vector<std::int64_t>& fromStep, const Shape& to,
-                   const std::vector<std::int64_t>& toBegin, const std::vector<std::int64_t>& toStep,
-                   std::int64_t elementBytes);
+ElementMove blockMove(const Shape& extents, const Shape& from, const std::vector<std::int64_t>& fromBegin,
+                      const std::vector<std::int64_t>& fromStep, const Shape& to,
+                      const std::vector<std::int64_t>& toBegin, const std::vector<std::int64_t>& toStep,
+                      std::int64_t elementBytes);
 
 /// The Work of a move.
-Work moveWork(const MovePlan& plan, ElementType type, const std::string& label = "");
+Work moveWork(const ElementMove& setup, ElementType type, const std::string& label = "");
 
 }  // namespace pipescope::ops

@@ -1,4 +1,4 @@
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 
 #include <algorithm>
 #include <iterator>
@@ -48,23 +48,23 @@ class BoundaryFinder {
   std::vector<StageBoundary> found_;
 };
 
-/// Repeats the plan for each pipe.
-base::Result<ExecutablePlan> buildPipes(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                                        const PlanOptions& options, const ops::OperatorRegistry& registry) {
+/// Repeats the IR for each pipe.
+base::Result<ExecutableIr> buildPipes(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                                      const PlanOptions& options, const ops::OperatorRegistry& registry) {
   const std::size_t count = stages.size();
   const auto part = [count](const std::vector<std::int64_t>& entries, std::size_t pipe) {
     const auto first = entries.begin() + static_cast<std::ptrdiff_t>(pipe * count);
     return std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(count));
   };
-  ExecutablePlan plan;
+  ExecutableIr ir;
   for (std::size_t pipe = 0; pipe < static_cast<std::size_t>(options.pipes); ++pipe) {
     PlanOptions own = options;
     own.pipes = 1;
     own.stashEntries = part(options.stashEntries, pipe);
     own.weightEntries = part(options.weightEntries, pipe);
-    PIPESCOPE_ASSIGN(ExecutablePlan one, buildPlan(graph, stages, own, registry));
+    PIPESCOPE_ASSIGN(ExecutableIr one, buildIr(graph, stages, own, registry));
     const int first = static_cast<int>(pipe * count);
-    for (StagePlan& stage : one.stages) {
+    for (StageIr& stage : one.stages) {
       stage.index += first;
       stage.place = options.placeOfStage[static_cast<std::size_t>(stage.index)];
     }
@@ -73,19 +73,19 @@ base::Result<ExecutablePlan> buildPipes(const graph::Graph& graph, const std::ve
       boundary.toStage += first;
     }
     if (pipe == 0) {
-      plan = std::move(one);
+      ir = std::move(one);
       continue;
     }
-    std::move(one.stages.begin(), one.stages.end(), std::back_inserter(plan.stages));
-    std::move(one.boundaries.begin(), one.boundaries.end(), std::back_inserter(plan.boundaries));
+    std::move(one.stages.begin(), one.stages.end(), std::back_inserter(ir.stages));
+    std::move(one.boundaries.begin(), one.boundaries.end(), std::back_inserter(ir.boundaries));
   }
-  return plan;
+  return ir;
 }
 
 }  // namespace
 
-base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                                       const PlanOptions& options, const ops::OperatorRegistry& registry) {
+base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                                   const PlanOptions& options, const ops::OperatorRegistry& registry) {
   if (options.pipes > 1) return buildPipes(graph, stages, options, registry);
   PIPESCOPE_CHECK(options.stashEntries.size() == stages.size(), "a stash depth for each stage");
   if (options.recompute) {
@@ -95,40 +95,40 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
     PIPESCOPE_ASSIGN(const graph::Graph again, withRecompute(graph, stages, whole, options.checkpoints));
     PlanOptions kept = options;
     kept.recompute = false;
-    return buildPlan(again, stages, kept, registry);
+    return buildIr(again, stages, kept, registry);
   }
   const std::map<std::string, int> stageOf = stageOfBlocks(stages);
   const std::optional<LocalSums> sums = withLocalSums(graph, stages);
   const graph::Graph& planned = sums ? sums->graph : graph;
   const std::vector<PartialGradient> partial = sums ? sums->partial : std::vector<PartialGradient>();
   const std::vector<StageBoundary> boundaries = BoundaryFinder(planned, stageOf).find();
-  ExecutablePlan plan;
-  plan.name = options.name;
-  plan.kind = options.kind;
-  plan.mesh = options.mesh;
+  ExecutableIr ir;
+  ir.name = options.name;
+  ir.kind = options.kind;
+  ir.mesh = options.mesh;
   // Weights of tied layers, and their accumulators, lie once on a place: the first stage that has them keeps
   // them.
   std::set<std::pair<int, std::string>> shared;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     StageBuilder builder(planned, partial, stageOf, boundaries, options, registry, static_cast<int>(s));
-    PIPESCOPE_ASSIGN(StagePlan stage, builder.build());
+    PIPESCOPE_ASSIGN(StageIr stage, builder.build());
     stage.place = stages[s].place;
     stage.mesh = options.mesh;
     stage.overlapsCollectives = options.overlapCollectives;
     stage.blocks = stages[s].blocks;
-    for (PlanTensor& tensor : stage.tensors) {
+    for (IrTensor& tensor : stage.tensors) {
       if (tensor.use == TensorUse::weight || tensor.use == TensorUse::accumulator)
         tensor.shared = !shared.insert({stage.place, tensor.name}).second;
     }
-    plan.stages.push_back(std::move(stage));
+    ir.stages.push_back(std::move(stage));
   }
   for (const StageBoundary& b : boundaries) {
     const graph::Tensor& tensor = planned.tensor(b.tensor);
-    plan.boundaries.push_back(
+    ir.boundaries.push_back(
         {tensor.name, tensor.type, b.fromStage, b.toStage,
          b.pass == model::Pass::forward ? model::TransferKind::activation : model::TransferKind::gradient});
   }
-  return plan;
+  return ir;
 }
 
 }  // namespace pipescope::compile

@@ -1,4 +1,4 @@
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 
 #include <algorithm>
 
@@ -15,10 +15,10 @@ namespace {
 
 /// Bytes that the collectives over all replicas send round their rings. An all-reduce goes round twice: it is
 /// a reduce-scatter and an all-gather.
-std::int64_t ringBytesOf(const StagePlan& stage) {
+std::int64_t ringBytesOf(const StageIr& stage) {
   std::int64_t bytes = 0;
-  for (const PassPlan& pass : stage.passes) {
-    for (const PlanOperator& op : pass.operators) {
+  for (const PassIr& pass : stage.passes) {
+    for (const IrOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
         const auto* collective = std::get_if<ops::Collective>(&work.item);
         if (collective == nullptr || collective->group != 0 || collective->axis != model::MeshAxis::data)
@@ -33,15 +33,14 @@ std::int64_t ringBytesOf(const StagePlan& stage) {
 
 }  // namespace
 
-void noteRingBytes(ExecutablePlan& plan) {
-  Mesh& mesh = plan.mesh;
+void noteRingBytes(ExecutableIr& ir) {
+  Mesh& mesh = ir.mesh;
   if (!mesh.atOnce || mesh.places == 1) return;
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(mesh.places), 0);
-  for (const StagePlan& stage : plan.stages)
-    bytes[static_cast<std::size_t>(stage.place)] += ringBytesOf(stage);
+  for (const StageIr& stage : ir.stages) bytes[static_cast<std::size_t>(stage.place)] += ringBytesOf(stage);
   const bool equal = std::ranges::adjacent_find(bytes, std::ranges::not_equal_to()) == bytes.end();
   mesh.ringBytes = equal ? std::vector<std::int64_t>() : bytes;
-  for (StagePlan& stage : plan.stages) stage.mesh = mesh;
+  for (StageIr& stage : ir.stages) stage.mesh = mesh;
 }
 
 }  // namespace pipescope::compile

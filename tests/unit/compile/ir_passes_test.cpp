@@ -1,4 +1,4 @@
-// Tests passes over the plan: which results reuse storage, which operators are fused, and which blocks
+// Tests passes over the IR: which results reuse storage, which operators are fused, and which blocks
 // become calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,27 +13,27 @@ using graph::ElementType;
 using model::Pass;
 using testing::ElementsAre;
 
-/// Builds a plan of one stage, one operator at a time.
-struct PlanPassesMaker {
-  ExecutablePlan plan;
-  PlanPassesMaker() {
-    plan.stages.resize(1);
-    plan.sharesCode = true;
+/// Builds an IR of one stage, one operator at a time.
+struct IrPassesMaker {
+  ExecutableIr ir;
+  IrPassesMaker() {
+    ir.stages.resize(1);
+    ir.sharesCode = true;
   }
 
-  StagePlan& stage() { return plan.stages.front(); }
-  PlanTensorId tensor(const std::string& name, TensorUse use = TensorUse::activation,
-                      graph::Shape shape = {64}, ElementType type = ElementType::float32) {
+  StageIr& stage() { return ir.stages.front(); }
+  IrTensorId tensor(const std::string& name, TensorUse use = TensorUse::activation, graph::Shape shape = {64},
+                    ElementType type = ElementType::float32) {
     stage().tensors.push_back({name, {type, std::move(shape)}, use, 1});
-    return PlanTensorId(static_cast<std::int64_t>(stage().tensors.size()) - 1);
+    return IrTensorId(static_cast<std::int64_t>(stage().tensors.size()) - 1);
   }
-  void add(Pass pass, const std::string& name, std::vector<ops::Work> work, std::vector<PlanTensorId> inputs,
-           std::vector<PlanTensorId> outputs, const std::string& block = "A") {
+  void add(Pass pass, const std::string& name, std::vector<ops::Work> work, std::vector<IrTensorId> inputs,
+           std::vector<IrTensorId> outputs, const std::string& block = "A") {
     if (stage().passes.empty() || stage().passes.back().pass != pass) stage().passes.push_back({pass, {}});
     stage().passes.back().operators.push_back(
         {name, name, std::move(work), std::move(inputs), std::move(outputs), block});
   }
-  std::vector<PlanOperator>& operators(std::size_t pass = 0) { return stage().passes[pass].operators; }
+  std::vector<IrOperator>& operators(std::size_t pass = 0) { return stage().passes[pass].operators; }
   bool inPlace(std::size_t op, std::size_t pass = 0) {
     return std::get<ops::Map>(operators(pass)[op].work.front().item).inPlace;
   }
@@ -52,10 +52,10 @@ ops::Work product(std::int64_t channels = 8) {
   return {c, 1, ""};
 }
 
-PassEffect runPlanPasses(const std::string& only, ExecutablePlan& plan) {
+PassEffect runIrPasses(const std::string& only, ExecutableIr& ir) {
   PassRunner runner({ops::standardOperators(), {}, false},
                     [&](const std::string& name) { return name == only; });
-  runner.runOn(plan);
+  runner.runOn(ir);
   for (const PassReport& report : runner.reports()) {
     if (report.name == only) return report.effect;
   }
@@ -64,14 +64,14 @@ PassEffect runPlanPasses(const std::string& only, ExecutablePlan& plan) {
 }
 
 TEST(InPlace, TakesOverAnInputWhoseLifeEnds) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"), b = make.tensor("b"),
              c = make.tensor("c");
   make.add(Pass::forward, "first", {map(ops::MapFunction::relu)}, {x},
            {a});  // the backward pass reads x again
   make.add(Pass::forward, "second", {map(ops::MapFunction::tanh)}, {a}, {b});  // last reader of a
   make.add(Pass::backward, "third", {map(ops::MapFunction::multiply, 2)}, {b, x}, {c});
-  const PassEffect effect = runPlanPasses("in_place", make.plan);
+  const PassEffect effect = runIrPasses("in_place", make.ir);
   EXPECT_FALSE(make.inPlace(0));
   EXPECT_TRUE(make.inPlace(1));
   EXPECT_TRUE(make.inPlace(0, 1));
@@ -83,18 +83,18 @@ TEST(InPlace, TakesOverAnInputWhoseLifeEnds) {
 }
 
 TEST(InPlace, SwitchedOffTakesAllOffersBackButUpdates) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"),
              sum = make.tensor("sum", TensorUse::accumulator);
   make.add(Pass::forward, "relu", {map(ops::MapFunction::relu)}, {x}, {a});
   make.add(Pass::backward, "accumulate", {map(ops::MapFunction::add, 2)}, {a, sum}, {sum});
-  runPlanPasses("outline", make.plan);
+  runIrPasses("outline", make.ir);
   EXPECT_FALSE(make.inPlace(0));
   EXPECT_TRUE(make.inPlace(0, 1)) << "an accumulator is written where it is, whatever passes are on";
 }
 
 TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   const auto w = make.tensor("w", TensorUse::weight),
              small = make.tensor("small", TensorUse::activation, {1}), x = make.tensor("x", TensorUse::input),
              sent = make.tensor("sent");
@@ -107,18 +107,18 @@ TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
   make.add(Pass::forward, "of_view", {map(ops::MapFunction::relu)}, {d},
            {make.tensor("e")});  // d is a view of a
   make.add(Pass::backward, "again", {product()}, {a}, {make.tensor("f")});
-  make.plan.boundaries = {{"sent", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
-  EXPECT_EQ(runPlanPasses("in_place", make.plan).changes, 0);
+  make.ir.boundaries = {{"sent", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
+  EXPECT_EQ(runIrPasses("in_place", make.ir).changes, 0);
 }
 
 TEST(FuseElementwise, JoinsBiasAndActivation) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
   make.add(Pass::forward, "layer/linear", {product(), map(ops::MapFunction::add, 2, 64, "Bias")}, {x}, {y});
   make.add(Pass::forward, "layer/relu", {map(ops::MapFunction::relu)}, {y}, {z});
-  const PassEffect effect = runPlanPasses("fuse_elementwise", make.plan);
+  const PassEffect effect = runIrPasses("fuse_elementwise", make.ir);
   ASSERT_EQ(make.operators().size(), 1u);
-  const PlanOperator& op = make.operators()[0];
+  const IrOperator& op = make.operators()[0];
   EXPECT_EQ(op.name, "layer/linear");
   EXPECT_EQ(op.kind, "layer/linear+layer/relu");
   ASSERT_EQ(op.work.size(), 3u);
@@ -133,13 +133,13 @@ TEST(FuseElementwise, JoinsBiasAndActivation) {
 }
 
 TEST(FuseElementwise, JoinsLongChainsIntoOne) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), r = make.tensor("r", TensorUse::input);
   const auto a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c");
   make.add(Pass::forward, "scale", {map(ops::MapFunction::multiply)}, {x}, {a});
   make.add(Pass::forward, "add", {map(ops::MapFunction::add, 2)}, {a, r}, {b});
   make.add(Pass::forward, "relu", {map(ops::MapFunction::relu)}, {b}, {c});
-  runPlanPasses("fuse_elementwise", make.plan);
+  runIrPasses("fuse_elementwise", make.ir);
   ASSERT_EQ(make.operators().size(), 1u);
   ASSERT_EQ(make.operators()[0].chains.size(), 1u);
   EXPECT_EQ(make.operators()[0].chains[0].count, 3u);
@@ -148,15 +148,15 @@ TEST(FuseElementwise, JoinsLongChainsIntoOne) {
 
 TEST(FuseElementwise, LeavesWhatOthersReadAndOtherBlocks) {
   const auto joined = [](bool readTwice, bool sent, bool otherBlock, std::int64_t elements) {
-    PlanPassesMaker make;
+    IrPassesMaker make;
     const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
     make.add(Pass::forward, "linear", {product(), map(ops::MapFunction::add, 2)}, {x}, {y});
     make.add(Pass::forward, "relu", {map(ops::MapFunction::relu, 1, elements)}, {y}, {z},
              otherBlock ? "B" : "A");
     if (readTwice) make.add(Pass::backward, "gradient", {product()}, {y}, {make.tensor("g")});
     if (sent)
-      make.plan.boundaries = {{"y", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
-    runPlanPasses("fuse_elementwise", make.plan);
+      make.ir.boundaries = {{"y", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
+    runIrPasses("fuse_elementwise", make.ir);
     return make.operators().size() == 1;
   };
   EXPECT_TRUE(joined(false, false, false, 64));
@@ -167,7 +167,7 @@ TEST(FuseElementwise, LeavesWhatOthersReadAndOtherBlocks) {
 }
 
 /// Adds a layer of three operators.
-void addLayer(PlanPassesMaker& make, Pass pass, const std::string& block, std::int64_t channels = 8) {
+void addLayer(IrPassesMaker& make, Pass pass, const std::string& block, std::int64_t channels = 8) {
   const auto x = make.tensor(block + "/x"), w = make.tensor(block + "/w", TensorUse::weight);
   const auto y = make.tensor(block + "/y"), z = make.tensor(block + "/z"), out = make.tensor(block + "/out");
   make.add(pass, "Linear", {product(channels)}, {x, w}, {y}, block);
@@ -176,16 +176,16 @@ void addLayer(PlanPassesMaker& make, Pass pass, const std::string& block, std::i
 }
 
 TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   addLayer(make, Pass::forward, "layer0");
   make.add(Pass::forward, "stash", {map(ops::MapFunction::copy)}, {make.tensor("s")}, {make.tensor("t")}, "");
   addLayer(make, Pass::forward, "layer1");
   addLayer(make, Pass::forward, "other", 16);
   addLayer(make, Pass::backward, "layer0");
-  for (PlanOperator& op : make.operators(1)) op.again = true;
+  for (IrOperator& op : make.operators(1)) op.again = true;
   addLayer(make, Pass::backward, "layer0");
-  runPlanPasses("outline", make.plan);
-  const std::vector<PlanCall>& forward = make.stage().passes[0].calls;
+  runIrPasses("outline", make.ir);
+  const std::vector<IrCall>& forward = make.stage().passes[0].calls;
   ASSERT_EQ(forward.size(), 2u);
   EXPECT_EQ(forward[0].name, "layer0");
   EXPECT_EQ(forward[0].first, 0u);
@@ -195,7 +195,7 @@ TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
   EXPECT_EQ(forward[0].function, "layer0/forward/function");
   EXPECT_EQ(forward[1].function, forward[0].function);
   // A layer and its repetition share code. What follows in the backward pass is a call of its own.
-  const std::vector<PlanCall>& backward = make.stage().passes[1].calls;
+  const std::vector<IrCall>& backward = make.stage().passes[1].calls;
   ASSERT_EQ(backward.size(), 2u);
   EXPECT_EQ(backward[0].function, forward[0].function);
   EXPECT_EQ(backward[0].count, 3u);
@@ -203,24 +203,24 @@ TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
 }
 
 TEST(Outline, LooksForNothingIfDevicesCannotShareCode) {
-  PlanPassesMaker make;
-  make.plan.sharesCode = false;
+  IrPassesMaker make;
+  make.ir.sharesCode = false;
   addLayer(make, Pass::forward, "layer0");
   addLayer(make, Pass::forward, "layer1");
-  runPlanPasses("outline", make.plan);
+  runIrPasses("outline", make.ir);
   EXPECT_TRUE(make.stage().passes[0].calls.empty());
 }
 
 TEST(Outline, FunctionsOfOneBlockHaveDifferentNames) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   for (const std::int64_t channels : {8, 16}) {
     addLayer(make, Pass::backward, "layer0", channels);
     make.add(Pass::backward, "sum", {map(ops::MapFunction::add)}, {make.tensor("s")}, {make.tensor("t")}, "");
     addLayer(make, Pass::backward, "layer0", channels);
     make.add(Pass::backward, "sum", {map(ops::MapFunction::add)}, {make.tensor("s")}, {make.tensor("t")}, "");
   }
-  runPlanPasses("outline", make.plan);
-  const std::vector<PlanCall>& calls = make.stage().passes[0].calls;
+  runIrPasses("outline", make.ir);
+  const std::vector<IrCall>& calls = make.stage().passes[0].calls;
   ASSERT_EQ(calls.size(), 4u);
   EXPECT_EQ(calls[0].function, calls[1].function);
   EXPECT_EQ(calls[2].function, calls[3].function);
@@ -228,7 +228,7 @@ TEST(Outline, FunctionsOfOneBlockHaveDifferentNames) {
 }
 
 TEST(Outline, LooksAtHowTensorsAreConnected) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   for (const bool crossed : {false, true}) {
     const std::string block = crossed ? "layer1" : "layer0";
     const auto a = make.tensor("a"), b = make.tensor("b"), w = make.tensor("w", TensorUse::weight),
@@ -237,16 +237,16 @@ TEST(Outline, LooksAtHowTensorsAreConnected) {
     make.add(Pass::forward, "Linear", {product(16)}, {b, w}, {y}, block);
     make.add(Pass::forward, "Linear", {product(32)}, {crossed ? y : x, w}, {make.tensor("z")}, block);
   }
-  runPlanPasses("outline", make.plan);
+  runIrPasses("outline", make.ir);
   // The layers differ in what their third products read, so each product is a call of its own.
-  const std::vector<PlanCall>& calls = make.stage().passes[0].calls;
+  const std::vector<IrCall>& calls = make.stage().passes[0].calls;
   ASSERT_FALSE(calls.empty());
-  for (const PlanCall& call : calls) EXPECT_LT(call.count, 3u);
+  for (const IrCall& call : calls) EXPECT_LT(call.count, 3u);
 }
 
 /// Elementwise operators alone are worth too little, and optimizers are not, as in PopART.
 TEST(Outline, TakesSingleOperatorsThatAreWorthIt) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   const auto add = [&](Pass pass, const std::string& name, ops::Work work) {
     make.add(pass, "Operator", {std::move(work)}, {make.tensor("in")}, {make.tensor("out")}, "");
     make.stage().passes.back().operators.back().name = name;
@@ -260,12 +260,12 @@ TEST(Outline, TakesSingleOperatorsThatAreWorthIt) {
   add(Pass::update, "step0", map(ops::MapFunction::adam));
   add(Pass::update, "other", map(ops::MapFunction::multiply));
   add(Pass::update, "step1", map(ops::MapFunction::adam));
-  runPlanPasses("outline", make.plan);
-  const std::vector<PlanCall>& forward = make.stage().passes[0].calls;
+  runIrPasses("outline", make.ir);
+  const std::vector<IrCall>& forward = make.stage().passes[0].calls;
   ASSERT_EQ(forward.size(), 2u);
   EXPECT_EQ(forward[0].name, "product0");
   EXPECT_EQ(forward[1].name, "product1");
-  const std::vector<PlanCall>& update = make.stage().passes[1].calls;
+  const std::vector<IrCall>& update = make.stage().passes[1].calls;
   ASSERT_EQ(update.size(), 2u);
   EXPECT_EQ(update[0].function, "step0/update/function");
   EXPECT_EQ(update[1].name, "step1");
@@ -273,30 +273,30 @@ TEST(Outline, TakesSingleOperatorsThatAreWorthIt) {
 
 /// Remote buffers and collectives cut functions.
 TEST(Outline, LeavesTransfersOut) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   for (int i = 0; i < 2; ++i) {
     const auto state = make.tensor("state"), moved = make.tensor("moved");
     make.add(Pass::update, "load", {{ops::HostCopy{true, base::Bytes(64), true}, 1, ""}}, {}, {state}, "");
     make.add(Pass::update, "step", {map(ops::MapFunction::adam)}, {state}, {moved}, "");
     make.add(Pass::update, "store", {{ops::HostCopy{false, base::Bytes(64), true}, 1, ""}}, {moved}, {}, "");
   }
-  runPlanPasses("outline", make.plan);
-  const std::vector<PlanCall>& calls = make.stage().passes[0].calls;
+  runIrPasses("outline", make.ir);
+  const std::vector<IrCall>& calls = make.stage().passes[0].calls;
   ASSERT_EQ(calls.size(), 2u);
-  for (const PlanCall& call : calls) EXPECT_EQ(call.count, 1u);
+  for (const IrCall& call : calls) EXPECT_EQ(call.count, 1u);
 }
 
 TEST(Outline, DoesNotReachAcrossDevices) {
-  PlanPassesMaker make;
+  IrPassesMaker make;
   addLayer(make, Pass::forward, "layer0");
-  StagePlan other = make.stage();
+  StageIr other = make.stage();
   other.index = other.place = 1;
-  make.plan.stages.push_back(std::move(other));
-  runPlanPasses("outline", make.plan);
-  EXPECT_TRUE(make.plan.stages[0].passes[0].calls.empty());
-  make.plan.stages[1].place = 0;
-  runPlanPasses("outline", make.plan);
-  EXPECT_EQ(make.plan.stages[0].passes[0].calls.size() + make.plan.stages[1].passes[0].calls.size(), 2u);
+  make.ir.stages.push_back(std::move(other));
+  runIrPasses("outline", make.ir);
+  EXPECT_TRUE(make.ir.stages[0].passes[0].calls.empty());
+  make.ir.stages[1].place = 0;
+  runIrPasses("outline", make.ir);
+  EXPECT_EQ(make.ir.stages[0].passes[0].calls.size() + make.ir.stages[1].passes[0].calls.size(), 2u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "engine/ops/dense/matmul_plan.h"
+#include "engine/ops/dense/matmul_setup.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace pipescope::ops {
 
 using base::badInput;
 
-Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b) {
+Result<MatMulSetup> matMulSetup(const OperatorCall& call, Shape a, Shape b) {
   const auto refused = [&] {
     return badInput(
         fmt::format("{}: cannot multiply {} by {}", call.title(), extentsText(a), extentsText(b)));
@@ -21,11 +21,11 @@ Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b) {
   const bool row = a.size() == 1, column = b.size() == 1;
   if (row) a.insert(a.begin(), 1);
   if (column) b.push_back(1);
-  MatMulPlan plan;
-  plan.m = a[a.size() - 2];
-  plan.k = a.back();
-  plan.n = b.back();
-  if (b[b.size() - 2] != plan.k) return refused();
+  MatMulSetup setup;
+  setup.m = a[a.size() - 2];
+  setup.k = a.back();
+  setup.n = b.back();
+  if (b[b.size() - 2] != setup.k) return refused();
   const Shape stackA(a.begin(), a.end() - 2), stackB(b.begin(), b.end() - 2);
   Shape stack(std::max(stackA.size(), stackB.size()), 1);
   for (const Shape* each : {&stackA, &stackB}) {
@@ -36,26 +36,26 @@ Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b) {
       extent = (*each)[i];
     }
   }
-  plan.matrices = graph::elementCount(stack);
-  plan.result = stack;
-  if (!row) plan.result.push_back(plan.m);
-  if (!column) plan.result.push_back(plan.n);
-  PIPESCOPE_TRY(requireSize(call, plan.result));
+  setup.matrices = graph::elementCount(stack);
+  setup.result = stack;
+  if (!row) setup.result.push_back(setup.m);
+  if (!column) setup.result.push_back(setup.n);
+  PIPESCOPE_TRY(requireSize(call, setup.result));
   if (graph::elementCount(stackB) == 1) {
     // All rows of all left matrices form one product if there is a single right matrix.
-    plan.m *= plan.matrices;
-    plan.matrices = 1;
-    plan.left = plan.right = {0};
-    return plan;
+    setup.m *= setup.matrices;
+    setup.matrices = 1;
+    setup.left = setup.right = {0};
+    return setup;
   }
   const Broadcast places(stack, {stackA, stackB});
   places.forRuns([&](std::int64_t, const auto& place) {
     for (std::int64_t i = 0; i < places.run(); ++i) {
-      plan.left.push_back(place[0] + i * places.step(0));
-      plan.right.push_back(place[1] + i * places.step(1));
+      setup.left.push_back(place[0] + i * places.step(0));
+      setup.right.push_back(place[1] + i * places.step(1));
     }
   });
-  return plan;
+  return setup;
 }
 
 }  // namespace pipescope::ops

@@ -7,7 +7,7 @@
 
 namespace pipescope::ops {
 
-struct ReducePlan {
+struct ReduceSetup {
   Shape result;  ///< shape with or without the reduced axes
   Shape kept;    ///< the input's shape with extents of 1 for reduced axes
   /// Runs of neighbouring axes that are all kept or all reduced, with their extents, outermost first.
@@ -23,7 +23,7 @@ struct ReducePlan {
 
 /// The axes come from a constant second input or the attribute `axes`. Without either, all axes are reduced,
 /// or none with noop_with_empty_axes.
-Result<ReducePlan> reducePlanOf(const OperatorCall& call);
+Result<ReduceSetup> reduceSetupOf(const OperatorCall& call);
 
 /// Functions that a walk calls with the first input element, the number of neighbours, and the first output.
 /// Their types are erased, so that the walk is compiled once.
@@ -34,13 +34,13 @@ struct ReductionVisit {
   const void* across = nullptr;
   Function visitAcross = nullptr;
 };
-void walkReduction(std::span<const ReducePlan::Run> runs, const ReductionVisit& visit);
+void walkReduction(std::span<const ReduceSetup::Run> runs, const ReductionVisit& visit);
 
 /// Visits x once and in order. Calls row(first input element, count, output) for neighbours that are reduced
 /// into one output, and across(first input element, count, first output) for neighbours that go to
 /// neighbouring outputs.
 template <class Row, class Across>
-void walkReduction(std::span<const ReducePlan::Run> runs, const Row& row, const Across& across) {
+void walkReduction(std::span<const ReduceSetup::Run> runs, const Row& row, const Across& across) {
   walkReduction(runs, {&row,
                        [](const void* of, std::int64_t from, std::int64_t count, std::int64_t to) {
                          (*static_cast<const Row*>(of))(from, count, to);

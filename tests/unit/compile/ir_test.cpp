@@ -4,7 +4,7 @@
 
 #include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
-#include "engine/compile/plan_builder.h"
+#include "engine/compile/ir_builder.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
@@ -50,35 +50,35 @@ PlanOptions trainingOptions(std::vector<std::int64_t> stash, bool recompute) {
   return options;
 }
 
-ExecutablePlan planPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                        const PlanOptions& options) {
-  auto built = buildPlan(graph, stages, options, ops::standardOperators());
+ExecutableIr irOf(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                  const PlanOptions& options) {
+  auto built = buildIr(graph, stages, options, ops::standardOperators());
   EXPECT_TRUE(built.ok()) << built.error().message;
   return std::move(built).value();
 }
 
-const PassPlan* passOf(const StagePlan& stage, model::Pass pass) {
-  const auto found = std::find_if(stage.passes.begin(), stage.passes.end(),
-                                  [&](const PassPlan& p) { return p.pass == pass; });
+const PassIr* passOf(const StageIr& stage, model::Pass pass) {
+  const auto found =
+      std::find_if(stage.passes.begin(), stage.passes.end(), [&](const PassIr& p) { return p.pass == pass; });
   return found == stage.passes.end() ? nullptr : &*found;
 }
 
-bool recomputes(const StagePlan& stage) {
-  const PassPlan* backward = passOf(stage, model::Pass::backward);
-  return backward && std::ranges::any_of(backward->operators, &PlanOperator::again);
+bool recomputes(const StageIr& stage) {
+  const PassIr* backward = passOf(stage, model::Pass::backward);
+  return backward && std::ranges::any_of(backward->operators, &IrOperator::again);
 }
 
-std::vector<std::string> stashed(const StagePlan& stage) {
+std::vector<std::string> stashed(const StageIr& stage) {
   std::vector<std::string> names;
-  for (const PlanTensor& tensor : stage.tensors) {
+  for (const IrTensor& tensor : stage.tensors) {
     if (tensor.use == TensorUse::stash) names.push_back(tensor.name);
   }
   return names;
 }
 
-std::int64_t planBytesOf(const StagePlan& stage, TensorUse use) {
+std::int64_t planBytesOf(const StageIr& stage, TensorUse use) {
   std::int64_t sum = 0;
-  for (const PlanTensor& tensor : stage.tensors)
+  for (const IrTensor& tensor : stage.tensors)
     sum += tensor.use == use ? tensor.type.bytes().count * tensor.copies : 0;
   return sum;
 }
@@ -88,7 +88,7 @@ const std::vector<StageSpec> kTwo = {{{"B1", "B2"}, 0}, {{"B3", "B4"}, 1}};
 
 TEST(Plan, TwoStagesWithFullRecomputeStashTheGraphInputOnly) {
   const graph::Graph graph = tutorialGraph(true);
-  const ExecutablePlan two = planPlan(graph, kTwo, trainingOptions({3, 0}, true));
+  const ExecutableIr two = irOf(graph, kTwo, trainingOptions({3, 0}, true));
   EXPECT_EQ(stashed(two.stages[0]), std::vector<std::string>{"samples/stash"});
   EXPECT_TRUE(stashed(two.stages[1]).empty());
   EXPECT_EQ(two.stages[0].stashBytesPerEntry.count, 40 * 28 * 28 * 4);
@@ -99,15 +99,15 @@ TEST(Plan, TwoStagesWithFullRecomputeStashTheGraphInputOnly) {
 
 TEST(Plan, WithoutRecomputeEverythingTheBackwardReadsIsStashed) {
   const graph::Graph graph = tutorialGraph(true);
-  const ExecutablePlan two = planPlan(graph, kTwo, trainingOptions({3, 0}, false));
+  const ExecutableIr two = irOf(graph, kTwo, trainingOptions({3, 0}, false));
   EXPECT_GT(stashed(two.stages[0]).size(), 3u);
   EXPECT_FALSE(recomputes(two.stages[0]));
-  const ExecutablePlan recomputed = planPlan(graph, kTwo, trainingOptions({3, 0}, true));
+  const ExecutableIr recomputed = irOf(graph, kTwo, trainingOptions({3, 0}, true));
   EXPECT_GT(two.stages[0].stashBytesPerEntry, recomputed.stages[0].stashBytesPerEntry);
 }
 
 TEST(Plan, BoundariesOfTheTutorial) {
-  const ExecutablePlan four = planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
+  const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   // The stages send 40×10×12×12, 40×20×4×4 and 40×256 floats forward, and gradients of the same sizes back.
   std::vector<std::pair<int, std::int64_t>> forward, backward;
   for (const BoundaryTensor& b : four.boundaries) {
@@ -123,7 +123,7 @@ TEST(Plan, BoundariesOfTheTutorial) {
 }
 
 TEST(Plan, WeightsAccumulatorsAndStateAddUp) {
-  const ExecutablePlan four = planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
+  const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   const std::vector<std::int64_t> parameters = {10 * 25 + 10, 20 * 250 + 20, 320 * 256 + 256, 256 * 10 + 10};
   for (std::size_t s = 0; s < 4; ++s) {
     EXPECT_EQ(planBytesOf(four.stages[s], TensorUse::weight), 4 * parameters[s]) << s;
@@ -133,7 +133,7 @@ TEST(Plan, WeightsAccumulatorsAndStateAddUp) {
 }
 
 TEST(Plan, HostCopiesStandWhereTheTensorsAre) {
-  const ExecutablePlan four = planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
+  const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   ASSERT_NE(passOf(four.stages[0], model::Pass::hostIn), nullptr);
   EXPECT_EQ(passOf(four.stages[0], model::Pass::hostIn)->operators.front().name, "samples");
   EXPECT_EQ(passOf(four.stages[1], model::Pass::hostIn), nullptr);
@@ -146,20 +146,19 @@ TEST(Plan, EveryInputOfAPassHasAMaker) {
   // Every tensor that is read must be always live, come from another stage or the host, or be made by an
   // earlier operator.
   for (const bool recompute : {true, false}) {
-    const ExecutablePlan four =
-        planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, recompute));
-    for (const StagePlan& stage : four.stages) {
+    const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, recompute));
+    for (const StageIr& stage : four.stages) {
       std::vector<bool> made(stage.tensors.size());
       for (std::size_t t = 0; t < made.size(); ++t)
         made[t] = isAlwaysLive(stage.tensors.items()[t].use) ||
                   stage.tensors.items()[t].use == TensorUse::input ||
                   stage.tensors.items()[t].use == TensorUse::gradient;
-      for (const PassPlan& pass : stage.passes) {
-        for (const PlanOperator& op : pass.operators) {
-          for (const PlanTensorId input : op.inputs)
+      for (const PassIr& pass : stage.passes) {
+        for (const IrOperator& op : pass.operators) {
+          for (const IrTensorId input : op.inputs)
             EXPECT_TRUE(made[static_cast<std::size_t>(input.value)])
                 << op.name << " reads " << stage.tensors[input].name;
-          for (const PlanTensorId output : op.outputs) made[static_cast<std::size_t>(output.value)] = true;
+          for (const IrTensorId output : op.outputs) made[static_cast<std::size_t>(output.value)] = true;
         }
       }
     }
@@ -171,8 +170,8 @@ TEST(Plan, InferenceKeepsNothing) {
   options.name = "inference";
   options.kind = model::ExecutableKind::inference;
   options.stashEntries = {0, 0, 0, 0};
-  const ExecutablePlan four = planPlan(tutorialGraph(false), kFour, options);
-  for (const StagePlan& stage : four.stages) {
+  const ExecutableIr four = irOf(tutorialGraph(false), kFour, options);
+  for (const StageIr& stage : four.stages) {
     EXPECT_EQ(passOf(stage, model::Pass::backward), nullptr);
     EXPECT_EQ(passOf(stage, model::Pass::update), nullptr);
     EXPECT_EQ(planBytesOf(stage, TensorUse::accumulator) + planBytesOf(stage, TensorUse::optimizerState) +
@@ -215,17 +214,17 @@ TEST(Plan, NotesWhatEachPlaceSendsRoundItsRings) {
   for (int s = 0; s < 4; ++s) stages.push_back({{"B" + std::to_string(s + 1)}, s});
   PlanOptions options = trainingOptions({4, 3, 2, 0}, false);
   options.mesh = {.replicas = 2, .places = 4, .atOnce = true};
-  ExecutablePlan plan = planPlan(graph, stages, options);
-  noteRingBytes(plan);
+  ExecutableIr ir = irOf(graph, stages, options);
+  noteRingBytes(ir);
   std::vector<std::int64_t> expected;
   for (const std::int64_t count : parameters) expected.push_back(2 * 4 * count);
-  EXPECT_EQ(plan.mesh.ringBytes, expected);
-  for (const StagePlan& stage : plan.stages) EXPECT_EQ(stage.mesh.ringBytes, expected);
+  EXPECT_EQ(ir.mesh.ringBytes, expected);
+  for (const StageIr& stage : ir.stages) EXPECT_EQ(stage.mesh.ringBytes, expected);
   // Devices that reduce one after another share no links.
   options.mesh.atOnce = false;
-  plan = planPlan(graph, stages, options);
-  noteRingBytes(plan);
-  EXPECT_TRUE(plan.mesh.ringBytes.empty());
+  ir = irOf(graph, stages, options);
+  noteRingBytes(ir);
+  EXPECT_TRUE(ir.mesh.ringBytes.empty());
 }
 
 }  // namespace

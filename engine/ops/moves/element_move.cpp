@@ -1,4 +1,4 @@
-#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/moves/element_move.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -31,8 +31,8 @@ void join(std::vector<MoveAxis>& axes) {
 
 }  // namespace
 
-MovePlan::MovePlan(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::int64_t fromStart,
-                   std::int64_t toStart)
+ElementMove::ElementMove(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::int64_t fromStart,
+                         std::int64_t toStart)
     : axes_(std::move(axes)), elementBytes_(elementBytes), fromStart_(fromStart), toStart_(toStart) {
   for (const MoveAxis& axis : axes_) elements_ *= axis.extent;
   if (elements_ == 0) return;
@@ -55,7 +55,7 @@ MovePlan::MovePlan(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::i
 }
 
 template <class Element>
-void MovePlan::inner(const Element* from, Element* to) const {
+void ElementMove::inner(const Element* from, Element* to) const {
   const MoveAxis& line = axes_.back();
   if (innerAxes_ == 2) {  // line.to == 1, across.from == 1
     const MoveAxis& across = axes_[axes_.size() - 2];
@@ -92,7 +92,7 @@ void MovePlan::inner(const Element* from, Element* to) const {
 }
 
 template <class Element>
-void MovePlan::walk(std::size_t axis, const Element* from, Element* to) const {
+void ElementMove::walk(std::size_t axis, const Element* from, Element* to) const {
   if (axis + innerAxes_ == axes_.size()) {
     if (innerAxes_ == 0) {
       *to = *from;
@@ -105,7 +105,7 @@ void MovePlan::walk(std::size_t axis, const Element* from, Element* to) const {
   for (std::int64_t i = 0; i < loop.extent; ++i) walk(axis + 1, from + i * loop.from, to + i * loop.to);
 }
 
-void MovePlan::run(const std::byte* from, std::byte* to) const {
+void ElementMove::run(const std::byte* from, std::byte* to) const {
   if (elements_ == 0) return;
   const auto start = [&]<class Element>(Element) {
     walk(0, reinterpret_cast<const Element*>(from) + fromStart_, reinterpret_cast<Element*>(to) + toStart_);
@@ -122,7 +122,7 @@ void MovePlan::run(const std::byte* from, std::byte* to) const {
   }
 }
 
-void MovePlan::run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const {
+void ElementMove::run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const {
   if (axes_.size() <= innerAxes_ || elements_ == 0) return run(from, to);
   const MoveAxis& loop = axes_.front();
   const auto start = [&]<class Element>(Element) {
@@ -144,7 +144,8 @@ void MovePlan::run(const KernelArguments& arguments, const std::byte* from, std:
   }
 }
 
-MovePlan transposition(const Shape& shape, const std::vector<std::size_t>& order, std::int64_t elementBytes) {
+ElementMove transposition(const Shape& shape, const std::vector<std::size_t>& order,
+                          std::int64_t elementBytes) {
   Shape result;
   for (const std::size_t axis : order) result.push_back(shape[axis]);
   const Ints from = stridesOf(shape), to = stridesOf(result);
@@ -153,8 +154,8 @@ MovePlan transposition(const Shape& shape, const std::vector<std::size_t>& order
   return {std::move(axes), elementBytes};
 }
 
-MovePlan blockMove(const Shape& extents, const Shape& from, const Ints& fromBegin, const Ints& fromStep,
-                   const Shape& to, const Ints& toBegin, const Ints& toStep, std::int64_t elementBytes) {
+ElementMove blockMove(const Shape& extents, const Shape& from, const Ints& fromBegin, const Ints& fromStep,
+                      const Shape& to, const Ints& toBegin, const Ints& toStep, std::int64_t elementBytes) {
   const Ints fromStrides = stridesOf(from), toStrides = stridesOf(to);
   std::vector<MoveAxis> axes;
   std::int64_t fromStart = 0, toStart = 0;
@@ -167,8 +168,8 @@ MovePlan blockMove(const Shape& extents, const Shape& from, const Ints& fromBegi
   return {std::move(axes), elementBytes, fromStart, toStart};
 }
 
-Work moveWork(const MovePlan& plan, ElementType type, const std::string& label) {
-  return {Rearrange{plan.elements(), plan.runElements(), type}, 1, label};
+Work moveWork(const ElementMove& setup, ElementType type, const std::string& label) {
+  return {Rearrange{setup.elements(), setup.runElements(), type}, 1, label};
 }
 
 }  // namespace pipescope::ops

@@ -6,12 +6,12 @@ namespace pipescope::ops {
 
 /// Checks x (batch, channels, spatial …) and w (filters, channels per group, kernel …) of a convolution
 /// against each other and against the attributes group, kernel_shape, strides, dilations, pads and auto_pad.
-Result<ConvPlan> convPlanOf(const OperatorCall& call, const Shape& x, const Shape& w);
+Result<ConvSetup> convSetupOf(const OperatorCall& call, const Shape& x, const Shape& w);
 
-/// Reads the attributes group and kernel_shape into a plan with weight w. The group must divide `divided`,
+/// Reads the attributes group and kernel_shape into a setup with weight w. The group must divide `divided`,
 /// which `what` names in the sentence.
 Status readGroupAndKernel(const OperatorCall& call, const Shape& w, std::int64_t divided, const char* what,
-                          ConvPlan& plan);
+                          ConvSetup& setup);
 /// Fails with a sentence unless the optional bias at input 2 holds one number for each filter.
 Status checkConvBias(const OperatorCall& call, std::int64_t filters);
 /// Fails with a sentence unless the gradient has the output's shape.
@@ -26,10 +26,10 @@ std::vector<TensorType> typeFromAttribute(const OperatorCall& call, const char* 
 /// A kernel that runs one pass of a convolution: body(convolution, arguments), where convolution holds the
 /// kernels for T.
 template <class Body>
-Result<Kernel> convolutionKernel(const OperatorCall& call, const ConvPlan& plan, ConvPass pass,
+Result<Kernel> convolutionKernel(const OperatorCall& call, const ConvSetup& setup, ConvPass pass,
                                  const Body& body) {
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    const Convolution<T> convolution(plan, pass);
+    const Convolution<T> convolution(setup, pass);
     return Kernel{[convolution, body](const KernelArguments& a) -> Status {
                     body.template operator()<T>(convolution, a);
                     return {};
@@ -39,10 +39,10 @@ Result<Kernel> convolutionKernel(const OperatorCall& call, const ConvPlan& plan,
 }
 
 /// The batch, the filters and the spatial extents.
-Shape convOutputShape(const ConvPlan& plan);
+Shape convOutputShape(const ConvSetup& setup);
 
 /// The Work of one of the convolution's three products.
-Contraction convContraction(const ConvPlan& plan, Contraction::Phase phase, ElementType type);
+Contraction convContraction(const ConvSetup& setup, Contraction::Phase phase, ElementType type);
 
 /// The attributes of a convolution, and if `extra` is not null one more list of whole numbers.
 std::vector<AttributeRule> convAttributes(const char* extra);

@@ -1,4 +1,4 @@
-#include "engine/ops/reduce_norm/reduce_plan.h"
+#include "engine/ops/reduce_norm/reduce_setup.h"
 
 #include <fmt/format.h>
 
@@ -32,29 +32,29 @@ Result<std::vector<bool>> reducedAxes(const OperatorCall& call) {
 
 }  // namespace
 
-Result<ReducePlan> reducePlanOf(const OperatorCall& call) {
+Result<ReduceSetup> reduceSetupOf(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const std::vector<bool> reduced, reducedAxes(call));
   const Shape& x = call.input(0).shape;
   if (x.size() > Broadcast::kMostAxes)
     return badInput(fmt::format("{}: its input has {} axes; it may have {}", call.title(), x.size(),
                                 Broadcast::kMostAxes));
   const bool keep = graph::intAttribute(call.node, "keepdims", 1) != 0;
-  ReducePlan plan;
+  ReduceSetup setup;
   for (std::size_t axis = 0; axis < x.size(); ++axis) {
-    plan.kept.push_back(reduced[axis] ? 1 : x[axis]);
-    if (keep || !reduced[axis]) plan.result.push_back(plan.kept.back());
-    (reduced[axis] ? plan.depth : plan.outputs) *= x[axis];
-    if (plan.runs.empty() || plan.runs.back().reduced != reduced[axis])
-      plan.runs.push_back({1, reduced[axis]});
-    plan.runs.back().extent *= x[axis];
+    setup.kept.push_back(reduced[axis] ? 1 : x[axis]);
+    if (keep || !reduced[axis]) setup.result.push_back(setup.kept.back());
+    (reduced[axis] ? setup.depth : setup.outputs) *= x[axis];
+    if (setup.runs.empty() || setup.runs.back().reduced != reduced[axis])
+      setup.runs.push_back({1, reduced[axis]});
+    setup.runs.back().extent *= x[axis];
   }
-  return plan;
+  return setup;
 }
 
 namespace {
 
 /// Returns the number of outputs of the runs from `at` on.
-std::int64_t walkReductionFrom(std::span<const ReducePlan::Run> runs, std::size_t at, std::int64_t from,
+std::int64_t walkReductionFrom(std::span<const ReduceSetup::Run> runs, std::size_t at, std::int64_t from,
                                std::int64_t to, const ReductionVisit& visit) {
   if (at == runs.size()) {
     visit.visitRow(visit.row, from, 1, to);
@@ -81,7 +81,7 @@ std::int64_t walkReductionFrom(std::span<const ReducePlan::Run> runs, std::size_
 
 }  // namespace
 
-void walkReduction(std::span<const ReducePlan::Run> runs, const ReductionVisit& visit) {
+void walkReduction(std::span<const ReduceSetup::Run> runs, const ReductionVisit& visit) {
   walkReductionFrom(runs, 0, 0, 0, visit);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// Makes a plan from a graph and its placement: what each stage computes in each pass, what it keeps and what
+// Makes an IR from a graph and its placement: what each stage computes in each pass, what it keeps and what
 // it sends.
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/compile/plan.h"
+#include "engine/compile/ir.h"
 #include "engine/compile/stage_division.h"
 #include "engine/ops/core/operator.h"
 
@@ -75,13 +75,13 @@ struct PlanOptions {
   bool gatherByBlock = false;  ///< sharded weights are gathered for one block at a time, otherwise for a pass
   /// Replicas that keep shares of gradients receive only these. Otherwise each receives whole sums.
   bool reduceScatter = true;
-  bool overlapCollectives = true;  ///< see StagePlan::overlapsCollectives
+  bool overlapCollectives = true;  ///< see StageIr::overlapsCollectives
   bool mergeCollectives = true;    ///< false: each parameter has collectives of its own
 };
 
 /// `graph` has gradients (training) or is a forward graph (inference). Stages come from placeStages. A value
 /// that skips stages passes through each of them.
-base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                                       const PlanOptions& options, const ops::OperatorRegistry& registry);
+base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                                   const PlanOptions& options, const ops::OperatorRegistry& registry);
 
 }  // namespace pipescope::compile

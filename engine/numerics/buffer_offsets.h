@@ -11,7 +11,7 @@ struct Lifetime {
   std::int64_t first = 0, last = 0;
 };
 
-struct MemoryPlan {
+struct BufferOffsets {
   std::vector<std::int64_t> offsets;  ///< offset of each buffer; multiples of 64
   std::int64_t bytes = 0;             ///< size of the whole arena
 };
@@ -19,6 +19,6 @@ struct MemoryPlan {
 /// Places buffers so that those needed at the same time do not overlap. It places the largest buffer first,
 /// each in the smallest gap that holds it (Pisarchyk, Lee: "Efficient memory management for deep neural net
 /// inference", 2020: greedy by size).
-MemoryPlan planMemory(std::span<const Lifetime> lifetimes);
+BufferOffsets placeBuffers(std::span<const Lifetime> lifetimes);
 
 }  // namespace pipescope::numerics

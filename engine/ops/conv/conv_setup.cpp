@@ -1,4 +1,4 @@
-#include "engine/ops/conv/conv_plan.h"
+#include "engine/ops/conv/conv_setup.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,37 +10,37 @@ namespace pipescope::ops {
 using base::badInput;
 
 Status readGroupAndKernel(const OperatorCall& call, const Shape& w, std::int64_t divided, const char* what,
-                          ConvPlan& plan) {
-  plan.window.kernel.assign(w.begin() + 2, w.end());
-  const Shape said = graph::intsAttribute(call.node, "kernel_shape", plan.window.kernel);
-  if (said != plan.window.kernel) {
+                          ConvSetup& setup) {
+  setup.window.kernel.assign(w.begin() + 2, w.end());
+  const Shape said = graph::intsAttribute(call.node, "kernel_shape", setup.window.kernel);
+  if (said != setup.window.kernel) {
     return badInput(fmt::format("{}: kernel_shape is {}, but its weight's kernel is {}", call.title(),
-                                fmt::join(said, "x"), fmt::join(plan.window.kernel, "x")));
+                                fmt::join(said, "x"), fmt::join(setup.window.kernel, "x")));
   }
-  plan.groups = graph::intAttribute(call.node, "group", 1);
-  if (plan.groups >= 1 && divided % plan.groups == 0) return {};
+  setup.groups = graph::intAttribute(call.node, "group", 1);
+  if (setup.groups >= 1 && divided % setup.groups == 0) return {};
   return badInput(
-      fmt::format("{}: group is {}; it must divide the {} {}", call.title(), plan.groups, divided, what));
+      fmt::format("{}: group is {}; it must divide the {} {}", call.title(), setup.groups, divided, what));
 }
 
-Result<ConvPlan> convPlanOf(const OperatorCall& call, const Shape& x, const Shape& w) {
+Result<ConvSetup> convSetupOf(const OperatorCall& call, const Shape& x, const Shape& w) {
   if (w.size() != x.size() || w.size() < 3) {
     return badInput(fmt::format(
         "{}: its weight has {} axes and its input {}; both need a batch or filters, channels and at "
         "least one spatial axis",
         call.title(), w.size(), x.size()));
   }
-  ConvPlan plan;
-  PIPESCOPE_TRY(readGroupAndKernel(call, w, w[0], "filters", plan));
-  plan.batch = x[0];
-  plan.inChannels = w[1];
-  plan.outChannels = w[0] / plan.groups;
-  if (x[1] % plan.groups != 0 || x[1] / plan.groups != plan.inChannels) {
+  ConvSetup setup;
+  PIPESCOPE_TRY(readGroupAndKernel(call, w, w[0], "filters", setup));
+  setup.batch = x[0];
+  setup.inChannels = w[1];
+  setup.outChannels = w[0] / setup.groups;
+  if (x[1] % setup.groups != 0 || x[1] / setup.groups != setup.inChannels) {
     return badInput(fmt::format("{}: its weight expects {} input channels, but its input has {}",
-                                call.title(), plan.inChannels * plan.groups, x[1]));
+                                call.title(), setup.inChannels * setup.groups, x[1]));
   }
-  PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, Shape(w.begin() + 2, w.end())));
-  return plan;
+  PIPESCOPE_ASSIGN(setup.window, windowOf(call, x, Shape(w.begin() + 2, w.end())));
+  return setup;
 }
 
 Status checkConvBias(const OperatorCall& call, std::int64_t filters) {
@@ -83,25 +83,25 @@ std::vector<TensorType> typeFromAttribute(const OperatorCall& call, const char* 
   return {{call.input(0).element, graph::intsAttribute(call.node, shape, {})}};
 }
 
-Shape convOutputShape(const ConvPlan& plan) {
-  Shape shape = plan.window.output;
-  shape.insert(shape.begin(), {plan.batch, plan.groups * plan.outChannels});
+Shape convOutputShape(const ConvSetup& setup) {
+  Shape shape = setup.window.output;
+  shape.insert(shape.begin(), {setup.batch, setup.groups * setup.outChannels});
   return shape;
 }
 
-Contraction convContraction(const ConvPlan& plan, Contraction::Phase phase, ElementType type) {
+Contraction convContraction(const ConvSetup& setup, Contraction::Phase phase, ElementType type) {
   Contraction c;
   c.phase = phase;
-  c.batch = plan.batch;
-  c.groups = plan.groups;
-  c.inputChannels = plan.inChannels;
-  c.outputChannels = plan.outChannels;
-  c.field = plan.window.input;
-  c.kernel = plan.window.kernel;
-  c.output = plan.window.output;
-  c.stride = plan.window.stride;
-  c.dilation = plan.window.dilation;
-  c.padding = plan.window.padding();
+  c.batch = setup.batch;
+  c.groups = setup.groups;
+  c.inputChannels = setup.inChannels;
+  c.outputChannels = setup.outChannels;
+  c.field = setup.window.input;
+  c.kernel = setup.window.kernel;
+  c.output = setup.window.output;
+  c.stride = setup.window.stride;
+  c.dilation = setup.window.dilation;
+  c.padding = setup.window.padding();
   c.type = type;
   return c;
 }

@@ -78,9 +78,9 @@ std::size_t blockLength(std::span<const Row> rows) {
 }
 
 /// Plans the payloads of a batch first, and codes them afterwards.
-class PayloadPlan {
+class PayloadChoice {
  public:
-  explicit PayloadPlan(Totals& totals) : totals_(totals) {}
+  explicit PayloadChoice(Totals& totals) : totals_(totals) {}
 
   /// Adds rows that follow those of the same table.
   template <class Row>

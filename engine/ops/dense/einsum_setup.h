@@ -1,11 +1,11 @@
 #pragma once
-// Einstein sums: reads the equation and plans a walk over all indices.
+// Einstein sums: reads the equation and setups a walk over all indices.
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::ops {
 
 /// One extent for each label. The labels of the result come first, then those that are summed over.
-struct EinsumPlan {
+struct EinsumSetup {
   Shape extents;
   std::size_t kept = 0;  ///< labels of the result
   Shape result;
@@ -15,7 +15,7 @@ struct EinsumPlan {
 
 /// Reads "ij,jk->ik", also with spaces, ellipses, repeated labels and implicit results (labels that occur
 /// once, in alphabetical order). Axes of extent 1 broadcast along their label.
-Result<EinsumPlan> einsumPlanOf(const OperatorCall& call, const std::string& equation,
-                                const std::vector<const Shape*>& operands);
+Result<EinsumSetup> einsumSetupOf(const OperatorCall& call, const std::string& equation,
+                                  const std::vector<const Shape*>& operands);
 
 }  // namespace pipescope::ops

@@ -1,4 +1,4 @@
-#include "engine/numerics/memory_plan.h"
+#include "engine/numerics/buffer_offsets.h"
 
 #include <algorithm>
 #include <limits>
@@ -32,8 +32,8 @@ std::int64_t bestOffset(std::span<const Lifetime> lifetimes, const std::vector<s
 
 }  // namespace
 
-MemoryPlan planMemory(std::span<const Lifetime> lifetimes) {
-  MemoryPlan plan;
+BufferOffsets placeBuffers(std::span<const Lifetime> lifetimes) {
+  BufferOffsets plan;
   plan.offsets.assign(lifetimes.size(), 0);
   std::vector<std::size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

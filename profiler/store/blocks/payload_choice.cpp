@@ -1,4 +1,4 @@
-#include "profiler/store/blocks/payload_plan.h"
+#include "profiler/store/blocks/payload_choice.h"
 
 #include <fmt/format.h>
 
@@ -6,19 +6,20 @@
 
 namespace pipescope::store {
 
-base::Status PayloadPlan::code(BlockCoder& coder, const std::string& path,
-                               std::vector<PreparedPayload>& payloads, const std::function<void()>& beside) {
+base::Status PayloadChoice::code(BlockCoder& coder, const std::string& path,
+                                 std::vector<PreparedPayload>& payloads,
+                                 const std::function<void()>& beside) {
   coder.code(jobs_, beside);
   return join(path, payloads);
 }
 
-base::Status PayloadPlan::codeHere(BlockCoder& coder, const std::string& path,
-                                   std::vector<PreparedPayload>& payloads) {
+base::Status PayloadChoice::codeHere(BlockCoder& coder, const std::string& path,
+                                     std::vector<PreparedPayload>& payloads) {
   coder.codeHere(jobs_);
   return join(path, payloads);
 }
 
-base::Status PayloadPlan::join(const std::string& path, std::vector<PreparedPayload>& payloads) {
+base::Status PayloadChoice::join(const std::string& path, std::vector<PreparedPayload>& payloads) {
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     PreparedPayload& payload = payloads_[i];
     payload.bytes = std::move(jobs_[i].priorBytes);
