@@ -5,7 +5,9 @@
 #include <string_view>
 
 #include "engine/devices/core/bands.h"
+#include "profiler/analysis/model/error_bands.h"
 #include "profiler/base/number_text.h"
+#include "profiler/figures/step_interval.h"
 
 namespace pipescope::app {
 
@@ -16,11 +18,12 @@ std::optional<double> stepSpread(const devices::System& system, bool training) {
   }
   const auto bands = devices::embeddedBands();
   if (!bands.ok() || system.devices().empty()) return std::nullopt;
-  constexpr double kNinety = 1.6449;  // 90 % of a normal distribution lie within ± so many deviations
   for (const std::string_view kind : {training ? "training step" : "decoding step", "prefill"}) {
     for (const devices::Band& band : *bands) {
-      if (band.kind == kind && band.device == system.devices().front().kind && band.p90)
-        return *band.p90 / kNinety;
+      if (band.kind != kind || band.device != system.devices().front().kind) continue;
+      return figures::errorOf({band.device, band.kind, band.quantity, band.points, band.median, band.p90,
+                               band.bias, band.against})
+          .spread;
     }
     if (training) break;
   }
