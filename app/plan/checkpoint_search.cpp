@@ -159,8 +159,8 @@ class CheckpointSearch {
     }
     plan::TriedPlan tried = plan::tryOut(*compilation);
     const auto ofStage = [&](const plan::TriedPlan& plan) {
-      return stage && *stage < ir.stages.size()
-                 ? std::pair(ir.stages[*stage].missing, ir.stages[*stage].occupied)
+      return stage && *stage < plan.stages.size()
+                 ? std::pair(plan.stages[*stage].missing, plan.stages[*stage].occupied)
                  : std::pair(std::int64_t{0}, std::int64_t{0});
     };
     const bool better =

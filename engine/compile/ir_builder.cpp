@@ -50,7 +50,7 @@ class BoundaryFinder {
 
 /// Repeats the IR for each pipe.
 base::Result<ExecutableIr> buildPipes(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                                      const PlanOptions& options, const ops::OperatorRegistry& registry) {
+                                      const IrOptions& options, const ops::OperatorRegistry& registry) {
   const std::size_t count = stages.size();
   const auto part = [count](const std::vector<std::int64_t>& entries, std::size_t pipe) {
     const auto first = entries.begin() + static_cast<std::ptrdiff_t>(pipe * count);
@@ -58,7 +58,7 @@ base::Result<ExecutableIr> buildPipes(const graph::Graph& graph, const std::vect
   };
   ExecutableIr ir;
   for (std::size_t pipe = 0; pipe < static_cast<std::size_t>(options.pipes); ++pipe) {
-    PlanOptions own = options;
+    IrOptions own = options;
     own.pipes = 1;
     own.stashEntries = part(options.stashEntries, pipe);
     own.weightEntries = part(options.weightEntries, pipe);
@@ -85,7 +85,7 @@ base::Result<ExecutableIr> buildPipes(const graph::Graph& graph, const std::vect
 }  // namespace
 
 base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                                   const PlanOptions& options, const ops::OperatorRegistry& registry) {
+                                   const IrOptions& options, const ops::OperatorRegistry& registry) {
   if (options.pipes > 1) return buildPipes(graph, stages, options, registry);
   PIPESCOPE_CHECK(options.stashEntries.size() == stages.size(), "a stash depth for each stage");
   if (options.recompute) {
@@ -93,7 +93,7 @@ base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<
     for (std::size_t s = 0; s < stages.size(); ++s)
       whole.push_back(options.stashEntries[s] > 0 || s + 1 < stages.size());
     PIPESCOPE_ASSIGN(const graph::Graph again, withRecompute(graph, stages, whole, options.checkpoints));
-    PlanOptions kept = options;
+    IrOptions kept = options;
     kept.recompute = false;
     return buildIr(again, stages, kept, registry);
   }

@@ -41,7 +41,7 @@ struct TensorLocations {
   TensorLocation weights, optimizerState, activations, accumulators;
 };
 
-struct PlanOptions {
+struct IrOptions {
   std::string name;
   model::ExecutableKind kind = model::ExecutableKind::training;
   /// Recompute what the backward pass needs (recompute.h), unless the graph already has nodes of pass
@@ -82,6 +82,6 @@ struct PlanOptions {
 /// `graph` has gradients (training) or is a forward graph (inference). Stages come from placeStages. A value
 /// that skips stages passes through each of them.
 base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                                   const PlanOptions& options, const ops::OperatorRegistry& registry);
+                                   const IrOptions& options, const ops::OperatorRegistry& registry);
 
 }  // namespace pipescope::compile

@@ -17,7 +17,7 @@ using model::Pass;
 
 StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
                            const std::map<std::string, int>& stageOf,
-                           const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
+                           const std::vector<StageBoundary>& boundaries, const IrOptions& options,
                            const ops::OperatorRegistry& registry, int stage)
     : graph_(graph),
       partial_(partial),

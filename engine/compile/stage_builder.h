@@ -25,7 +25,7 @@ class StageBuilder {
  public:
   StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
                const std::map<std::string, int>& stageOf, const std::vector<StageBoundary>& boundaries,
-               const PlanOptions& options, const ops::OperatorRegistry& registry, int stage);
+               const IrOptions& options, const ops::OperatorRegistry& registry, int stage);
   base::Result<StageIr> build();
 
  private:
@@ -123,7 +123,7 @@ class StageBuilder {
   std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;
   const std::map<std::string, int>& stageOf_;
   const std::vector<StageBoundary>& boundaries_;
-  const PlanOptions& options_;
+  const IrOptions& options_;
   const ops::OperatorRegistry& registry_;
   int stage_;
   StageIr ir_;

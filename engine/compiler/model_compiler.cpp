@@ -114,7 +114,7 @@ class ModelCompiler {
       PassRunner ofNumbers = makePasses(staged.stages);
       PIPESCOPE_TRY(finishGraph(asked, staged, ofNumbers, executable));
     }
-    PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
+    PIPESCOPE_ASSIGN(const IrOptions options, planOptions(asked, executable, shape, replicas));
     PIPESCOPE_ASSIGN(executable.ir, buildIr(fused ? fused->graph : staged.graph, staged.stages, options,
                                             ops::standardOperators()));
     executable.ir.ordersForMemory = result_.system->ordersForMemory();
@@ -461,11 +461,11 @@ class ModelCompiler {
     return {};
   }
 
-  base::Result<PlanOptions> planOptions(const ExecutableRequest& asked, const CompiledExecutable& executable,
-                                        const schedules::Shape& shape, const Mesh& replicas) const {
+  base::Result<IrOptions> planOptions(const ExecutableRequest& asked, const CompiledExecutable& executable,
+                                      const schedules::Shape& shape, const Mesh& replicas) const {
     const bool training = asked.kind == model::ExecutableKind::training;
     const schedules::Order& order = executable.order;
-    PlanOptions options;
+    IrOptions options;
     options.name = asked.name.empty() ? model::toString(asked.kind) : asked.name;
     options.kind = asked.kind;
     options.microBatches = executable.facts.microBatches;

@@ -57,9 +57,9 @@ struct UpdateRequest {
   /// of weights and the loss scale.
   numerics::SessionOptions numbers;
   std::int64_t normReplicas = 1;   ///< neighbouring replicas that share the statistics of batch norms
-  bool mergeCollectives = true;    ///< see PlanOptions
-  bool reduceScatter = true;       ///< see PlanOptions
-  bool overlapCollectives = true;  ///< see PlanOptions
+  bool mergeCollectives = true;    ///< see IrOptions
+  bool reduceScatter = true;       ///< see IrOptions
+  bool overlapCollectives = true;  ///< see IrOptions
   /// Weights whose gradients of a micro-batch are outputs behind those of the model.
   std::vector<std::string> returnedGradients;
 };

@@ -149,7 +149,7 @@ TEST(Float8Pass, FixedScalesAreAttributes) {
 TEST(Float8Pass, DevicesHoldWeightsThatNeverChangeInFloat8) {
   const Float8Model model;
   const auto planOf = [](const Graph& graph) {
-    PlanOptions options;
+    IrOptions options;
     options.kind = model::ExecutableKind::inference;
     options.stashEntries = {0};
     const auto ir = buildIr(graph, {{{"A"}, 0}}, options, ops::standardOperators());

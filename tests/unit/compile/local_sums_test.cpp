@@ -28,7 +28,7 @@ graph::Graph smallModel(const std::string& builder, bool tied) {
 }
 
 ExecutableIr localSumsPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
-  PlanOptions options;
+  IrOptions options;
   options.microBatches = 4;
   options.stashEntries.resize(stages.size());
   options.optimizer.kind = "sgd";

@@ -30,8 +30,8 @@ graph::Graph twoLayers(bool training = true) {
   return *graph;
 }
 
-PlanOptions adamw(int replicas, std::int64_t microBatches = 4) {
-  PlanOptions options;
+IrOptions adamw(int replicas, std::int64_t microBatches = 4) {
+  IrOptions options;
   options.name = "training";
   options.microBatches = microBatches;
   options.stashEntries = {3, 0};
@@ -50,7 +50,7 @@ PlanOptions adamw(int replicas, std::int64_t microBatches = 4) {
   return options;
 }
 
-StageIr firstStage(const PlanOptions& options) {
+StageIr firstStage(const IrOptions& options) {
   const auto ir = buildIr(twoLayers(), {{{"B1"}, 0}, {{"B2"}, 1}}, options, ops::standardOperators());
   EXPECT_TRUE(ir.ok()) << ir.error().message;
   return ir->stages[0];
@@ -97,7 +97,7 @@ using Collectives = std::vector<std::pair<std::string, std::int64_t>>;
 constexpr std::int64_t kWeights = 30 + 5;  // elements of the first stage
 
 TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
-  PlanOptions options = adamw(1);
+  IrOptions options = adamw(1);
   options.locations.optimizerState.offChip = true;
   const StageIr stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::optimizerState, true), 8 * kWeights);
@@ -114,7 +114,7 @@ TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
 
 TEST(Locations, SharesArePadded) {
   // §4.1: four replicas share 30 elements. Each holds 8, which includes two elements of padding in all.
-  PlanOptions options = adamw(4);
+  IrOptions options = adamw(4);
   options.locations.optimizerState.sharded = true;
   options.locations.optimizerState.leastSharded = 30;
   const StageIr stage = firstStage(options);
@@ -135,7 +135,7 @@ TEST(Locations, SharesArePadded) {
 TEST(Locations, NormsOfSharesAreAddedUpOverReplicas) {
   // §4.1: the norm of a sharded parameter needs an all-reduce of partial sums. LAMB has two norms for each
   // parameter.
-  PlanOptions options = adamw(4);
+  IrOptions options = adamw(4);
   const auto elementwise = options.optimizer.work;
   options.optimizer.work = [elementwise](const graph::TensorType& type) {
     std::vector<ops::Work> work = elementwise(type);
@@ -152,7 +152,7 @@ TEST(Locations, NormsOfSharesAreAddedUpOverReplicas) {
 }
 
 TEST(Locations, ShardedStateOffTheChipIsStreamedInShares) {
-  PlanOptions options = adamw(4);
+  IrOptions options = adamw(4);
   options.locations.optimizerState.sharded = options.locations.optimizerState.offChip = true;
   const StageIr stage = firstStage(options);
   const std::int64_t share = 8 + 2;  // ⌈30/4⌉ + ⌈5/4⌉
@@ -160,7 +160,7 @@ TEST(Locations, ShardedStateOffTheChipIsStreamedInShares) {
 }
 
 TEST(Locations, ShardedWeightsAreGatheredForEachPass) {
-  PlanOptions options = adamw(2);
+  IrOptions options = adamw(2);
   options.recompute = true;
   options.locations.weights.sharded = true;
   const StageIr stage = firstStage(options);
@@ -173,7 +173,7 @@ TEST(Locations, ShardedWeightsAreGatheredForEachPass) {
 }
 
 TEST(Locations, WeightsOffTheChipAreLoadedForEachPassAndStoredOnce) {
-  PlanOptions options = adamw(1);
+  IrOptions options = adamw(1);
   options.recompute = true;
   options.locations.weights.offChip = true;
   const StageIr stage = firstStage(options);
@@ -185,7 +185,7 @@ TEST(Locations, WeightsOffTheChipAreLoadedForEachPassAndStoredOnce) {
 }
 
 TEST(Locations, ActivationsOffTheChipLeaveTheRing) {
-  PlanOptions options = adamw(1);
+  IrOptions options = adamw(1);
   const std::int64_t entry = firstStage(options).stashBytesPerEntry.count;
   EXPECT_GT(entry, 0);
   options.locations.activations.offChip = true;
@@ -198,7 +198,7 @@ TEST(Locations, ActivationsOffTheChipLeaveTheRing) {
 }
 
 TEST(Locations, AccumulatorsOffTheChipComeAndGoWithEachMicroBatch) {
-  PlanOptions options = adamw(1);
+  IrOptions options = adamw(1);
   options.locations.accumulators.offChip = true;
   const StageIr stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::accumulator, true), 4 * kWeights);
@@ -215,7 +215,7 @@ TEST(Locations, AccumulatorsOffTheChipComeAndGoWithEachMicroBatch) {
 }
 
 TEST(Locations, BucketsFollowTheBackwardPass) {
-  PlanOptions options = adamw(2, 1);
+  IrOptions options = adamw(2, 1);
   options.gradientBuckets = {base::Bytes(4 * 5), base::Bytes(1000)};
   const StageIr stage = firstStage(options);
   std::int64_t all = 0;
@@ -235,7 +235,7 @@ TEST(Locations, BucketsFollowTheBackwardPass) {
 /// DeepSpeed's ZeRO-2: a replica keeps its share of each gradient from the backward pass on, summed in
 /// bundles.
 TEST(Locations, SharesOfGradientsAreSummedInBundles) {
-  PlanOptions options = adamw(2, 1);
+  IrOptions options = adamw(2, 1);
   options.locations.accumulators.sharded = true;
   options.gradientBuckets = {base::Bytes(4), base::Bytes(1000)};
   const StageIr stage = firstStage(options);
@@ -268,7 +268,7 @@ TEST(Locations, SharesOfGradientsAreSummedInBundles) {
 
 /// DeepSpeed's ZeRO-3: only the weights of one block are there at a time.
 TEST(Locations, WeightsMayBeGatheredBlockByBlock) {
-  PlanOptions options = adamw(2);
+  IrOptions options = adamw(2);
   options.locations.weights.sharded = true;
   options.stashEntries = {0};
   const auto gathers = [&] {
@@ -298,7 +298,7 @@ TEST(Locations, WeightsMayBeGatheredBlockByBlock) {
 }
 
 TEST(Locations, ParametersMayHaveCollectivesOfTheirOwn) {
-  PlanOptions options = adamw(2);
+  IrOptions options = adamw(2);
   options.mergeCollectives = false;
   using ::testing::UnorderedElementsAre;
   using One = Collectives::value_type;
@@ -331,7 +331,7 @@ TEST(Locations, MemoryWithoutAValueIsACache) {
              .value()[0];
   }
   graph.outputs = {at};
-  PlanOptions options;
+  IrOptions options;
   options.kind = model::ExecutableKind::inference;
   options.stashEntries = {0};
   const auto ir = buildIr(graph, {{{"key_cache", "table"}, 0}}, options, ops::standardOperators());
@@ -371,7 +371,7 @@ graph::Graph skipping() {
 }
 
 TEST(Revisits, SkipsGoHopByHopAlsoOverADeviceThatComesBack) {
-  PlanOptions options;
+  IrOptions options;
   options.name = "inference";
   options.kind = model::ExecutableKind::inference;
   options.stashEntries = {0, 0, 0, 0};

@@ -32,7 +32,7 @@ graph::Graph twoBlocks() {
 }
 
 ExecutableIr splitBackwardPlan(bool split, std::vector<std::int64_t> weightEntries, bool recompute = true) {
-  PlanOptions options;
+  IrOptions options;
   options.recompute = recompute;
   options.microBatches = 8;
   options.stashEntries = {3, 3, 3};

@@ -33,7 +33,7 @@ graph::Graph threeBlocks() {
 }
 
 ExecutableIr stashPlanOf(bool inPlace, bool recompute, std::vector<std::int64_t> weightEntries = {}) {
-  PlanOptions options;
+  IrOptions options;
   options.recompute = recompute;
   options.microBatches = 8;
   options.stashEntries = {5, 3, 0};

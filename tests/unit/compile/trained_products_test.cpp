@@ -35,7 +35,7 @@ class TrainedLayer {
   std::map<Contraction::Phase, Contraction> products() {
     auto trained = addGradients(graph_, ops::standardOperators());
     EXPECT_TRUE(trained.ok()) << (trained.ok() ? "" : trained.error().message);
-    PlanOptions options;
+    IrOptions options;
     options.stashEntries = {0};
     options.optimizer.states = [](const graph::TensorType&) { return std::vector<OptimizerCost::State>(); };
     options.optimizer.work = [](const graph::TensorType& type) {
