@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
@@ -34,8 +35,8 @@ graph::Graph tutorialGraph(bool training) {
   return std::move(withGradients).value();
 }
 
-PlanOptions trainingOptions(std::vector<std::int64_t> stash, bool recompute) {
-  PlanOptions options;
+IrOptions trainingOptions(std::vector<std::int64_t> stash, bool recompute) {
+  IrOptions options;
   options.name = "training";
   options.recompute = recompute;
   options.microBatches = 10;
@@ -50,8 +51,7 @@ PlanOptions trainingOptions(std::vector<std::int64_t> stash, bool recompute) {
   return options;
 }
 
-ExecutableIr irOf(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                  const PlanOptions& options) {
+ExecutableIr irOf(const graph::Graph& graph, const std::vector<StageSpec>& stages, const IrOptions& options) {
   auto built = buildIr(graph, stages, options, ops::standardOperators());
   EXPECT_TRUE(built.ok()) << built.error().message;
   return std::move(built).value();
@@ -86,7 +86,7 @@ std::int64_t planBytesOf(const StageIr& stage, TensorUse use) {
 const std::vector<StageSpec> kFour = {{{"B1"}, 0}, {{"B2"}, 1}, {{"B3"}, 2}, {{"B4"}, 3}};
 const std::vector<StageSpec> kTwo = {{{"B1", "B2"}, 0}, {{"B3", "B4"}, 1}};
 
-TEST(Plan, TwoStagesWithFullRecomputeStashTheGraphInputOnly) {
+TEST(Ir, TwoStagesWithFullRecomputeStashTheGraphInputOnly) {
   const graph::Graph graph = tutorialGraph(true);
   const ExecutableIr two = irOf(graph, kTwo, trainingOptions({3, 0}, true));
   EXPECT_EQ(stashed(two.stages[0]), std::vector<std::string>{"samples/stash"});
@@ -97,7 +97,7 @@ TEST(Plan, TwoStagesWithFullRecomputeStashTheGraphInputOnly) {
   EXPECT_FALSE(recomputes(two.stages[1]));
 }
 
-TEST(Plan, WithoutRecomputeEverythingTheBackwardReadsIsStashed) {
+TEST(Ir, WithoutRecomputeEverythingTheBackwardReadsIsStashed) {
   const graph::Graph graph = tutorialGraph(true);
   const ExecutableIr two = irOf(graph, kTwo, trainingOptions({3, 0}, false));
   EXPECT_GT(stashed(two.stages[0]).size(), 3u);
@@ -106,7 +106,7 @@ TEST(Plan, WithoutRecomputeEverythingTheBackwardReadsIsStashed) {
   EXPECT_GT(two.stages[0].stashBytesPerEntry, recomputed.stages[0].stashBytesPerEntry);
 }
 
-TEST(Plan, BoundariesOfTheTutorial) {
+TEST(Ir, BoundariesOfTheTutorial) {
   const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   // The stages send 40×10×12×12, 40×20×4×4 and 40×256 floats forward, and gradients of the same sizes back.
   std::vector<std::pair<int, std::int64_t>> forward, backward;
@@ -122,7 +122,7 @@ TEST(Plan, BoundariesOfTheTutorial) {
                           {1, 40 * 10 * 12 * 12 * 4}, {2, 40 * 20 * 4 * 4 * 4}, {3, 40 * 256 * 4}}));
 }
 
-TEST(Plan, WeightsAccumulatorsAndStateAddUp) {
+TEST(Ir, WeightsAccumulatorsAndStateAddUp) {
   const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   const std::vector<std::int64_t> parameters = {10 * 25 + 10, 20 * 250 + 20, 320 * 256 + 256, 256 * 10 + 10};
   for (std::size_t s = 0; s < 4; ++s) {
@@ -132,7 +132,7 @@ TEST(Plan, WeightsAccumulatorsAndStateAddUp) {
   }
 }
 
-TEST(Plan, HostCopiesStandWhereTheTensorsAre) {
+TEST(Ir, HostCopiesStandWhereTheTensorsAre) {
   const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   ASSERT_NE(passOf(four.stages[0], model::Pass::hostIn), nullptr);
   EXPECT_EQ(passOf(four.stages[0], model::Pass::hostIn)->operators.front().name, "samples");
@@ -142,7 +142,7 @@ TEST(Plan, HostCopiesStandWhereTheTensorsAre) {
   EXPECT_EQ(passOf(four.stages[3], model::Pass::hostOut)->operators.size(), 2u);  // predictions and loss
 }
 
-TEST(Plan, EveryInputOfAPassHasAMaker) {
+TEST(Ir, EveryInputOfAPassHasAMaker) {
   // Every tensor that is read must be always live, come from another stage or the host, or be made by an
   // earlier operator.
   for (const bool recompute : {true, false}) {
@@ -165,8 +165,28 @@ TEST(Plan, EveryInputOfAPassHasAMaker) {
   }
 }
 
-TEST(Plan, InferenceKeepsNothing) {
-  PlanOptions options;
+TEST(Ir, AnUpdateReadsAndWritesTheWeightAndItsStates) {
+  const ExecutableIr two = irOf(tutorialGraph(true), kTwo, trainingOptions({3, 0}, false));
+  for (const StageIr& stage : two.stages) {
+    const PassIr* update = passOf(stage, model::Pass::update);
+    ASSERT_NE(update, nullptr);
+    for (const IrOperator& op : update->operators) {
+      if (op.kind != "adamw") continue;
+      std::multiset<TensorUse> read, written;
+      for (const IrTensorId id : op.inputs) read.insert(stage.tensors[id].use);
+      for (const IrTensorId id : op.outputs) written.insert(stage.tensors[id].use);
+      EXPECT_EQ(read, (std::multiset<TensorUse>{TensorUse::weight, TensorUse::accumulator,
+                                                TensorUse::optimizerState, TensorUse::optimizerState}))
+          << op.name;
+      EXPECT_EQ(written, (std::multiset<TensorUse>{TensorUse::weight, TensorUse::optimizerState,
+                                                   TensorUse::optimizerState}))
+          << op.name;
+    }
+  }
+}
+
+TEST(Ir, InferenceKeepsNothing) {
+  IrOptions options;
   options.name = "inference";
   options.kind = model::ExecutableKind::inference;
   options.stashEntries = {0, 0, 0, 0};
@@ -206,13 +226,13 @@ TEST(Placement, RefusalsNameBlockAndStages) {
             std::string::npos);
 }
 
-TEST(Plan, NotesWhatEachPlaceSendsRoundItsRings) {
+TEST(Ir, NotesWhatEachPlaceSendsRoundItsRings) {
   // Weights and biases of the four layers, in float32; an all-reduce goes round twice.
   const std::vector<std::int64_t> parameters = {10 * 25 + 10, 20 * 250 + 20, 320 * 256 + 256, 2560 + 10};
   const graph::Graph graph = tutorialGraph(true);
   std::vector<StageSpec> stages;
   for (int s = 0; s < 4; ++s) stages.push_back({{"B" + std::to_string(s + 1)}, s});
-  PlanOptions options = trainingOptions({4, 3, 2, 0}, false);
+  IrOptions options = trainingOptions({4, 3, 2, 0}, false);
   options.mesh = {.replicas = 2, .places = 4, .atOnce = true};
   ExecutableIr ir = irOf(graph, stages, options);
   noteRingBytes(ir);
