@@ -195,7 +195,7 @@ class Calibrator {
 
   void addProperty(const devices::CorrectedProperty& property) {
     CalibratedProperty chosen{property, {}};
-    FitParameter parameter{property.name, 0, -3, 3};
+    FitParameter parameter{property.name, property.width, -3, 3};
     for (const std::string& name : property.figures) {
       const FigureValue* figure = figureIn(result_.figures, name);
       if (figure == nullptr || figure->value <= 0) continue;

@@ -32,6 +32,9 @@ struct CorrectedProperty {
   double most = 0;                   ///< the largest value of these figures; 0: there is no bound
   bool faster = false;               ///< a larger figure makes a step shorter
   std::string shownBy;               ///< measurement that depends on it most: "a row with …"
+  /// Least standard deviation of the factor's logarithm before anything is measured. 0: the grades of the
+  /// figures decide. It is above 0 where steps differ from what the figures were measured with.
+  double width = 0;
 };
 
 struct Family {
