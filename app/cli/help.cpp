@@ -130,17 +130,23 @@ std::string sectionHelpOn(const std::string& topic) {
 /// The paragraph of pages.md on a page of the window; empty if there is no such page.
 std::string pageHelpOn(const std::string& topic) {
   std::istringstream lines{std::string(embeddedText("help/pages.md"))};
-  std::string paragraph;
+  std::vector<std::string> paragraphs;  // of the page, and then of each of its panels
   bool found = false;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("## "))
+    if (line.starts_with("## ")) {
       found = line.substr(3) == topic;
-    else if (found)
-      paragraph += line + " ";
+      if (found) paragraphs.emplace_back();
+    } else if (found && line.starts_with("### ")) {
+      paragraphs.push_back(line.substr(4) + ": ");
+    } else if (found) {
+      paragraphs.back() += line + " ";
+    }
   }
-  if (paragraph.empty()) return {};
-  return fmt::format("Page {} of the window\n{}", topic,
-                     config::wrapped(paragraph, config::kHelpWidth, "  "));
+  if (paragraphs.empty()) return {};
+  std::string text = fmt::format("Page {} of the window\n", topic);
+  for (const std::string& paragraph : paragraphs)
+    text += config::wrapped(paragraph, config::kHelpWidth, "  ");
+  return text;
 }
 
 /// Description of a chip or system; empty for another word.

@@ -15,13 +15,13 @@
 #include <memory>
 #include <vector>
 
-#include "app/gui/demo.h"
 #include "app/gui/given_files.h"
 #include "app/gui/import_trace.h"
 #include "app/gui/log_file.h"
 #include "app/gui/numbers.h"
 #include "app/gui/open_profile.h"
 #include "app/gui/remote_files.h"
+#include "app/gui/samples.h"
 #include "app/gui/screenshot.h"
 #include "app/gui/window_for.h"
 #include "app/gui/window_options.h"
@@ -206,14 +206,9 @@ class Windows {
                      [this, &window](const shell::MadeProfile& made) { openBeside(window, made); });
     QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window,
                      [this, &window](const QStringList& changes) { edit(window, changes); });
-    window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
-      makeDemo(&window, demoPlaces(), done);
-    });
+    offerSamples(window, samplePlaces(), openProfile);
     offerRemoteFiles(window, remoteSetup());
     window.setCardOpener(openProfile);
-    shell::inBackground(&window, listSamples, [&window](std::vector<shell::Sample>&& samples) {
-      window.home()->setSamples(std::move(samples));
-    });
     return window;
   }
 

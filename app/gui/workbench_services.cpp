@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <map>
 
-#include "app/gui/demo.h"
 #include "app/gui/open_profile.h"
+#include "app/gui/samples.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
 #include "engine/config/configuration_help.h"

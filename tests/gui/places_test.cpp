@@ -18,7 +18,7 @@
 #include <map>
 #include <set>
 
-#include "app/gui/demo.h"
+#include "app/gui/samples.h"
 #include "profiler/store/profile_reader.h"
 #include "profiler/store/profile_writer.h"
 #include "views/pages/parts/charts/chart.h"
@@ -26,6 +26,7 @@
 #include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
+#include "views/shell/sample_list.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
@@ -491,12 +492,13 @@ QString fakeProgram(const QTemporaryDir& folder, const QByteArray& script) {
 
 class DemoTest : public WindowTest {
  protected:
-  base::Result<QString> make(gui::DemoPlaces places) {
+  base::Result<QString> make(gui::SamplePlaces places) {
     if (places.samples.isEmpty())
       places.samples << QStringLiteral("/nowhere") << QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples");
     if (places.folder.isEmpty()) places.folder = folder.filePath(QStringLiteral("cache/deep"));
     std::optional<base::Result<QString>> made;
-    gui::makeDemo(window.get(), places, [&](const base::Result<QString>& result) { made = result; });
+    gui::runSample(window.get(), places, QStringLiteral("mnist/pipelined.toml"),
+                   [&](const base::Result<QString>& result) { made = result; });
     EXPECT_FALSE(made.has_value()) << "nothing is looked for before the caller goes on";
     EXPECT_TRUE(waitFor([&] { return made.has_value(); }));
     return made ? *made : base::Result<QString>(base::internalError("The demo was not answered."));
@@ -514,6 +516,48 @@ TEST_F(DemoTest, RunsTheSample) {
   EXPECT_TRUE(said.startsWith("run ")) << said.toStdString();
   EXPECT_TRUE(said.contains("samples/mnist/pipelined.toml -o ")) << said.toStdString();
   EXPECT_TRUE(said.contains("--no-numerics")) << said.toStdString();
+}
+
+TEST_F(DemoTest, TakesAProfileThatIsNewerThanProgramAndSample) {
+  const QString program = fakeProgram(folder, "echo run >> \"$4\"\n");
+  const auto age = [](const QString& path, int seconds) {
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+    ASSERT_TRUE(
+        file.setFileTime(QDateTime::currentDateTime().addSecs(seconds), QFileDevice::FileModificationTime));
+  };
+  age(program, -60);
+  const auto runs = [&] {
+    const auto made = make({program, {}, {}});
+    QFile file(made.ok() ? *made : QString());
+    return file.open(QIODevice::ReadOnly) ? file.readAll().count("run") : -1;
+  };
+  EXPECT_EQ(runs(), 1);
+  EXPECT_EQ(runs(), 1) << "the profile is newer than the program";
+  age(program, 60);
+  EXPECT_EQ(runs(), 2) << "another program may make another profile";
+}
+
+TEST_F(WindowTest, AClickOnASampleRunsItAndItsMenuEditsIt) {
+  auto* home = window->home();
+  home->setSamples(
+      {{QStringLiteral("a/one.toml"), QStringLiteral("A sentence."), QStringLiteral("/samples/a/one.toml")},
+       {QStringLiteral("b/two.toml"), QStringLiteral("Another."), QStringLiteral("/samples/b/two.toml")}});
+  auto* list = home->findChild<shell::SampleList*>();
+  ASSERT_EQ(list->count(), 2);
+  QString asked;
+  window->setSampleRunner([&](const QString& sample, const shell::MainWindow::SampleMade& done) {
+    asked = sample;
+    done(base::ioError("The disk is full."));
+  });
+  Q_EMIT list->itemClicked(list->item(1));
+  EXPECT_EQ(asked, QStringLiteral("b/two.toml"));
+  EXPECT_EQ(home->notice(), QStringLiteral("The disk is full."));
+  QSignalSpy edited(window.get(), &shell::MainWindow::configurationGiven);
+  const std::unique_ptr<QMenu> menu(list->makeMenu(*list->item(0)));
+  menu->actions().back()->trigger();
+  ASSERT_EQ(edited.size(), 1);
+  EXPECT_EQ(edited[0][0].toString(), QStringLiteral("/samples/a/one.toml"));
 }
 
 TEST_F(DemoTest, SaysWhyThereIsNone) {

@@ -65,6 +65,7 @@ class OperationsPage : public shell::Page {
     charts_ = new OperationCharts(context.palette, this);
     area->left()->addWidget(charts_, 1);
     auto* details = new Panel(context.palette, tr("All operations"), this);
+    details->setHelp(QStringLiteral("All operations"));
     detailsPanel_ = details;
     details_ = new OperationDetails(context.palette, details);
     details->body()->addWidget(details_);

@@ -147,6 +147,7 @@ class SweepPage : public shell::Page {
     legend_ = new timeline::Legend(context.palette, area);
     area->picture()->body()->addWidget(legend_);
     panel_ = area->picture();
+    panel_->setHelp(QStringLiteral("The chart"));
     table_ = new DataTable(context.palette, area);
     table_->setFilterVisible(true);
     area->tabs()->addTab(table_, tr("Combinations"));

@@ -218,6 +218,7 @@ class TrainingPage : public shell::Page {
   void addChart() {
     OneChart made{};
     made.panel = new Panel(context_.palette, {}, this);
+    made.panel->setHelp(QStringLiteral("A counter"));
     made.chart = new CurveChart(context_.palette, made.panel);
     made.chart->setLeastHeight(kCurveHeight);
     made.readout = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, made.panel);

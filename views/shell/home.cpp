@@ -13,6 +13,7 @@
 #include "views/shell/look/icons.h"
 #include "views/shell/look/palette.h"
 #include "views/shell/recent_list.h"
+#include "views/shell/sample_list.h"
 #include "views/shell/window_settings.h"
 
 namespace pipescope::shell {
@@ -37,7 +38,8 @@ Home::Home(const Palette& palette, WindowSettings& settings, QWidget* parent)
       comparisonsTitle_(new QLabel(tr("Recent comparisons"), this)),
       samplesTitle_(new QLabel(tr("Samples to run"), this)),
       recent_(new RecentList(palette, this)),
-      comparisons_(new QListWidget(this)) {
+      comparisons_(new QListWidget(this)),
+      samples_(new SampleList(palette, this)) {
   auto* outer = new QVBoxLayout(this);
   outer->setContentsMargins(0, 0, 0, 0);
   outer->addWidget(notice_);
@@ -120,7 +122,6 @@ void Home::makeButtons() {
 
 void Home::makeLists() {
   layout_->addWidget(recentTitle_);
-  recent_->setFrameShape(QFrame::NoFrame);
   recent_->setAccessibleName(tr("Recent profiles"));
   recent_->setAccessibleDescription(tr("Drag one profile onto another to compare them"));
   layout_->addWidget(recent_);
@@ -130,11 +131,19 @@ void Home::makeLists() {
   comparisons_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   layout_->addWidget(comparisons_);
   layout_->addWidget(samplesTitle_);
-  samples_ = new QWidget(column_);
+  samples_->setAccessibleName(tr("Samples to run"));
   layout_->addWidget(samples_);
   samplesTitle_->setVisible(false);
   connect(recent_, &RecentList::comparisonWanted, this, &Home::comparisonChosen);
   connect(recent_, &RecentList::openWanted, this, &Home::fileChosen);
+  const auto run = [this](const QString& path) {
+    const auto chosen = sampleTitles_.find(path);
+    if (chosen != sampleTitles_.end()) Q_EMIT sampleChosen(chosen->second);
+  };
+  connect(samples_, &SampleList::openWanted, this, run);
+  connect(samples_, &QListWidget::itemActivated, this,
+          [run](QListWidgetItem* item) { run(SampleList::pathOf(*item)); });
+  connect(samples_, &SampleList::editWanted, this, &Home::sampleEditWanted);
   connect(recent_, &RecentList::removeWanted, this, [this](const QString& path) {
     settings_.removeRecentFile(path);
     refresh();
@@ -195,26 +204,22 @@ void Home::readCards() {
       });
 }
 
-void Home::setSamples(std::vector<Sample> samples) {
-  auto* list = new QVBoxLayout(samples_);
-  list->setContentsMargins(0, 0, 0, 0);
-  list->setSpacing(3);
+void Home::setSamples(const std::vector<Sample>& samples) {
+  samples_->clear();
+  sampleTitles_.clear();
   for (const Sample& sample : samples) {
-    auto* label = new QLabel(samples_);
-    label->setTextFormat(Qt::RichText);
-    label->setText(
-        QStringLiteral("<a href=\"%1\">%2</a> &nbsp; %3")
-            .arg(sample.path.toHtmlEscaped(), sample.title.toHtmlEscaped(), sample.doc.toHtmlEscaped()));
-    label->setWordWrap(true);
-    label->setToolTip(sample.path);
-    label->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
-    label->setFocusPolicy(Qt::StrongFocus);
-    connect(label, &QLabel::linkActivated, this, &Home::sampleChosen);
-    list->addWidget(label);
-    quiet_.push_back(label);
+    samples_->add(sample.title, sample.path, sample.doc);
+    sampleTitles_[sample.path] = sample.title;
+    ProfileCard card;
+    card.sentence = sample.doc;
+    samples_->setCard(sample.path, card);
   }
   samplesTitle_->setVisible(!samples.empty());
-  follow();
+  fitCards();
+}
+
+void Home::setSampleCard(const QString& path, const ProfileCard& card) {
+  samples_->setCard(path, card);
 }
 
 void Home::resizeEvent(QResizeEvent* event) {
@@ -225,11 +230,14 @@ void Home::resizeEvent(QResizeEvent* event) {
 void Home::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   readCards();
+  Q_EMIT shown();
 }
 
 void Home::fitCards() {
   constexpr int kSides = 48;
-  recent_->setFixedHeight(recent_->heightFor(std::min(kWidestColumn, width() - kSides)));
+  const int room = std::min(kWidestColumn, width() - kSides);
+  recent_->setFixedHeight(recent_->heightFor(room));
+  samples_->setFixedHeight(samples_->heightFor(room));
 }
 
 void Home::setReading(const QString& file) {
@@ -261,10 +269,10 @@ void Home::follow() {
   bold.setBold(true);
   for (QLabel* title : {recentTitle_, comparisonsTitle_, samplesTitle_}) title->setFont(bold);
   Palette::makeQuiet(*hint_);
-  for (QLabel* label : quiet_) Palette::makeQuiet(*label);
   QPalette list = palette_.widgets();
   list.setColor(QPalette::Base, palette_.ui(Ui::window));
   recent_->setPalette(list);
+  samples_->setPalette(list);
   comparisons_->setPalette(list);
 }
 

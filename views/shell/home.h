@@ -18,6 +18,7 @@ namespace pipescope::shell {
 
 class NoticeBar;
 class RecentList;
+class SampleList;
 class Palette;
 class WindowSettings;
 
@@ -40,7 +41,9 @@ class Home : public QWidget {
   void setReading(const QString& file);
   void setError(const QString& sentence);
   void setDemoVisible(bool visible);
-  void setSamples(std::vector<Sample> samples);
+  void setSamples(const std::vector<Sample>& samples);
+  /// Shows what a run of a sample has shown.
+  void setSampleCard(const QString& path, const ProfileCard& card);
   /// Adds a large button beside the others.
   QPushButton* offer(const QString& text, const QString& icon, const QString& doc,
                      const std::function<void()>& run);
@@ -53,7 +56,9 @@ class Home : public QWidget {
   void demoRequested();
   void newRunRequested();
   void fileChosen(const QString& path);
-  void sampleChosen(const QString& path);
+  void sampleChosen(const QString& title);
+  void sampleEditWanted(const QString& path);
+  void shown();
   void comparisonChosen(const QString& source, const QString& target);
   void recentChanged();
 
@@ -75,15 +80,16 @@ class Home : public QWidget {
   QLabel *mark_, *title_, *hint_, *recentTitle_, *comparisonsTitle_, *samplesTitle_;
   RecentList* recent_;
   QListWidget* comparisons_;
-  QWidget *column_ = nullptr, *samples_ = nullptr;
+  SampleList* samples_;
+  QWidget* column_ = nullptr;
   QGridLayout* buttons_ = nullptr;
   QVBoxLayout* layout_ = nullptr;
   QPushButton* demo_ = nullptr;
   std::vector<std::pair<QPushButton*, QString>> icons_;  ///< buttons and the names of their icons
-  std::vector<QLabel*> quiet_;
   Opener opener_;
-  std::map<QString, ProfileCard> cards_;  ///< what was read last of each file
-  int reads_ = 0;                         ///< counts the lists, so that late cards of older ones are dropped
+  std::map<QString, QString> sampleTitles_;  ///< by path
+  std::map<QString, ProfileCard> cards_;     ///< what was read last of each file
+  int reads_ = 0;  ///< counts the lists, so that late cards of older ones are dropped
 };
 
 }  // namespace pipescope::shell

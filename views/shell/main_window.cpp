@@ -20,10 +20,13 @@
 #include "views/shell/comparison.h"
 #include "views/shell/dialogs/find_bar.h"
 #include "views/shell/dialogs/notice.h"
+#include "views/shell/dialogs/report_saver.h"
 #include "views/shell/dialogs/saved_notice.h"
 #include "views/shell/dialogs/settings_dialog.h"
 #include "views/shell/dialogs/window_dialogs.h"
 #include "views/shell/header.h"
+#include "views/shell/help/help_window.h"
+#include "views/shell/help/tour.h"
 #include "views/shell/home.h"
 #include "views/shell/look/elided_label.h"
 #include "views/shell/look/icons.h"
@@ -79,6 +82,16 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
     outer_->setCurrentIndex(1);
     followLacks();
     if (pending_) go(*std::exchange(pending_, std::nullopt));
+    switch (std::exchange(tourWanted_, TourWanted::no)) {
+      case TourWanted::no:
+        break;
+      case TourWanted::once:
+        tour_->beginOnce();
+        break;
+      case TourWanted::yes:
+        tour_->begin();
+        break;
+    }
   });
   connect(comparison_.get(), &Comparison::changed, this, [this] {
     rememberComparison();
@@ -133,6 +146,7 @@ void MainWindow::makePages(const PageRegistry& registry) {
   for (const PageDefinition& definition : definitions_) {
     pages_.push_back(definition.make(*context_));
     pages_.back()->setAccessibleName(definition.title);
+    HelpWindow::markAsPage(*pages_.back(), definition.id);
     stack_->addWidget(pages_.back());
   }
   connect(sidebar_, &Sidebar::chosen, this, &MainWindow::selectPage);
@@ -144,6 +158,10 @@ void MainWindow::makePages(const PageRegistry& registry) {
   header_ = new Header(palette_, *session_, this);
   column->addWidget(header_);
   column->addWidget(bar_);
+  tour_ = new Tour(palette_, settings_, this);
+  column->addWidget(tour_);
+  connect(tour_, &Tour::placeWanted, this, &MainWindow::go);
+  connect(tour_, &Tour::reportWanted, this, [this] { saveReport(*this); });
   find_ = new FindBar(palette_, inner);
   column->addWidget(find_);
   connect(find_, &FindBar::wanted, this, [this](const QString& text, int direction) {
@@ -174,7 +192,8 @@ void MainWindow::makePages(const PageRegistry& registry) {
   connect(home_, &Home::folderRequested, dialogs_, &WindowDialogs::chooseFolder);
   connect(home_, &Home::compareRequested, dialogs_, &WindowDialogs::chooseTwo);
   connect(home_, &Home::recentChanged, menus_, &WindowMenus::fillRecent);
-  connect(home_, &Home::sampleChosen, this, &MainWindow::configurationGiven);
+  connect(home_, &Home::sampleChosen, this, &MainWindow::openSample);
+  connect(home_, &Home::sampleEditWanted, this, &MainWindow::configurationGiven);
   connect(home_, &Home::demoRequested, this, &MainWindow::openDemo);
   connect(home_, &Home::newRunRequested, this, &MainWindow::newRunRequested);
   connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
@@ -234,20 +253,31 @@ void MainWindow::setCardOpener(Opener opener) {
   home_->setCardOpener(std::move(opener));
 }
 
-void MainWindow::setDemo(Demo demo) {
-  demo_ = std::move(demo);
-  home_->setDemoVisible(static_cast<bool>(demo_));
-  menus_->setDemoPossible(static_cast<bool>(demo_));
+void MainWindow::setSampleRunner(SampleRunner runner) {
+  samples_ = std::move(runner);
+  home_->setDemoVisible(static_cast<bool>(samples_));
+  menus_->setDemoPossible(static_cast<bool>(samples_));
 }
 
-void MainWindow::openDemo() {
-  if (!demo_) return;
-  home_->setReading(tr("the demo profile; it is being made"));
-  demo_([this, guard = QPointer<MainWindow>(this)](const base::Result<QString>& made) {
+void MainWindow::openSample(const QString& sample) {
+  if (!samples_) return;
+  home_->setReading(sample.isEmpty() ? tr("the demo profile; it is being made")
+                                     : tr("the profile of %1; it is being made").arg(sample));
+  samples_(sample, [this, isDemo = sample.isEmpty(),
+                    guard = QPointer<MainWindow>(this)](const base::Result<QString>& made) {
     if (guard.isNull()) return;
-    if (made.ok()) return open(*made);
+    if (made.ok()) {
+      if (isDemo && tourWanted_ == TourWanted::no) tourWanted_ = TourWanted::once;
+      return open(*made);
+    }
+    tourWanted_ = TourWanted::no;
     home_->setError(QString::fromStdString(made.error().message));
   });
+}
+
+void MainWindow::takeTour() {
+  tourWanted_ = TourWanted::yes;
+  openSample({});
 }
 
 QString MainWindow::link() const {

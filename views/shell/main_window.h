@@ -19,6 +19,7 @@ class Home;
 class NoticeBar;
 class SavedNotice;
 class Sidebar;
+class Tour;
 class WindowDialogs;
 class WindowMenus;
 
@@ -37,9 +38,11 @@ class MainWindow : public QMainWindow {
   void open(const QString& path, const QString& executable = {});
   /// Opens recent profiles for their cards on the start page.
   void setCardOpener(Opener opener);
-  /// Makes the demo profile and calls back with its path, or with the error.
-  using Demo = std::function<void(std::function<void(base::Result<QString>)>)>;
-  void setDemo(Demo demo);
+  /// Makes the profile of a sample, or of the demo for an empty name, and calls back with its path or with
+  /// the error.
+  using SampleMade = std::function<void(base::Result<QString>)>;
+  using SampleRunner = std::function<void(const QString& sample, SampleMade done)>;
+  void setSampleRunner(SampleRunner runner);
   /// The command line that opens this place again.
   QString link() const;
   FindBar* findBar() const { return find_; }
@@ -55,7 +58,12 @@ class MainWindow : public QMainWindow {
   /// Shows a page and looks for a text on it, once its content has been read, unless that has become
   /// needless.
   void findOn(const QString& page, const QString& text, const std::function<bool()>& isNeedless = {});
-  void openDemo();
+  /// Runs a sample and opens its profile; an empty name is that of the demo.
+  void openSample(const QString& sample);
+  void openDemo() { openSample({}); }
+  /// Opens the demo and leads through it.
+  void takeTour();
+  Tour* tour() const { return tour_; }
   void setTheme(Theme theme);
   void setTimeUnit(bool time);
   void openSource(OpenedSource source, const QString& title);
@@ -139,7 +147,11 @@ class MainWindow : public QMainWindow {
   Sidebar* sidebar_ = nullptr;
   NoticeBar* bar_ = nullptr;
   FindBar* find_ = nullptr;
-  Demo demo_;
+  SampleRunner samples_;
+  Tour* tour_ = nullptr;
+  /// Whether the tour begins when a profile has been opened.
+  enum class TourWanted { no, once, yes };
+  TourWanted tourWanted_ = TourWanted::no;
   Header* header_ = nullptr;
   QLabel* emulated_ = nullptr;
   ElidedLabel* path_ = nullptr;

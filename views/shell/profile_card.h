@@ -22,6 +22,7 @@ struct ProfileCard {
   QString work;    ///< model, strategy and division
   QString system;  ///< system and state, if the run has not ended well
   QString rate, fit;
+  QString sentence;  ///< of a sample: stands in place of work, fit and date
   bool fits = true;
   std::vector<Box> boxes;
   int rows = 0;

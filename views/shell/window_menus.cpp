@@ -22,6 +22,7 @@ WindowMenus::WindowMenus(MainWindow& window, Actions& actions, WindowDialogs& di
 
 void WindowMenus::setDemoPossible(bool possible) {
   demoAction_->setEnabled(possible);
+  tourAction_->setEnabled(possible);
 }
 
 void WindowMenus::followTheme() {
@@ -111,8 +112,12 @@ void WindowMenus::makeActions() {
                              [this] { window_.setTimeUnit(!timeAction_->isChecked()); });
   actions_.add(view, tr("&Full screen"), {QKeySequence(Qt::Key_F11)},
                [this] { window_.setWindowState(window_.windowState() ^ Qt::WindowFullScreen); });
-  actions_.add(help, tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::Key_F1)},
-               [this] { dialogs_.showKeys(); });
+  actions_.add(help, tr("&Help on this page"), {QKeySequence(Qt::Key_F1)}, [this] { dialogs_.showHelp(); });
+  actions_.add(help, tr("&Search the help…"), {QKeySequence(QStringLiteral("Shift+F1"))},
+               [this] { dialogs_.searchHelp(); });
+  actions_.add(help, tr("&Keys"), {QKeySequence(Qt::Key_Question)}, [this] { dialogs_.showKeys(); });
+  tourAction_ = actions_.add(help, tr("Take the &tour"), {}, [this] { window_.takeTour(); });
+  tourAction_->setEnabled(false);
   actions_.add(help, tr("&Words"), {}, [this] { dialogs_.showWords(); });
   actions_.add(help, tr("&About Pipescope"), {}, [this] { dialogs_.showAbout(); });
 }

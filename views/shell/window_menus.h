@@ -46,8 +46,9 @@ class WindowMenus : public QObject {
   QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr, *switchUnit_ = nullptr;
   QAction *compare_ = nullptr, *report_ = nullptr, *comparisonReport_ = nullptr;
   QAction* runAgain_ = nullptr;
-  QAction *reload_ = nullptr, *demoAction_ = nullptr, *picture_ = nullptr, *wholePicture_ = nullptr,
-          *link_ = nullptr, *findAction_ = nullptr, *back_ = nullptr, *forward_ = nullptr;
+  QAction *reload_ = nullptr, *demoAction_ = nullptr, *tourAction_ = nullptr, *picture_ = nullptr,
+          *wholePicture_ = nullptr, *link_ = nullptr, *findAction_ = nullptr, *back_ = nullptr,
+          *forward_ = nullptr;
   QList<QAction*> themeActions_, pageActions_;
   std::vector<std::pair<QAction*, QString>> icons_;
 };

@@ -21,6 +21,7 @@
 #include "views/pages/parts/layout/panel.h"
 #include "views/shell/background.h"
 #include "views/shell/dialogs/notice.h"
+#include "views/shell/help/help_window.h"
 #include "views/shell/look/palette.h"
 #include "views/shell/window_settings.h"
 #include "views/workbench/child_run.h"
@@ -114,6 +115,7 @@ void Workbench::makeLayout() {
   framed->addWidget(across);
   column->addLayout(framed, 1);
   setCentralWidget(content);
+  shell::HelpWindow::markAsPage(*content, QStringLiteral("workbench"));
   connect(tools_, &WorkbenchTools::configurationChosen, this, &Workbench::openConfiguration);
   connect(tools_, &WorkbenchTools::saveChosen, this, &Workbench::saveConfiguration);
   connect(tools_, &WorkbenchTools::startWanted, this, &Workbench::startRun);
@@ -180,6 +182,9 @@ void Workbench::makeActions() {
   // A field for text has undo and redo of its own, and keeps these keys while it is edited.
   undo_ = add(QKeySequence::Undo, [this] { undo(); });
   redo_ = add(QKeySequence(QStringLiteral("Ctrl+Shift+Z")), [this] { redo(); });
+  add(QKeySequence(Qt::Key_F1), [this] {
+    shell::HelpWindow::showFor(*this, palette_, QStringLiteral("pages"), QStringLiteral("workbench"));
+  });
   undo_->setEnabled(false);
   redo_->setEnabled(false);
   tools_->setSteps(*undo_, *redo_);

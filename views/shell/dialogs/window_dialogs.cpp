@@ -13,6 +13,7 @@
 #include "views/shell/dialogs/command_palette.h"
 #include "views/shell/dialogs/keys_dialog.h"
 #include "views/shell/dialogs/settings_dialog.h"
+#include "views/shell/help/help_window.h"
 #include "views/shell/look/glossary.h"
 #include "views/shell/main_window.h"
 
@@ -209,6 +210,18 @@ void WindowDialogs::showWords(const QString& word) {
   dialog->resize(860, 520);
   dialog->box()->setText(word);
   open(dialog);
+}
+
+void WindowDialogs::showHelp() {
+  const bool any = window_.session().snapshot() != nullptr;
+  HelpWindow::showFor(window_, window_.colours(), QStringLiteral("pages"),
+                      any ? window_.currentPageId() : QStringLiteral("home"));
+}
+
+void WindowDialogs::searchHelp() {
+  HelpWindow* help = HelpWindow::showFor(window_, window_.colours(), QStringLiteral("questions"));
+  help->box()->setFocus();
+  help->box()->selectAll();
 }
 
 void WindowDialogs::showKeys() {

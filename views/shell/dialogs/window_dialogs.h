@@ -33,6 +33,9 @@ class WindowDialogs : public QObject {
   void showSettings(const QString& setting = {});
   /// `word`: a part of the words to show; empty: all.
   void showWords(const QString& word = {});
+  /// Shows the help on the present page, or on the start page.
+  void showHelp();
+  void searchHelp();
   void showKeys();
   void showAbout();
 

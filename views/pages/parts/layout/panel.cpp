@@ -13,6 +13,7 @@
 
 #include "profiler/sections/frame/column_text.h"
 #include "views/pages/parts/data/text.h"
+#include "views/shell/help/help_mark.h"
 
 namespace pipescope::pages {
 
@@ -28,6 +29,7 @@ Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* paren
       palette_(palette),
       title_(new QLabel(this)),
       basis_(new QLabel(this)),
+      help_(new shell::HelpMark(palette, this)),
       body_(new QVBoxLayout) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(14, 11, 14, 13);
@@ -37,6 +39,7 @@ Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* paren
   head->addWidget(title_);
   head->addWidget(basis_, 1);
   basis_->setWordWrap(true);
+  head->addWidget(help_, 0, Qt::AlignTop);
   layout->addLayout(head);
   body_->setSpacing(8);
   layout->addLayout(body_, 1);
@@ -51,6 +54,12 @@ void Panel::setTitle(const QString& title, const QString& basis) {
   title_->setVisible(!title.isEmpty());
   basis_->setVisible(!title.isEmpty());
   setAccessibleName(title);
+  if (!hasOwnHelp_) help_->setTitle(title);
+}
+
+void Panel::setHelp(const QString& title) {
+  hasOwnHelp_ = true;
+  help_->setTitle(title);
 }
 
 void Panel::follow() {

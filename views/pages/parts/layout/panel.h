@@ -12,15 +12,22 @@ class QSplitter;
 class QTabWidget;
 class QVBoxLayout;
 
+namespace pipescope::shell {
+class HelpMark;
+}  // namespace pipescope::shell
+
 namespace pipescope::pages {
 
-/// A bordered area with a heading, the denominator of its figures, and a body.
+/// A bordered area with a heading, the denominator of its figures, and a body. A question mark opens the
+/// paragraph that the help has on the panel.
 class Panel : public QFrame {
   Q_OBJECT
 
  public:
   explicit Panel(const shell::Palette& palette, const QString& title = {}, QWidget* parent = nullptr);
   void setTitle(const QString& title, const QString& basis = {});
+  /// The title of the paragraph in the help, for a panel whose own title changes.
+  void setHelp(const QString& title);
   QVBoxLayout* body() const { return body_; }
 
  protected:
@@ -30,7 +37,9 @@ class Panel : public QFrame {
   void follow();
   const shell::Palette& palette_;
   QLabel *title_, *basis_;
+  shell::HelpMark* help_;
   QVBoxLayout* body_;
+  bool hasOwnHelp_ = false;
 };
 
 /// A page that fills the window. It has tools at the top, a panel with the chart, and below a splitter a

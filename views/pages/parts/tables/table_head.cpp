@@ -6,6 +6,7 @@
 
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/tables/compared_columns.h"
+#include "views/shell/help/help_mark.h"
 
 namespace pipescope::pages {
 
@@ -16,7 +17,8 @@ TableHead::TableHead(const shell::Palette& palette, QWidget* parent)
       basis_(new QLabel(this)),
       count_(new QLabel(this)),
       figure_(new ComparedColumns(this)),
-      filter_(new QLineEdit(this)) {
+      filter_(new QLineEdit(this)),
+      help_(new shell::HelpMark(palette, this)) {
   row_->setContentsMargins(0, 0, 0, 0);
   row_->setSpacing(10);
   row_->addWidget(title_);
@@ -24,6 +26,7 @@ TableHead::TableHead(const shell::Palette& palette, QWidget* parent)
   row_->addWidget(figure_);
   row_->addWidget(count_);
   row_->addWidget(filter_);
+  row_->addWidget(help_);
   basis_->setWordWrap(true);  // a long one must not make the page wider than the window
   filter_->setPlaceholderText(tr("Filter"));
   filter_->setClearButtonEnabled(true);
@@ -38,6 +41,7 @@ TableHead::TableHead(const shell::Palette& palette, QWidget* parent)
 void TableHead::setTitle(const QString& title, const QString& basis) {
   title_->setText(title);
   basis_->setText(basis);
+  help_->setTitle(title);
 }
 
 QString TableHead::title() const {
@@ -57,7 +61,7 @@ void TableHead::setFilterVisible(bool visible) {
 }
 
 void TableHead::addTool(QWidget* tool) {
-  row_->addWidget(tool);
+  row_->insertWidget(row_->count() - 1, tool);
 }
 
 void TableHead::follow() {

@@ -7,6 +7,10 @@ class QHBoxLayout;
 class QLabel;
 class QLineEdit;
 
+namespace pipescope::shell {
+class HelpMark;
+}  // namespace pipescope::shell
+
 namespace pipescope::pages {
 
 class ComparedColumns;
@@ -36,6 +40,7 @@ class TableHead : public QWidget {
   QLabel *title_, *basis_, *count_;
   ComparedColumns* figure_;
   QLineEdit* filter_;
+  shell::HelpMark* help_;
 };
 
 }  // namespace pipescope::pages

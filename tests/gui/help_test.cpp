@@ -1,0 +1,164 @@
+// Checks the help of the window: every page and panel has its paragraph, links lead somewhere, and a search
+// finds what the files say.
+#include <QLineEdit>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QTextBrowser>
+#include <QTreeWidget>
+
+#include "views/pages/parts/layout/panel.h"
+#include "views/shell/help/help_mark.h"
+#include "views/shell/help/help_window.h"
+#include "views/shell/help/tour.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using shell::HelpBook;
+using shell::HelpMark;
+using shell::HelpSection;
+using shell::HelpWindow;
+
+class HelpTest : public WindowTest {
+ protected:
+  HelpWindow* help() const { return window->findChild<HelpWindow*>(); }
+  /// The first line of the text that stands at the top of the browser.
+  static QString topLine(const HelpWindow& help) {
+    return help.browser()->cursorForPosition({30, 30}).block().text();
+  }
+};
+
+TEST(HelpBook, FindsPartsByAnchorAndByWords) {
+  const HelpBook book(
+      {{QStringLiteral("a"), QStringLiteral("First"),
+        QStringLiteral("# First\n\nbegin\n\n## One\n\nThe *bubble* is large.\n\n### Deep part\n\nleaf\n"
+                       "```\n# no heading\n```\n")},
+       {QStringLiteral("b"), QStringLiteral("Second"), QStringLiteral("# Second\n\n## Bubble\n\nnone\n")}});
+  ASSERT_EQ(book.sections().size(), 5U);
+  EXPECT_EQ(book.section(QStringLiteral("a"), QStringLiteral("one/deep-part"))->title,
+            QStringLiteral("Deep part"));
+  EXPECT_EQ(book.section(QStringLiteral("a"), QStringLiteral("deep-part"))->title,
+            QStringLiteral("Deep part"));
+  EXPECT_EQ(book.section(QStringLiteral("a"), {})->title, QStringLiteral("First"));
+  EXPECT_EQ(book.section(QStringLiteral("a"), QStringLiteral("two")), nullptr);
+  const auto hits = book.find(QStringLiteral("BUBBLE"));
+  ASSERT_EQ(hits.size(), 2U);
+  EXPECT_EQ(hits[0].section->title, QStringLiteral("Bubble")) << "a heading comes first";
+  EXPECT_EQ(hits[1].context, QStringLiteral("The bubble is large."));
+  EXPECT_TRUE(book.find(QStringLiteral("bubble absent")).empty());
+  EXPECT_TRUE(book.find(QStringLiteral("  ")).empty());
+}
+
+TEST(HelpBook, LinksOfTheBuiltInHelpLeadToItsParts) {
+  const QRegularExpression link(QStringLiteral("\\]\\(([^)\\s]+)\\)"));
+  int links = 0;
+  for (const shell::HelpTopic& topic : HelpBook::builtIn().topics()) {
+    EXPECT_FALSE(topic.markdown.isEmpty()) << topic.name.toStdString();
+    for (auto all = link.globalMatch(topic.markdown); all.hasNext();) {
+      const QString target = all.next().captured(1);
+      if (target.contains(QStringLiteral("://"))) continue;
+      ++links;
+      const QString file = target.section(QLatin1Char('#'), 0, 0).section(QLatin1Char('.'), 0, 0);
+      EXPECT_NE(HelpBook::builtIn().section(file.isEmpty() ? topic.name : file,
+                                            target.section(QLatin1Char('#'), 1)),
+                nullptr)
+          << topic.name.toStdString() << " links to " << target.toStdString();
+    }
+  }
+  EXPECT_GT(links, 0);
+}
+
+TEST_F(HelpTest, EveryPageAndEveryTitledPanelHasItsParagraph) {
+  open(std::make_shared<WatchedProfile>());
+  int panels = 0;
+  for (const QString& page : window->pageIds()) {
+    EXPECT_NE(HelpBook::builtIn().section(QStringLiteral("pages"), page), nullptr) << page.toStdString();
+    showPage(page);
+    for (const auto* panel : window->currentPage()->findChildren<pages::Panel*>()) {
+      const QString title = panel->accessibleName();
+      if (title.isEmpty()) continue;
+      ++panels;
+      const auto* mark = panel->findChild<HelpMark*>(QString(), Qt::FindDirectChildrenOnly);
+      ASSERT_NE(mark, nullptr);
+      EXPECT_NE(HelpWindow::sectionOn(*panel, mark->title()), nullptr)
+          << page.toStdString() << ": " << mark->title().toStdString();
+      if (panel->isVisible()) {
+        EXPECT_TRUE(mark->isVisible()) << mark->title().toStdString();
+      }
+    }
+  }
+  EXPECT_GT(panels, 15);
+}
+
+TEST_F(HelpTest, AQuestionMarkOpensTheParagraphOfItsPanel) {
+  open(std::make_shared<WatchedProfile>(), QStringLiteral("stages"));
+  HelpMark* bubble = nullptr;
+  for (HelpMark* mark : window->currentPage()->findChildren<HelpMark*>())
+    if (mark->title() == QLatin1String("The bubble")) bubble = mark;
+  ASSERT_NE(bubble, nullptr);
+  QTest::mouseClick(bubble, Qt::LeftButton);
+  ASSERT_NE(help(), nullptr);
+  EXPECT_EQ(help()->shown()->anchor, QStringLiteral("stages/the-bubble"));
+  EXPECT_EQ(topLine(*help()), QStringLiteral("The bubble"));
+}
+
+TEST_F(HelpTest, OpensOnThePresentPageFindsWordsAndFollowsLinks) {
+  open(std::make_shared<WatchedProfile>(), QStringLiteral("waits"));
+  QTest::keyClick(window.get(), Qt::Key_F1);
+  ASSERT_NE(help(), nullptr);
+  EXPECT_EQ(help()->shown()->anchor, QStringLiteral("waits"));
+  EXPECT_EQ(topLine(*help()), QStringLiteral("waits"));
+  ASSERT_NE(help()->list()->currentItem(), nullptr);
+  EXPECT_EQ(help()->list()->currentItem()->text(0), QStringLiteral("waits"));
+
+  help()->box()->setText(QStringLiteral("gradient_accumulation"));
+  ASSERT_GT(help()->list()->topLevelItemCount(), 0);
+  const QString first = help()->list()->topLevelItem(0)->text(0);
+  EXPECT_TRUE(first.contains(QStringLiteral("gradient_accumulation"))) << first.toStdString();
+  QTest::keyClick(help()->box(), Qt::Key_Return);
+  EXPECT_NE(help()->shown()->topic, QStringLiteral("pages"));
+  EXPECT_FALSE(help()->browser()->extraSelections().isEmpty()) << "the words are marked in the text";
+
+  help()->box()->setText(QStringLiteral("no such words anywhere"));
+  ASSERT_EQ(help()->list()->topLevelItemCount(), 1);
+  EXPECT_TRUE(help()->list()->topLevelItem(0)->text(0).contains(QStringLiteral("Nothing")));
+
+  help()->box()->clear();
+  help()->showSection(QStringLiteral("questions"), {});
+  Q_EMIT help()->browser()->anchorClicked(QUrl(QStringLiteral("trust.md")));
+  EXPECT_EQ(help()->shown()->topic, QStringLiteral("trust"));
+}
+
+TEST_F(HelpTest, TheTourLeadsThroughFivePagesAndIsShownOnce) {
+  window->settings().setValue(QStringLiteral("tour/seen"), false);
+  open(std::make_shared<WatchedProfile>());
+  shell::Tour* tour = window->tour();
+  EXPECT_TRUE(tour->isHidden());
+  tour->beginOnce();
+  EXPECT_TRUE(tour->isVisible());
+  EXPECT_EQ(window->currentPageId(), QStringLiteral("stages"));
+  QPushButton *next = nullptr, *leave = nullptr;
+  for (auto* button : tour->findChildren<QPushButton*>()) {
+    if (button->text() == QLatin1String("Next")) next = button;
+    if (button->text().startsWith(QStringLiteral("Leave"))) leave = button;
+  }
+  ASSERT_NE(next, nullptr);
+  ASSERT_NE(leave, nullptr);
+  ASSERT_TRUE(settle());
+  next->click();
+  EXPECT_EQ(window->currentPageId(), QStringLiteral("waits"));
+  ASSERT_TRUE(settle());
+  next->click();
+  EXPECT_EQ(window->currentPageId(), QStringLiteral("what-if"));
+  EXPECT_EQ(tour->step(), 2);
+  leave->click();
+  EXPECT_TRUE(tour->isHidden());
+  tour->beginOnce();
+  EXPECT_TRUE(tour->isHidden()) << "it has been seen";
+  tour->begin();
+  EXPECT_EQ(tour->step(), 0) << "it can be asked for";
+}
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,35 @@
+#pragma once
+#include <QListWidget>
+
+#include "views/shell/profile_card.h"
+
+class QMenu;
+
+namespace pipescope::shell {
+
+class Palette;
+
+/// Profiles as cards with small pictures of their pipelines. The list is as high as its cards: the page that
+/// it stands on scrolls.
+class CardList : public QListWidget {
+  Q_OBJECT
+
+ public:
+  explicit CardList(const Palette& palette, QWidget* parent = nullptr);
+  void add(const QString& text, const QString& path, const QString& tip);
+  void setCard(const QString& path, const ProfileCard& card);
+  static QString pathOf(const QListWidgetItem& item);
+  /// The menu of the right button on a card.
+  virtual QMenu* makeMenu(const QListWidgetItem& item) = 0;
+  /// The height that shows all cards at this width.
+  int heightFor(int width) const;
+
+ Q_SIGNALS:
+  void openWanted(const QString& path);
+
+ protected:
+  void wheelEvent(QWheelEvent* event) override;
+};
+
+}  // namespace pipescope::shell
+Q_DECLARE_METATYPE(pipescope::shell::ProfileCard)

@@ -1,0 +1,229 @@
+#include "views/shell/help/help_window.h"
+
+#include <QDesktopServices>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QTextBlock>
+#include <QTextBrowser>
+#include <QTextTable>
+#include <QTreeWidget>
+#include <QUrl>
+#include <QVBoxLayout>
+#include <QVariant>
+
+#include "views/shell/look/palette.h"
+
+namespace pipescope::shell {
+namespace {
+
+constexpr int kTopicRole = Qt::UserRole, kAnchorRole = Qt::UserRole + 1;
+constexpr int kListWidth = 300, kHelpMargin = 18;
+constexpr const char* kPageProperty = "helpPage";
+constexpr double kLineHeight = 130;  // per cent
+
+QTreeWidgetItem* itemOf(const HelpSection& section, const QString& text) {
+  auto* item = new QTreeWidgetItem({text});
+  item->setData(0, kTopicRole, section.topic);
+  item->setData(0, kAnchorRole, section.level == 1 ? QString() : section.anchor);
+  item->setToolTip(0, text);
+  return item;
+}
+
+}  // namespace
+
+HelpWindow::HelpWindow(const Palette& palette, QWidget* parent)
+    : QDialog(parent),
+      palette_(palette),
+      book_(HelpBook::builtIn()),
+      box_(new QLineEdit(this)),
+      list_(new QTreeWidget(this)),
+      browser_(new QTextBrowser(this)) {
+  setWindowTitle(tr("Help — Pipescope"));
+  setWindowFlag(Qt::WindowMinMaxButtonsHint);
+  resize(1040, 720);
+  box_->setPlaceholderText(tr("Search the help"));
+  box_->setClearButtonEnabled(true);
+  box_->setAccessibleName(tr("Search the help"));
+  list_->setHeaderHidden(true);
+  list_->setWordWrap(true);
+  list_->setAccessibleName(tr("Contents"));
+  list_->setFrameShape(QFrame::NoFrame);
+  browser_->setOpenLinks(false);
+  browser_->setFrameShape(QFrame::NoFrame);
+  browser_->setAccessibleName(tr("Text of the help"));
+  browser_->document()->setDocumentMargin(kHelpMargin);
+  auto* splitter = new QSplitter(this);
+  auto* left = new QWidget(splitter);
+  auto* column = new QVBoxLayout(left);
+  column->setContentsMargins(10, 10, 4, 10);
+  column->addWidget(box_);
+  column->addWidget(list_, 1);
+  splitter->addWidget(left);
+  splitter->addWidget(browser_);
+  splitter->setStretchFactor(1, 1);
+  splitter->setSizes({kListWidth, width() - kListWidth});
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(splitter);
+  connect(box_, &QLineEdit::textChanged, this, &HelpWindow::fill);
+  connect(box_, &QLineEdit::returnPressed, this, [this] {
+    if (list_->topLevelItemCount() > 0) list_->setCurrentItem(list_->topLevelItem(0));
+  });
+  connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) { activate(item); });
+  connect(browser_, &QTextBrowser::anchorClicked, this,
+          [this](const QUrl& url) { followLink(url.toString()); });
+  connect(&palette_, &Palette::changed, this, &HelpWindow::follow);
+  fill();
+}
+
+HelpWindow* HelpWindow::showFor(const QWidget& widget, const Palette& palette, const QString& topic,
+                                const QString& anchor) {
+  QWidget* window = widget.window();
+  auto* help = window->findChild<HelpWindow*>(QString(), Qt::FindDirectChildrenOnly);
+  if (help == nullptr) help = new HelpWindow(palette, window);
+  help->showSection(topic, anchor);
+  help->show();
+  help->raise();
+  help->activateWindow();
+  return help;
+}
+
+void HelpWindow::markAsPage(QWidget& widget, const QString& page) {
+  widget.setProperty(kPageProperty, page);
+}
+
+const HelpSection* HelpWindow::sectionOn(const QWidget& widget, const QString& title) {
+  for (const QWidget* above = &widget; above != nullptr; above = above->parentWidget()) {
+    const QString page = above->property(kPageProperty).toString();
+    if (!page.isEmpty()) return HelpBook::builtIn().panel(page, title);
+  }
+  return nullptr;
+}
+
+void HelpWindow::follow() {
+  const QString topic = topic_;
+  topic_.clear();
+  if (shown_ != nullptr) showSection(topic, shown_->level == 1 ? QString() : shown_->anchor);
+}
+
+void HelpWindow::fill() {
+  const QSignalBlocker quiet(list_);
+  list_->clear();
+  const QString words = box_->text().trimmed();
+  words.isEmpty() ? addContents() : addHits(words);
+  mark();
+}
+
+void HelpWindow::addContents() {
+  QTreeWidgetItem *topic = nullptr, *part = nullptr;
+  for (const HelpSection& section : book_.sections()) {
+    QTreeWidgetItem* item = itemOf(section, section.title);
+    if (section.level == 1) {
+      list_->addTopLevelItem(topic = item);
+    } else if (section.level == 2) {
+      topic->addChild(part = item);
+    } else {
+      part->addChild(item);
+    }
+    if (&section != shown_) continue;
+    for (QTreeWidgetItem* above = item->parent(); above != nullptr; above = above->parent())
+      above->setExpanded(true);
+    list_->setCurrentItem(item);
+  }
+}
+
+void HelpWindow::addHits(const QString& words) {
+  for (const HelpHit& hit : book_.find(words)) {
+    const HelpTopic* topic = book_.topic(hit.section->topic);
+    const QString where =
+        hit.section->level == 1 ? topic->title : tr("%1 › %2").arg(topic->title, hit.section->title);
+    list_->addTopLevelItem(itemOf(*hit.section, where + QLatin1Char('\n') + hit.context));
+  }
+  if (list_->topLevelItemCount() > 0) return;
+  auto* none = new QTreeWidgetItem({tr("Nothing in the help has “%1”.").arg(words)});
+  none->setFlags(Qt::NoItemFlags);
+  list_->addTopLevelItem(none);
+}
+
+void HelpWindow::activate(QTreeWidgetItem* item) {
+  if (item == nullptr || item->data(0, kTopicRole).isNull()) return;
+  showSection(item->data(0, kTopicRole).toString(), item->data(0, kAnchorRole).toString());
+}
+
+void HelpWindow::showSection(const QString& topic, const QString& anchor) {
+  const HelpSection* section = book_.section(topic, anchor);
+  if (section == nullptr) return;
+  shown_ = section;
+  if (topic != topic_) {
+    topic_ = topic;
+    browser_->setMarkdown(book_.topic(topic)->markdown);
+    QTextDocument* document = browser_->document();
+    QTextCursor all(document);
+    all.select(QTextCursor::Document);
+    QTextBlockFormat lines;
+    lines.setLineHeight(kLineHeight, QTextBlockFormat::ProportionalHeight);
+    all.mergeBlockFormat(lines);
+    for (QTextFrame* frame : document->rootFrame()->childFrames()) {
+      auto* table = qobject_cast<QTextTable*>(frame);
+      if (table == nullptr) continue;
+      QTextTableFormat format = table->format();
+      format.setBorder(1);
+      format.setBorderCollapse(true);
+      format.setBorderBrush(palette_.ui(Ui::border));
+      format.setCellPadding(4);
+      table->setFormat(format);
+    }
+  }
+  scrollTo(*section);
+  if (box_->text().isEmpty()) fill();
+  mark();
+}
+
+/// Scrolls to the heading of a part. The headings of the document stand in the order of the book's parts.
+void HelpWindow::scrollTo(const HelpSection& section) {
+  std::ptrdiff_t wanted = 0;
+  for (const HelpSection& other : book_.sections()) {
+    if (&other == &section) break;
+    wanted += other.topic == section.topic ? 1 : 0;
+  }
+  for (QTextBlock block = browser_->document()->begin(); block.isValid(); block = block.next()) {
+    const int level = block.blockFormat().headingLevel();
+    if (level < 1 || level > 3 || wanted-- > 0) continue;
+    const QTextCursor cursor(block);
+    browser_->setTextCursor(cursor);
+    browser_->verticalScrollBar()->setValue(browser_->verticalScrollBar()->value() +
+                                            browser_->cursorRect(cursor).top() - kHelpMargin / 2);
+    return;
+  }
+}
+
+/// Marks the words of the search in the text.
+void HelpWindow::mark() {
+  QList<QTextEdit::ExtraSelection> marked;
+  for (const QString& word : box_->text().split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
+    for (QTextCursor at = browser_->document()->find(word); !at.isNull();
+         at = browser_->document()->find(word, at)) {
+      QTextEdit::ExtraSelection selection;
+      selection.cursor = at;
+      selection.format.setBackground(palette_.ui(Ui::selection));
+      marked << selection;
+    }
+  }
+  browser_->setExtraSelections(marked);
+}
+
+/// Follows a link of a text: to another part of the help, or to the world, which the desktop opens.
+void HelpWindow::followLink(const QString& link) {
+  const QUrl url(link);
+  if (!url.scheme().isEmpty()) {
+    QDesktopServices::openUrl(url);
+    return;
+  }
+  const QString file = link.section(QLatin1Char('#'), 0, 0), anchor = link.section(QLatin1Char('#'), 1);
+  showSection(file.isEmpty() ? topic_ : file.section(QLatin1Char('/'), -1).section(QLatin1Char('.'), 0, 0),
+              anchor);
+}
+
+}  // namespace pipescope::shell
