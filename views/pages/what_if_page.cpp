@@ -242,7 +242,9 @@ class WhatIfPage : public shell::Page {
                             : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
                                                                               : text(what.label);
     const QString large = text(sections::cardText(after.value, after.format, content.section.time()));
-    if (from == to) return card.setFigure(caption, large, tr("as recorded"), {});
+    constexpr double kRounding = 1e-9;  // replayed sums differ in the last digits
+    if (std::abs(from - to) <= kRounding * std::abs(from))
+      return card.setFigure(caption, large, tr("as recorded"), {});
     const bool isShare = before.format == Format::fraction;  // changes by percentage points
     const sections::Cell change = isShare ? to - from : from == 0 ? 0 : to / from - 1;
     const bool better = (to > from) == what.moreIsBetter();

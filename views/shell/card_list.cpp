@@ -111,7 +111,7 @@ class CardPainter : public QStyledItemDelegate {
   static QString fitLines(const QString& text, const QFontMetrics& metrics, int width) {
     const auto fits = [&](const QString& part) {
       return metrics.boundingRect(QRect(0, 0, width, 1'000), Qt::TextWordWrap, part).height() <=
-             2 * metrics.lineSpacing() + 1;
+             5 * metrics.lineSpacing() / 2;
     };
     if (fits(text)) return text;
     QString part = text;

@@ -40,8 +40,11 @@ void addRate(const sections::Context& context, ProfileCard& card) {
     // The last one that is known says most.
     const bool isRate = fact.key == "samples_per_second" || fact.key == "tokens_per_second" ||
                         fact.key == "output_tokens_per_second";
-    if (isRate && known)
+    if (isRate && known) {
       card.rate = QString::fromStdString(sections::cardText(fact.value, fact.format, section->time()));
+      const bool tokens = fact.key != "samples_per_second";
+      card.rate.replace(QStringLiteral("/s"), tokens ? QObject::tr("tokens/s") : QObject::tr("samples/s"));
+    }
     if (fact.key == "fits" && known) {
       card.fits = std::get<bool>(fact.value);
       card.fit = card.fits ? QObject::tr("fits") : QObject::tr("does not fit");

@@ -13,6 +13,7 @@ HelpMark::HelpMark(const Palette& palette, QWidget* parent) : QToolButton(parent
   setToolTip(tr("What this shows"));
   Palette::makeQuiet(*this);
   hide();
+  parent->installEventFilter(this);
   connect(this, &QToolButton::clicked, this, [this, &palette] {
     if (const HelpSection* section = HelpWindow::sectionOn(*this, title_))
       HelpWindow::showFor(*this, palette, section->topic, section->anchor);
@@ -26,10 +27,11 @@ void HelpMark::setTitle(const QString& title) {
   look();
 }
 
-/// A mark learns which page it stands on when the page that holds it is shown or polished.
-bool HelpMark::event(QEvent* event) {
-  if (event->type() == QEvent::ShowToParent || event->type() == QEvent::Polish) look();
-  return QToolButton::event(event);
+/// A mark learns which page it stands on when what it stands in is shown: panels are made before their page
+/// has a name.
+bool HelpMark::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Show) look();
+  return QToolButton::eventFilter(watched, event);
 }
 
 void HelpMark::look() {

@@ -16,7 +16,7 @@ class HelpMark : public QToolButton {
   const QString& title() const { return title_; }
 
  protected:
-  bool event(QEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void look();

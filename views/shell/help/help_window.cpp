@@ -102,6 +102,17 @@ const HelpSection* HelpWindow::sectionOn(const QWidget& widget, const QString& t
   return nullptr;
 }
 
+/// The text has its width, and its headings their places, only when the window is laid out.
+void HelpWindow::showEvent(QShowEvent* event) {
+  QDialog::showEvent(event);
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        if (shown_ != nullptr) scrollTo(*shown_);
+      },
+      Qt::QueuedConnection);
+}
+
 void HelpWindow::follow() {
   const QString topic = topic_;
   topic_.clear();

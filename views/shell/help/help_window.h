@@ -36,6 +36,9 @@ class HelpWindow : public QDialog {
   /// The part that is shown.
   const HelpSection* shown() const { return shown_; }
 
+ protected:
+  void showEvent(QShowEvent* event) override;
+
  private:
   void follow();
   void fill();

@@ -35,7 +35,7 @@ const std::vector<Step>& steps() {
         QObject::tr("What would help?"),
         QObject::tr(
             "The recorded call is replayed with another schedule and more micro-batches, without the model. "
-            "Change the settings on the left and see what the step would take."),
+            "Add or remove changes above and see what the step would take."),
         {QStringLiteral("what-if")}};
     made[2].place.changes << QStringLiteral("execution.schedule=1f1b")
                           << QStringLiteral("training.gradient_accumulation=20");
