@@ -4,47 +4,64 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
+#include <span>
 
 #include "engine/ops/core/random.h"
 
 namespace pipescope::ops {
 namespace {
 
-/// The bits of exponent and fraction, and the exponent of the smallest normal number.
-struct Float16Format {
-  static constexpr int fraction = 10, smallestExponent = -14;
-};
-struct BFloat16Format {
-  static constexpr int fraction = 7, smallestExponent = -126;
-};
-
 std::uint32_t bitsOf(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-/// The neighbour of `value` that a uniform number in [0, 1) picks: a number of the format, or infinity.
-template <class Format>
-float roundStochastically(float value, float uniform) {
-  const float magnitude = std::fabs(value);
-  if (!(magnitude < std::numeric_limits<float>::infinity()) || magnitude == 0) return value;
-  const int exponent = std::max(std::ilogb(magnitude), Format::smallestExponent) - Format::fraction;
-  // Both scalings are exact, because they are by powers of two and in double.
-  const double scaled = std::ldexp(static_cast<double>(magnitude), -exponent);
-  double whole = std::floor(scaled);
-  if (static_cast<double>(uniform) < scaled - whole) whole += 1;
-  return std::copysign(static_cast<float>(std::ldexp(whole, exponent)), value);
+constexpr std::uint32_t kSign = 0x80000000U, kInfinite = 0x7F800000U;
+
+/// Adding a number below the last bit that stays carries into that bit with the wanted probability. The carry
+/// also leads from a fraction to the next exponent, and from the largest number to infinity.
+std::uint32_t carried(std::uint32_t magnitude, std::uint32_t word, int dropped) {
+  const std::uint32_t below = (1U << dropped) - 1U;
+  return (magnitude + (below - (word >> (32 - dropped)))) >> dropped;
 }
 
-template <class Format, class Half>
-void narrowByChance(const float* from, Half* to, std::int64_t count, const RandomSequence& random) {
-  std::array<std::uint32_t, 4> words{};
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (i % 4 == 0) words = random.block(static_cast<std::uint64_t>(i / 4));
-    const float uniform = static_cast<float>(words[static_cast<std::size_t>(i % 4)] >> 8) * 0x1p-24F;
-    narrow(roundStochastically<Format>(from[i], uniform), to[i]);
+/// The neighbour of a finite `value` that the upper 24 bits of `word` pick. Numbers below 2⁻¹⁴ are multiples
+/// of 2⁻²⁴; their fraction may have more bits than `word`, so it is compared in float32, where all steps are
+/// exact.
+void narrowByChance(float value, std::uint32_t word, Float16& to) {
+  const std::uint32_t bits = bitsOf(value), sign = (bits & kSign) >> 16, magnitude = bits & ~kSign;
+  const std::uint32_t normal = std::min(carried(magnitude, word, 13) - 0x1C000U, 0x7C00U);
+  const float scaled = std::min(1.0F, std::bit_cast<float>(magnitude)) * 0x1p24F;
+  const auto whole = static_cast<std::int32_t>(scaled);
+  const float uniform = static_cast<float>(static_cast<std::int32_t>(word >> 8)) * 0x1p-24F;
+  const bool up = uniform < scaled - static_cast<float>(whole);
+  const auto small = static_cast<std::uint32_t>(whole + (up ? 1 : 0));
+  to.bits = static_cast<std::uint16_t>(sign | (magnitude < 0x38800000U ? small : normal));
+}
+
+void narrowByChance(float value, std::uint32_t word, BFloat16& to) {
+  const std::uint32_t bits = bitsOf(value);
+  to.bits = static_cast<std::uint16_t>((bits & kSign) >> 16 | carried(bits & ~kSign, word, 16));
+}
+
+/// Draws the words of a piece first, so that each loop is simple.
+template <class Half>
+void narrowAllByChance(const float* from, Half* to, std::int64_t count, const RandomSequence& random) {
+  constexpr std::int64_t kPiece = 256;
+  std::array<std::uint32_t, kPiece> words{};
+  for (std::int64_t first = 0; first < count; first += kPiece) {
+    const std::int64_t piece = std::min(kPiece, count - first);
+    random.words(std::span(words).first(static_cast<std::size_t>((piece + 3) / 4 * 4)),
+                 static_cast<std::uint64_t>(first / 4));
+    bool finite = true;
+    for (std::int64_t i = 0; i < piece; ++i) {
+      finite &= (bitsOf(from[first + i]) & kInfinite) != kInfinite;
+      narrowByChance(from[first + i], words[static_cast<std::size_t>(i)], to[first + i]);
+    }
+    for (std::int64_t i = first; i < first + piece && !finite; ++i)
+      if ((bitsOf(from[i]) & kInfinite) == kInfinite) narrow(from[i], to[i]);
   }
 }
 
@@ -123,11 +140,11 @@ void narrow(const float* from, BFloat16* to, std::int64_t count) {
 }
 
 void narrowStochastically(const float* from, Float16* to, std::int64_t count, const RandomSequence& random) {
-  narrowByChance<Float16Format>(from, to, count, random);
+  narrowAllByChance(from, to, count, random);
 }
 
 void narrowStochastically(const float* from, BFloat16* to, std::int64_t count, const RandomSequence& random) {
-  narrowByChance<BFloat16Format>(from, to, count, random);
+  narrowAllByChance(from, to, count, random);
 }
 
 }  // namespace pipescope::ops

@@ -1,5 +1,7 @@
 #include "engine/ops/core/random.h"
 
+#include <algorithm>
+
 #include "profiler/base/philox.h"
 
 namespace pipescope::ops {
@@ -39,6 +41,13 @@ RandomSequence::RandomSequence(const RunIdentity& identity, std::string_view nam
 
 std::array<std::uint32_t, 4> RandomSequence::block(std::uint64_t index) const {
   return base::philox4x32({low(index), high(index), place_[0], place_[1]}, key_);
+}
+
+void RandomSequence::words(std::span<std::uint32_t> words, std::uint64_t block) const {
+  for (std::size_t i = 0; i < words.size(); i += 4) {
+    const std::array<std::uint32_t, 4> four = this->block(block + i / 4);
+    std::ranges::copy(four, words.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
 
 void RandomSequence::uniform(std::span<float> values, float bound, std::uint64_t first) const {

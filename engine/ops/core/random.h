@@ -18,6 +18,8 @@ class RandomSequence {
 
   /// Words 4·block … 4·block + 3 of the sequence.
   std::array<std::uint32_t, 4> block(std::uint64_t index) const;
+  /// Fills `words`, whose number four divides, from word 4·block on.
+  void words(std::span<std::uint32_t> words, std::uint64_t block) const;
   /// Fills `values` with uniform numbers in [−bound, bound), from word first + i.
   void uniform(std::span<float> values, float bound, std::uint64_t first = 0) const;
 

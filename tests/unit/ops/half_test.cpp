@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "engine/ops/core/random.h"
 #include "engine/ops/standard_operators.h"
@@ -104,6 +105,58 @@ TEST(StochasticRounding, IsUnbiasedBetweenNeighbours) {
   std::vector<Float16> same(exact.size());
   ops::narrowStochastically(exact.data(), same.data(), 7, random);
   for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_EQ(ops::widened(same[i]), exact[i]);
+}
+
+/// Rounds by the definition, in double: neighbours are multiples of 2^(exponent − fraction).
+float roundedByChance(float value, double uniform, int fraction, int smallestExponent, double largest) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double magnitude = std::fabs(value);
+  const int exponent = std::max(std::ilogb(magnitude), smallestExponent) - fraction;
+  const double scaled = std::ldexp(magnitude, -exponent);
+  const double whole = std::floor(scaled) + (uniform < scaled - std::floor(scaled) ? 1 : 0);
+  const double result = std::ldexp(whole, exponent);
+  return static_cast<float>(std::copysign(result > largest ? kHalfInfinity : result, value));
+}
+
+template <class Half>
+void expectDefinition(int fraction, int smallestExponent, double largest) {
+  const ops::RandomSequence random({.seed = 3, .iteration = 2}, "definition");
+  std::mt19937 bits(11);
+  std::vector<float> x;
+  // All exponents, denormals and infinities, then the neighbourhoods of the smallest and the largest normal
+  // number.
+  for (int i = 0; i < 60000; ++i) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits())));
+  for (int i = 0; i < 20000; ++i)
+    x.push_back(static_cast<float>(std::ldexp(1.0 + i / 20000.0, smallestExponent - 1 - i % 12)));
+  for (int i = 0; i < 5000; ++i) x.push_back(static_cast<float>(-largest * (0.99 + i / 400000.0)));
+  std::erase_if(x, [](float value) { return std::isnan(value); });
+  const auto count = static_cast<std::int64_t>(x.size()) - 3;
+  std::vector<Half> y(x.size());
+  ops::narrowStochastically(x.data(), y.data(), count, random);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::uint32_t word = random.block(static_cast<std::uint64_t>(i / 4))[at % 4];
+    const float wanted =
+        roundedByChance(x[at], std::ldexp(word >> 8, -24), fraction, smallestExponent, largest);
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(ops::widened(y[at])), std::bit_cast<std::uint32_t>(wanted))
+        << i << ": " << x[at];
+  }
+  for (std::size_t i = x.size() - 3; i < x.size(); ++i)
+    EXPECT_EQ(y[i].bits, 0);  // nothing is written past the end
+}
+
+TEST(StochasticRounding, FollowsTheDefinitionForAllExponents) {
+  expectDefinition<Float16>(10, -14, 65504);
+  expectDefinition<BFloat16>(7, -126, static_cast<double>(std::bit_cast<float>(0x7F7F0000U)));
+}
+
+TEST(StochasticRounding, KeepsNotANumber) {
+  const ops::RandomSequence random({.seed = 7}, "nan");
+  const std::vector<float> x{1, std::nanf(""), -std::nanf(""), 2};
+  std::vector<Float16> y(4);
+  ops::narrowStochastically(x.data(), y.data(), 4, random);
+  EXPECT_TRUE(std::isnan(ops::widened(y[1])) && std::isnan(ops::widened(y[2])));
+  EXPECT_EQ(y[3].bits, 0x4000);
 }
 
 TEST(HalfKernels, ComputeInFloat32AndRoundOnce) {
