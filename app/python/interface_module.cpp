@@ -160,10 +160,11 @@ void defineDevice(py::module_& m) {
   py::class_<model::Run>(m, "RecordedRun").def_readonly("name", &model::Run::name);
   py::class_<EmulatedDevice>(m, "Device", "The emulated devices of a program.")
       .def(py::init([](const std::shared_ptr<CompiledModel>& program, const std::string& profile,
-                       const std::string& commandLine) {
-             return must(EmulatedDevice::create(program, {profile, commandLine}));
+                       const std::string& commandLine, std::int64_t calls) {
+             return must(EmulatedDevice::create(
+                 program, {.path = profile, .commandLine = commandLine, .calls = calls}));
            }),
-           py::arg("program"), py::arg("profile") = "", py::arg("command_line") = "")
+           py::arg("program"), py::arg("profile") = "", py::arg("command_line") = "", py::arg("calls") = 0)
       .def("attach", [](EmulatedDevice& device) { check(device.attach()); })
       .def("detach", [](EmulatedDevice& device) { check(device.detach()); })
       .def("finish", [](EmulatedDevice& device) { check(device.finish()); })

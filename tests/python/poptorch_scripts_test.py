@@ -1,6 +1,7 @@
 """Things that scripts of PopTorch's users rely on: the front door, the environment, hooks, notes, libpva and libpvti."""
 
 import contextlib
+import copy
 import io
 import json
 import logging
@@ -23,6 +24,17 @@ if len(sys.argv) > 1:
     subprocess.run([sys.executable, __file__], check=True)  # finds the names, too
     print("done", *sys.argv[1:])
 """
+
+
+class MeanSquare(torch.nn.Module):
+    """The mean of the squared results of a layer, as the loss."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x).square().mean()
 
 
 def run_profiled(folder, **options):
@@ -148,6 +160,36 @@ except AttributeError as error:
         os.environ["POPLAR_ENGINE_OPTIONS"] = "autoReport"
         self.addCleanup(os.environ.pop, "POPLAR_ENGINE_OPTIONS")
         with self.assertRaisesRegex(poptorch.Error, "is no JSON object: autoReport"):
+            poptorch.inferenceModel(torch.nn.Linear(3, 2))(torch.ones(2, 3))
+
+    def test_profiles_hold_the_first_calls(self):
+        for number, (options, held) in enumerate((({}, 2), ({"autoReport.executionProfileProgramRunCount": "3"}, 3),
+                                                  ({"autoReport.executionProfileProgramRunCount": 9}, 5))):
+            folder = f"{self.folder}/{number}"
+            os.environ["POPLAR_ENGINE_OPTIONS"] = json.dumps({"autoReport.all": "true", "autoReport.directory": folder, **options})
+            self.addCleanup(os.environ.pop, "POPLAR_ENGINE_OPTIONS", None)
+            module = torch.nn.Linear(3, 2)
+            plain = copy.deepcopy(module)
+            model = poptorch.trainingModel(MeanSquare(module), optimizer=torch.optim.SGD(module.parameters(), lr=0.125))
+            rule = torch.optim.SGD(plain.parameters(), lr=0.125)
+            for call in range(5):
+                x = torch.full((2, 3), call + 1.0)
+                rule.zero_grad()
+                wanted = plain(x).square().mean()
+                wanted.backward()
+                rule.step()
+                torch.testing.assert_close(model(x), wanted)  # calls that are not recorded compute, too
+                seconds = model.getLatency()[2] if call == 0 else seconds
+                self.assertEqual(model.getLatency()[2], seconds)
+            model.destroy()
+            report = pva.openReport(folder + "/training/profile.pop")
+            self.assertEqual([run.name for run in report.execution.runs], [f"call {each + 1}" for each in range(held)])
+            number = list(report.table("counter", 0, 100)["name"]).index("loss")
+            self.assertEqual(sum(each == number for each in report.table("counter_sample", 0, 1000)["counter"]), held)
+            told = [each for each in report.table("diagnostic", 0, 100)["text"] if "calls, as it was asked to" in each]
+            self.assertEqual(told, [f"The profile holds the first {held} of 5 calls, as it was asked to."] if held < 5 else [])
+        os.environ["POPLAR_ENGINE_OPTIONS"] = '{"autoReport.all": "true", "autoReport.executionProfileProgramRunCount": "none"}'
+        with self.assertRaisesRegex(poptorch.Error, "a whole number from 1 on, not none"):
             poptorch.inferenceModel(torch.nn.Linear(3, 2))(torch.ones(2, 3))
 
     def test_hardware_by_environment(self):

@@ -94,11 +94,23 @@ struct EmulatedDevice::Impl {
   std::string commandLine;
   std::vector<std::string> notices;
   std::unique_ptr<Emulation> emulation;
+  std::unique_ptr<Emulation> unrecorded;  ///< emulates the calls that the profile does not hold
+  std::int64_t most = 0, calls = 0;       ///< calls that the profile holds (0: all), calls so far
   Clock::time_point started;
   std::shared_ptr<record::HostTrace> host;  ///< null: the profile does not tell what the host does
   bool attached = false, loaded = false, finished = false;
   /// Counters of addInstanceSeconds() for each executable.
   std::map<std::size_t, std::vector<model::CounterId>> instanceCounters;
+
+  /// The emulation of the next call.
+  Emulation& next() {
+    if (most == 0 || ++calls <= most) return *emulation;
+    if (!unrecorded) {
+      unrecorded = std::make_unique<Emulation>(emulation->compilation, none, emulate::RecordLevel::off);
+      unrecorded->load();
+    }
+    return *unrecorded;
+  }
 
   void recordHost() {
     if (file && host) host->record(emulation->recorder, started);
@@ -115,6 +127,7 @@ base::Result<std::unique_ptr<EmulatedDevice>> EmulatedDevice::create(
   auto impl = std::make_unique<Impl>();
   impl->commandLine = profile.commandLine;
   impl->notices = profile.notices;
+  impl->most = profile.calls;
   emulate::RecordLevel level = emulate::RecordLevel::off;
   if (!profile.path.empty()) {
     level = recordLevel(program->configuration());
@@ -173,6 +186,14 @@ base::Status EmulatedDevice::finish(const base::Status& how) {
   impl_->finished = true;
   record::Recorder& recorder = impl_->emulation->recorder;
   impl_->recordHost();
+  if (impl_->unrecorded)
+    recorder.add(
+        model::Diagnostic{model::Severity::info,
+                          "notice",
+                          fmt::format("The profile holds the first {} of {} calls, as it was asked to.",
+                                      impl_->most, impl_->calls),
+                          {},
+                          {}});
   if (impl_->file && impl_->host) impl_->host->recordLimits(recorder);
   impl_->host.reset();
   if (how.ok()) {
@@ -202,13 +223,14 @@ base::Result<model::Run> EmulatedDevice::emulate(std::size_t executable, const s
   run.samples = info.inputs.empty() ? 0 : info.rowsPerCall();
   run.wallStartNs = wallStart;
   run.wallEndNs = wallEnd;
-  Emulation& emulation = *impl_->emulation;
-  const model::Run recorded = emulation.emulator->call(emulation.recorded.executables[executable], run);
+  Emulation& emulation = impl_->next();
+  model::Run recorded = emulation.emulator->call(emulation.recorded.executables[executable], run);
+  if (&emulation == impl_->unrecorded.get()) recorded.id = {};
   base::log(
       base::LogLevel::debug,
       fmt::format("{}: {} samples, {} ticks emulated, {:.1f} ms on the host", recorded.name, run.samples,
                   (recorded.end - recorded.start).count, static_cast<double>(wallEnd - wallStart) * 1e-6));
-  if (impl_->file && impl_->host) impl_->host->recordIfDue(emulation.recorder, impl_->started);
+  if (impl_->file && impl_->host) impl_->host->recordIfDue(impl_->emulation->recorder, impl_->started);
   PIPESCOPE_TRY(emulation.recorder.commitIfDue(!program_->computes()));
   return recorded;
 }
@@ -239,11 +261,12 @@ model::CounterId EmulatedDevice::addCounter(std::size_t executable, const std::s
 }
 
 void EmulatedDevice::addSample(model::CounterId counter, const model::Run& run, double value) {
-  impl_->emulation->recorder.add(model::CounterSample{counter, run.end, run.id, value});
+  if (run.id.valid()) impl_->emulation->recorder.add(model::CounterSample{counter, run.end, run.id, value});
 }
 
 void EmulatedDevice::addIterationSamples(model::CounterId counter, const model::Run& run,
                                          const std::vector<double>& values) {
+  if (!run.id.valid()) return;
   const std::vector<base::Ticks>& ends = impl_->emulation->emulator->iterationEnds();
   PIPESCOPE_CHECK(values.size() == ends.size(), "a call has one value for each iteration");
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -252,7 +275,7 @@ void EmulatedDevice::addIterationSamples(model::CounterId counter, const model::
 
 void EmulatedDevice::addInstanceSeconds(std::size_t executable, const model::Run& run,
                                         const std::vector<double>& seconds) {
-  if (!impl_->file) return;
+  if (!impl_->file || !run.id.valid()) return;
   std::vector<model::CounterId>& counters = impl_->instanceCounters[executable];
   for (std::size_t i = counters.size(); i < seconds.size(); ++i) {
     const std::string host = program_->instances()->host(static_cast<int>(i));

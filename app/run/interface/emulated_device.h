@@ -22,6 +22,7 @@ struct ProfileRequest {
   std::vector<std::string> notices = {};
   /// Work of the host so far, such as compiling. Null: the profile tells the host's work from now on.
   std::shared_ptr<record::HostTrace> host = {};
+  std::int64_t calls = 0;  ///< the first calls, which the profile holds; 0: it holds all
 };
 
 class EmulatedDevice {
@@ -46,8 +47,9 @@ class EmulatedDevice {
 
   const std::shared_ptr<const CompiledModel>& program() const { return program_; }
 
-  /// Emulates and records one call of an executable. Executable::call does it for calls that compute.
-  /// Wall times are those of wallNow().
+  /// Emulates and records one call of an executable. Executable::call does it for calls that compute. The run
+  /// of a call that is not recorded has no id, and samples of it are dropped. Wall times are those of
+  /// wallNow().
   base::Result<model::Run> emulate(std::size_t executable, const std::string& name,
                                    std::int64_t wallStart = 0, std::int64_t wallEnd = 0);
   /// Seconds of the emulated clock.

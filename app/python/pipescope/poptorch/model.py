@@ -298,12 +298,14 @@ class PoplarExecutor(Figures, Weights, OptimizerState):
         return {id(parameter): name for name, parameter in self._module.named_parameters()}
 
     def _open_device(self, name):
-        folder = self._options.profile_dir or engine_options.profile_folder() if instances.getInstanceIndex() == 0 else None
+        own = self._options.profile_dir
+        asked = (own, 0) if own else engine_options.profile_request()
+        folder, calls = asked if asked and instances.getInstanceIndex() == 0 else (None, 0)
         profile, self._records = "", folder is not None
         if folder is not None:
             os.makedirs(os.path.join(folder, name), exist_ok=True)
             profile = os.path.join(folder, name, "profile.pop")
-        device = interface.Device(self._program, profile, f"pipescope.poptorch {type(self._module).__name__}")
+        device = interface.Device(self._program, profile, f"pipescope.poptorch {type(self._module).__name__}", calls)
         if not self._program.fits:
             if profile:
                 device.attach()
