@@ -1,5 +1,6 @@
 """Operators that PyTorch's exporter lacks or gets wrong: values, types, shapes and gradients are those of PyTorch."""
 
+import itertools
 import math
 import unittest
 
@@ -71,6 +72,21 @@ WRITES = {
 }
 
 
+#: Functions behind which PyTorch's exporter forgets shapes, and functions that it cannot export without knowing them.
+FORGETFUL = {
+    "padding": lambda x: F.pad(x, (1, 3)), "replication": lambda x: F.pad(x, (2, 2, 1, 1), "replicate"),
+    "reflection": lambda x: F.pad(x, (2, 2, 2, 2), "reflect"), "einsum": lambda x: torch.einsum("bchw,bkhw->bkhw", x, x),
+    "statistics": lambda x: F.batch_norm(x, torch.ones(4), torch.full((4,), 2.0)), "response": lambda x: F.local_response_norm(x, 2),
+    "writing": lambda x: torch.zeros_like(x).copy_(x),
+}
+FOLLOWERS = {
+    "average pool": lambda x: F.adaptive_avg_pool2d(x, (x.shape[2] // 2, None)), "largest": lambda x: F.adaptive_max_pool2d(x, (2, 4)),
+    "layer norm": lambda x: F.layer_norm(x, x.shape[1:]), "instance norm": F.instance_norm,
+    "reshape": lambda x: x.reshape(x.shape[0], -1, x.size(1)), "mean": lambda x: x.sum(1) / x.shape[1], "unfold": lambda x: F.unfold(x, 2),
+    "bilinear": lambda x: F.interpolate(x, size=(x.shape[2] + 1, 7), mode="bilinear"),
+}
+
+
 def sample():
     return torch.randn(3, 4, generator=torch.Generator().manual_seed(3))
 
@@ -86,6 +102,18 @@ class Operators(unittest.TestCase):
         for name, function in {**REAL, **OTHERS}.items():
             with self.subTest(name):
                 self.compare(function, sample())
+
+    def test_shapes_are_known_behind_all_functions(self):
+        image = torch.randn(2, 4, 8, 8, generator=torch.Generator().manual_seed(4))
+        for (name, first), (other, second) in itertools.product(FORGETFUL.items(), FOLLOWERS.items()):
+            with self.subTest(name, then=other):
+                self.compare(lambda x, first=first, second=second: second(first(x)), image)
+
+    def test_windows_of_several_sizes_are_refused(self):
+        for function in (F.adaptive_avg_pool2d, F.adaptive_max_pool2d):
+            with self.assertRaisesRegex(poptorch.Error, r"pool2d of \[9, 6\] to \(3, 4\): devices pool in windows of one "
+                                                        r"size, and 4 does not divide 6\. Choose a divisor of 6"):
+                poptorch.inferenceModel(Applied(lambda x, function=function: function(x, (3, 4))))(torch.ones(1, 2, 9, 6))
 
     def test_gradients(self):
         for name, function in REAL.items():

@@ -105,8 +105,57 @@ def join_types(graph):
                 node.replaceInput(number, editor.cast(value, wanted))
 
 
+#: Functions of sizes, which PyTorch records as those of whole numbers or of tensors without axes.
+_OF_SIZES = {
+    "prim::NumToTensor": lambda size: size, "aten::Int": lambda size: size, "aten::neg": lambda size: -size,
+    "aten::add": lambda size, other, factor=1: size + factor * other, "aten::sub": lambda size, other, factor=1: size - factor * other,
+    "aten::mul": lambda size, other: size * other, "aten::floor_divide": lambda size, other: size // other,
+    "aten::remainder": lambda size, other: size % other,
+}
+
+
+def _whole_number(value):
+    """Return the number that a value of the graph always is, or None."""
+    made = value.node().kind() == "prim::Constant" and value.toIValue()
+    if isinstance(made, torch.Tensor) and made.dim() == 0 and made.dtype == torch.int64:
+        return made.item()
+    return made if type(made) is int else None
+
+
+def fold_sizes(graph):
+    """Make constants of sizes, which do not change between calls, and of what is computed from them: some operators take no others."""
+    for node in list(graph.nodes()):
+        if node.kind() == "aten::size" and node.inputsSize() == 2:
+            sizes, place = node.inputsAt(0).type().sizes(), _whole_number(node.inputsAt(1))
+            result = None if sizes is None or place is None else sizes[place]
+        elif node.kind() in _OF_SIZES:
+            numbers = [_whole_number(each) for each in node.inputs()]
+            if None in numbers or node.kind() in ("aten::floor_divide", "aten::remainder") and numbers[1] == 0:
+                continue
+            result = _OF_SIZES[node.kind()](*numbers)
+        else:
+            continue
+        if result is None:
+            continue
+        graph.setInsertPoint(node)
+        made = graph.insertConstant(torch.tensor(result) if node.output().type().kind() == "TensorType" else result)
+        made.node().copyMetadata(node)
+        node.output().replaceAllUsesWith(made)
+
+
+def _keep_shapes(made, node):
+    """Give the ONNX values that an operator of a traced graph became the shapes that the trace knows, where the exporter lost them:
+    it cannot export what follows otherwise.
+    """
+    for value, traced in zip(made if isinstance(made, (list, tuple)) else [made], node.outputs()):
+        if not isinstance(value, torch._C.Value) or not {value.type().kind(), traced.type().kind()} == {"TensorType"}:
+            continue
+        if value.type().sizes() is None and traced.type().sizes() is not None:
+            value.setType(value.type().with_sizes(traced.type().sizes()))
+
+
 class PreparedGraphs:
-    """While it is entered, PyTorch's exporter gets graphs without in-place operators and without float64.
+    """While it is entered, PyTorch's exporter gets graphs without in-place operators and without float64, and keeps their shapes.
 
     `is_half` says that models compute in half precision, for which PyTorch lacks kernels.
     """
@@ -117,16 +166,25 @@ class PreparedGraphs:
     def __enter__(self):
         self._trace = torch.onnx.utils._trace_and_get_graph_from_model
         torch.onnx.utils._trace_and_get_graph_from_model = self._prepared
+        self._run = torch.onnx._run_symbolic_function
+        torch.onnx._run_symbolic_function = self._exported
         return self
 
     def __exit__(self, *failure):
         torch.onnx.utils._trace_and_get_graph_from_model = self._trace
+        torch.onnx._run_symbolic_function = self._run
+
+    def _exported(self, graph, block, node, *arguments):
+        made = self._run(graph, block, node, *arguments)
+        _keep_shapes(made, node)
+        return made
 
     def _prepared(self, model, args):
         with self._kernels:
             graph, outputs = self._trace(model, args)
             functionalise(graph)
             expand_indices(graph)
+        fold_sizes(graph)
         narrow_doubles(graph)
         join_types(graph)
         graph.setInsertPoint(graph.block())  # at the end, as it was

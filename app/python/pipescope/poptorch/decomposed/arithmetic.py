@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from ..buffers import sizes_of
+from ..errors import Error
 from .rules import rule
 
 
@@ -187,10 +188,21 @@ def _xlogy(x, y):
     return x * torch.log(safe)
 
 
-def _without_batch(function, axes):
+def _check_adaptive(name, x, axes, wanted):
+    """Refuse an adaptive pooling whose windows would differ in size, as PopTorch does."""
+    sizes = sizes_of(x)[-axes:]
+    for size, made in zip(sizes, wanted if isinstance(wanted, (tuple, list)) else [wanted] * axes):
+        if made is not None and int(made) > 0 and size % int(made):
+            raise Error(f"{name} of {list(sizes)} to {wanted}: devices pool in windows of one size, and {made} does not divide {size}. "
+                        f"Choose a divisor of {size}, or resize the input first, with interpolate.")
+
+
+def _without_batch(function, name, axes):
     """A pooling of inputs that may have no axis for the batch."""
 
     def decomposition(x, *args, **kwargs):
+        if name.startswith("adaptive"):
+            _check_adaptive(name.removesuffix("_with_indices"), x, axes, kwargs.get("output_size", *args[:1]))
         if x.dim() == axes + 2:
             return function(x, *args, **kwargs)
         made = function(x.unsqueeze(0), *args, **kwargs)
@@ -203,7 +215,7 @@ for _axes in (1, 2, 3):
     for _name in (f"avg_pool{_axes}d", f"adaptive_avg_pool{_axes}d", f"adaptive_max_pool{_axes}d", f"max_pool{_axes}d",
                   f"adaptive_max_pool{_axes}d_with_indices", f"max_pool{_axes}d_with_indices", f"lp_pool{_axes}d"):
         if hasattr(F, _name):
-            rule(getattr(F, _name))(_without_batch(getattr(F, _name), _axes))
+            rule(getattr(F, _name))(_without_batch(getattr(F, _name), _name, _axes))
 
 
 @rule(F.group_norm)
