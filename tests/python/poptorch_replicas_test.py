@@ -77,6 +77,27 @@ class GroupedWeights(unittest.TestCase):
         expected = [row @ weights[number % 3] for number, row in enumerate(x)]
         torch.testing.assert_close(model(x)[0], torch.stack(expected))
 
+    def test_grouped_and_other_weights_keep_their_places(self):
+        class Two(torch.nn.Module):
+            """Weights of one shape, of which the first one or both have groups."""
+
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = torch.nn.Parameter(torch.tensor([[2.0, 3], [5, 7]])), torch.nn.Parameter(torch.tensor([[11.0, 13], [17, 19]]))
+
+            def forward(self, x):
+                return x * self.first, x * self.second
+
+        for both in (False, True):
+            model = poptorch.inferenceModel(Two(), options(2))
+            model.first.replicaGrouping(GROUPS.NoGrouping, 0, poptorch.VariableRetrievalMode.OnePerGroup)
+            if both:
+                model.second.replicaGrouping(GROUPS.NoGrouping, 0, poptorch.VariableRetrievalMode.OnePerGroup)
+            first, second = model(torch.ones(4, 2))
+            self.assertEqual(first.tolist(), [[2, 3], [2, 3], [5, 7], [5, 7]])
+            whole = [[11, 13], [17, 19]] * 2
+            self.assertEqual(second.tolist(), [[11, 13], [11, 13], [17, 19], [17, 19]] if both else whole)
+
     def test_one_group_is_an_ordinary_weight(self):
         module = Product(torch.ones(4))
         model = poptorch.inferenceModel(module, options(2))

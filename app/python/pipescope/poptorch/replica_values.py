@@ -116,8 +116,8 @@ class ReplicaValues:
         for name, numbers in self._groups.items():
             path, _, key = name.rpartition(".")
             owner = self._module.get_submodule(path)
+            changed.append((owner, key, dict(owner._parameters)))
             weight = owner._parameters.pop(key)
-            changed.append((owner, key, weight))
             owner.__dict__[key] = weight.index_select(0, number_of[tuple(numbers)].reshape(1)).squeeze(0)
         places = buffers_of(self._module)
         for name, value in zip(self._buffers, hidden[len(self._choices):]):
@@ -126,9 +126,10 @@ class ReplicaValues:
         try:
             yield
         finally:
-            for owner, key, weight in changed:
+            for owner, key, weights in reversed(changed):
                 del owner.__dict__[key]
-                owner._parameters[key] = weight
+                owner._parameters.clear()
+                owner._parameters.update(weights)  # in the order that PyTorch's exporter relies on
 
     def arrays(self, steps):
         """Return the hidden inputs of a call as tensors with a row for each micro-batch of each replica."""
