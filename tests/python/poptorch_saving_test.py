@@ -241,6 +241,15 @@ class Numbers(unittest.TestCase):
             self.compile([0, 1], replicationFactor=3)
         self.assertTrue(self.compile([0, 1, 2], autoRoundNumIPUs=True).isCompiled())
         self.assertTrue(self.compile([0, 1, 2], useIpuModel=True).isCompiled())
+        self.assertTrue(self.compile([0, 1, 2], connectionType=poptorch.ConnectionType.Never).isCompiled())  # an offline target
+        options = poptorch.Options().useOfflineIpuTarget().deviceIterations(3)
+        exported = poptorch.inferenceModel(Split([0, 1, 2]), options)
+        with tempfile.TemporaryDirectory() as folder:
+            exported.compileAndExport(folder + "/three.poptorch", torch.ones(3, 4))
+            with self.assertRaisesRegex(poptorch.Error, "systems are attached in powers of two"):
+                poptorch.load(folder + "/three.poptorch")
+            rounded = poptorch.load(folder + "/three.poptorch", lambda made: made.autoRoundNumIPUs(True))
+        torch.testing.assert_close(rounded(torch.ones(3, 4)), exported.model(torch.ones(3, 4)))
         self.assertTrue(self.compile([0, 1], replicationFactor=2).isCompiled())
 
 

@@ -4,7 +4,7 @@ import json
 import sys
 
 from .. import instances
-from .enums import MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
+from .enums import ConnectionType, MeanReductionStrategy, OutputMode, ReductionType, SyncPattern
 from .errors import Error
 from .log import note_once
 from .multi_conv import assign_convolutions
@@ -102,7 +102,8 @@ def place_stages(blocks, annotations, strategy):
 def count_ipus(stages, replicas, processes=1, takes_any=False):
     """Return the IPUs that the replicas of all processes take. More than one process may have are refused.
 
-    A process attaches to a power of two of IPUs, so other numbers are refused, too, unless `takes_any`.
+    A process attaches to a power of two of IPUs, so other numbers are refused, too, unless `takes_any`: offline targets are attached to
+    nothing.
     """
     ipus = {0 if stage.ipu is None else stage.ipu for stage in stages} or {0}
     each = max(len(ipus), max(ipus) + 1)
@@ -286,7 +287,8 @@ def _use_ipus(options, toml, traced, nodes, training, processes, splits):
         blocks, stages = split_blocks(nodes, blocks, stages)
     if stages:
         check_pipeline(options, stages, training)
-    ipus = count_ipus(stages, options.replication_factor, processes, options.auto_round_num_ipus or options.ipu_model)
+    attaches = ConnectionType(options.connection_type) != ConnectionType.Never
+    ipus = count_ipus(stages, options.replication_factor, processes, options.auto_round_num_ipus or options.ipu_model or not attaches)
     toml.set("system.name", next(name for most, name in _SYSTEMS if ipus <= most))
     toml.set("execution.strategy", options.strategy.key)
     if getattr(options.strategy, "separate_backward", False):
