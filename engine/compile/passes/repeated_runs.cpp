@@ -1,6 +1,7 @@
 #include "engine/compile/passes/repeated_runs.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 
 namespace pipescope::compile {
@@ -59,6 +60,16 @@ std::vector<std::size_t> commonPrefixes(const std::vector<std::int64_t>& numbers
   return common;
 }
 
+/// Occurrences that all overlap repeat nothing. Occurrences that lie at most half their length apart repeat
+/// what their first half does, which occurs more often.
+bool isWorthKeeping(const RepeatedRun& run) {
+  if (run.starts.back() - run.starts.front() < run.length) return false;
+  std::size_t least = SIZE_MAX;
+  for (std::size_t i = 1; i < run.starts.size(); ++i)
+    least = std::min(least, run.starts[i] - run.starts[i - 1]);
+  return 2 * least > run.length;
+}
+
 }  // namespace
 
 std::vector<RepeatedRun> repeatedRuns(const std::vector<std::int64_t>& numbers) {
@@ -74,13 +85,15 @@ std::vector<RepeatedRun> repeatedRuns(const std::vector<std::int64_t>& numbers) 
     std::size_t first = i - 1;
     while (!open.empty() && open.back().length > length) {
       first = open.back().first;
-      RepeatedRun run{open.back().length,
+      const std::size_t all = open.back().length;
+      open.pop_back();
+      // So many occurrences cannot all lie farther apart than half their length.
+      if (2 * ((own.size() - all) / (i - first - 1)) <= all) continue;
+      RepeatedRun run{all,
                       {order.begin() + static_cast<std::ptrdiff_t>(first),
                        order.begin() + static_cast<std::ptrdiff_t>(i)}};
       std::ranges::sort(run.starts);
-      // Occurrences that all overlap repeat nothing.
-      if (run.starts.back() - run.starts.front() >= run.length) runs.push_back(std::move(run));
-      open.pop_back();
+      if (isWorthKeeping(run)) runs.push_back(std::move(run));
     }
     if (length > 0 && (open.empty() || open.back().length < length)) open.push_back({length, first});
   }

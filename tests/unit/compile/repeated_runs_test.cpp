@@ -33,6 +33,8 @@ RunSet byTrying(const std::vector<std::int64_t>& numbers) {
     }
     for (const auto& [run, all] : starts) {
       if (all.size() < 2 || all.back() - all.front() < length) continue;
+      const auto close = [&](std::size_t a, std::size_t b) { return 2 * (b - a) <= length; };
+      if (std::adjacent_find(all.begin(), all.end(), close) != all.end()) continue;
       std::set<std::int64_t> following;
       bool longer = true;
       for (const std::size_t at : all) {
@@ -52,6 +54,18 @@ TEST(RepeatedRuns, AreThoseFoundByTryingAll) {
     for (std::int64_t& number : numbers) number = static_cast<std::int64_t>(random() % 4) - 1;
     EXPECT_EQ(foundRuns(numbers), byTrying(numbers)) << testing::PrintToString(numbers);
   }
+}
+
+TEST(RepeatedRuns, ManyEqualLayersMakeFewRuns) {
+  std::vector<std::int64_t> numbers;
+  for (int layer = 0; layer < 2000; ++layer) {
+    for (int op = 0; op < 20; ++op) numbers.push_back(op);
+  }
+  const std::vector<RepeatedRun> runs = repeatedRuns(numbers);
+  // Runs are shorter than two layers, so there is at most one of each length.
+  EXPECT_LT(runs.size(), 40U);
+  EXPECT_TRUE(std::ranges::any_of(
+      runs, [](const RepeatedRun& run) { return run.length == 20 && run.starts.size() == 2000; }));
 }
 
 TEST(RepeatedRuns, SeparatorsEqualNothing) {
