@@ -9,6 +9,8 @@ constexpr std::int64_t kMinute = 60'000'000'000'000;
 constexpr std::int64_t kLeastDistance = 10 * kMinute;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kTimesTheSpan = 20, kTimesTheEvents = 10;
+// Nobody records for days, so fewer events may then tell which time is the right one.
+constexpr std::int64_t kDay = 24 * 60 * kMinute, kTimesTheEventsOfADay = 3;
 
 }  // namespace
 
@@ -48,9 +50,12 @@ TimeSpread::Kept TimeSpread::kept() const {
   };
   std::for_each(clusters.begin(), first, [&](const Cluster& cluster) { apart(cluster, true); });
   std::for_each(behind, clusters.end(), [&](const Cluster& cluster) { apart(cluster, false); });
-  std::int64_t few = 0;
-  for (const Apart& one : result.apart) few += one.events;
-  if (few * kTimesTheEvents > all.events) {
+  std::int64_t few = 0, nearest = kNever;
+  for (const Apart& one : result.apart) {
+    few += one.events;
+    nearest = std::min(nearest, one.distance);
+  }
+  if (few * (nearest < kDay ? kTimesTheEvents : kTimesTheEventsOfADay) > all.events) {
     result.apart.clear();
     all.first = clusters.front().first;
     all.lastStart = clusters.back().lastStart;

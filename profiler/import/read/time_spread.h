@@ -26,7 +26,7 @@ class TimeSpread {
     std::vector<Apart> apart;
   };
   /// Events lie apart if ten times as many lie together, and the distance is more than ten minutes and twenty
-  /// times as long as the time that these take.
+  /// times as long as the time that these take. Three times as many are enough where the distance is a day.
   Kept kept() const;
 
  private:

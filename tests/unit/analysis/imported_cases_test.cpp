@@ -219,5 +219,16 @@ TEST(ImportedCases, EventsFarFromTheOthersAreLeftOutOnBothSides) {
   EXPECT_EQ(trace.catalog->runs[model::RunId(0)].end.count, 3950 * kTicksPerUs);
 }
 
+/// A quarter of all events may state 0 if the others lie days behind.
+TEST(ImportedCases, SeveralEventsAtZeroAreLeftOut) {
+  std::string events;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    events += R"({"ph": "X", "name": "work", "pid": 0, "tid": 0, "dur": 5, "ts": )" +
+              std::to_string(i % 4 == 0 ? 0 : 1'300'000'000'000 + 10 * i) + "},\n";
+  }
+  const ImportedTrace trace(writeTrace("zeros.json", events));
+  EXPECT_EQ(trace.catalog->runs[model::RunId(0)].end.count, 105 * kTicksPerUs);
+}
+
 }  // namespace
 }  // namespace pipescope::analysis

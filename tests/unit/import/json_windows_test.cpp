@@ -134,9 +134,20 @@ TEST(JsonWindows, DeliversWhatIsWholeOfACutFile) {
 TEST(JsonWindows, SaysWhatComesBehindTheEvents) {
   const Outcome two = cut(R"([{"a":1}] [{"b":2}])");
   EXPECT_EQ(two.events, (Texts{R"({"a":1})"}));
-  EXPECT_EQ(two.findings,
-            (Texts{"The file goes on behind the end of its list of events; the rest is left out."}));
+  EXPECT_EQ(
+      two.findings,
+      (Texts{"The file goes on behind the end of its list of events; the rest is left out. If these are "
+             "several traces, give each as a file of its own."}));
   EXPECT_TRUE(cut("[{\"a\":1}]\n \n").findings.empty());
+
+  const std::string object = R"({"traceEvents":[{"a":1}],"m":1})";
+  EXPECT_TRUE(cut(object + "\n").findings.empty());
+  const Outcome objects = cut(object + "\n" + object);
+  EXPECT_EQ(objects.events, (Texts{R"({"a":1})"}));
+  EXPECT_EQ(
+      objects.findings,
+      (Texts{"The file goes on behind the end of its outermost object; the rest is left out. If these are "
+             "several traces, give each as a file of its own."}));
 }
 
 TEST(JsonWindows, LeavesOutEventsThatAreTooLarge) {
@@ -243,6 +254,20 @@ TEST(JsonWindows, OneLostCharacterDamagesOneEvent) {
         EXPECT_TRUE(whole == 59 || outcome.damaged > 0) << about;
       }
     }
+  }
+}
+
+/// The end of an event is lost, at any place, but the next line is whole.
+TEST(JsonWindows, AnEventWithoutItsEndDamagesNoOther) {
+  const Texts events = eventsFor(0);
+  for (std::size_t size = 1; size < events[30].size(); ++size) {
+    Texts damaged = events;
+    damaged[30].resize(size);
+    const Outcome outcome = cut(joined(damaged, 0), 977, {.windowBytes = 300});
+    Texts expected = events;
+    expected.erase(expected.begin() + 30);
+    EXPECT_EQ(outcome.events, expected) << damaged[30];
+    EXPECT_EQ(outcome.damaged, 1) << damaged[30];
   }
 }
 

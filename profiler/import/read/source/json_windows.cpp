@@ -325,11 +325,14 @@ char JsonWindows::before(std::size_t& at) const {
   return at > keep_ ? buffer_[--at] : '\0';
 }
 
-/// Moves to the next place from which on an event seems to begin behind another one, up to `end`.
+/// Moves to the next place from which on an event seems to begin, up to `end`: behind another event, or on a
+/// line of its own behind one that has lost its end.
 bool JsonWindows::findEvent(std::size_t end) {
   for (std::size_t i = buffer_.find('{', at_); i < end; i = buffer_.find('{', i + 1)) {
     std::size_t at = i;
-    if (before(at) != ',' || before(at) != '}') continue;
+    if (before(at) != ',') continue;
+    const bool ownLine = std::string_view(buffer_).substr(at, i - at).find('\n') != std::string_view::npos;
+    if (before(at) != '}' && !ownLine) continue;
     if (!beginsAsEvent(std::string_view(buffer_).substr(i, kLookAhead))) continue;
     at_ = i;
     return true;
@@ -411,6 +414,10 @@ void JsonWindows::member() {
   keep_ = at_;
   if (peek() != '"') {
     if (peek() < 0) findings_.push_back("The trace ends before its outermost object is closed.");
+    if (peek() == '}') {
+      ++at_;
+      noteRest();
+    }
     place_ = Place::end;
     return;
   }
@@ -434,10 +441,16 @@ void JsonWindows::member() {
 
 void JsonWindows::afterEvents() {
   place_ = inObject_ ? Place::members : Place::end;
-  if (inObject_) return;
+  if (!inObject_) noteRest();
+}
+
+void JsonWindows::noteRest() {
   skipSpace();
-  if (peek() >= 0)
-    findings_.push_back("The file goes on behind the end of its list of events; the rest is left out.");
+  if (peek() < 0) return;
+  findings_.push_back(
+      fmt::format("The file goes on behind the end of its {}; the rest is left out. If these are several "
+                  "traces, give each as a file of its own.",
+                  inObject_ ? "outermost object" : "list of events"));
 }
 
 /// Moves behind a string that stands between events, or behind its quote if it does not end on its line.

@@ -73,6 +73,8 @@ class JsonWindows {
   void skipStray();
   void resynchronise();
   void afterEvents();
+  /// Says so where more than space follows the end of the trace.
+  void noteRest();
 
   ByteSource& source_;
   const Limits limits_;
