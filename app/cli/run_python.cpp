@@ -37,6 +37,8 @@ int startPython(const std::string& python, const std::vector<std::string>& scrip
         script.front())));
   if (!std::filesystem::exists(script.front()))
     return fail(base::badInput(fmt::format("There is no file {}.", script.front())));
+  if (std::filesystem::is_character_file(script.front()))
+    return fail(base::badInput(fmt::format("{} is a device and no script.", script.front())));
   if (const std::string folder = packageFolder(); !folder.empty()) {
     const char* set = std::getenv("PYTHONPATH");
     const std::string path = set == nullptr || *set == '\0' ? folder : folder + ":" + set;

@@ -76,6 +76,13 @@ std::string cutName(std::string_view name, std::size_t most) {
   return std::string(name.substr(0, kept)) + "… (" + std::to_string(name.size()) + " bytes)";
 }
 
+/// Quotes and other marks that end the word, and belong to the sentence.
+std::string_view endMarks(std::string_view word) {
+  constexpr std::size_t kMost = 3;
+  const std::size_t last = word.find_last_not_of("\"'.,:;)]");
+  return word.substr(std::max(word.size() - std::min(word.size(), kMost), last == word.npos ? 0 : last + 1));
+}
+
 }  // namespace
 
 std::string shortName(std::string_view name) {
@@ -89,7 +96,13 @@ std::string shortWords(std::string_view text) {
   for (std::size_t at = 0; at < text.size() && shown.size() <= kMost;) {
     const std::size_t end = std::min(text.find_first_of(" \t\n", at), text.size());
     const std::string_view word = text.substr(at, end - at);
-    shown += word.size() > kMostOfWord ? cutName(word, kShownOfWord) : std::string(word);
+    if (word.size() <= kMostOfWord) {
+      shown += word;
+    } else {
+      const std::string_view marks = endMarks(word);
+      shown += cutName(word.substr(0, word.size() - marks.size()), kShownOfWord);
+      shown += marks;
+    }
     if (end < text.size()) shown += text[end];
     at = end + 1;
   }

@@ -5,24 +5,37 @@
 namespace pipescope::base {
 namespace {
 
+bool isOfBareKey(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
 /// Walks over a text and sees strings, comments, brackets, and dots between the parts of keys.
 class TomlWalk {
  public:
   explicit TomlWalk(std::string_view text) : text_(text) {}
 
-  /// The line of what is nested too deeply; 0: nothing is.
-  std::size_t deepLine() {
+  /// The line of what is nested too deeply, or of a key that is too long; 0: there is none.
+  std::size_t faultyLine() {
     while (at_ < text_.size()) {
       if (!step()) return line_;
     }
     return 0;
   }
+  bool isLong() const { return long_; }
 
  private:
   bool step() {
     const char c = text_[at_];
     if (c == '#') return skipComment(), true;
-    if (c == '"' || c == '\'') return skipString(c), true;
+    const std::size_t from = at_;
+    if (c == '"' || c == '\'') {
+      skipString(c);
+      return !isLongKey(from);
+    }
+    if (isOfBareKey(c)) {
+      while (at_ < text_.size() && isOfBareKey(text_[at_])) ++at_;
+      return !isLongKey(from);
+    }
     ++at_;
     switch (c) {
       case '\n':
@@ -47,6 +60,16 @@ class TomlWalk {
       default:
         return true;
     }
+  }
+
+  /// True if what has just been passed is a key and too long.
+  bool isLongKey(std::size_t from) {
+    if (at_ - from <= kMostTomlKey) return false;
+    const std::size_t next = text_.find_first_not_of(" \t", at_);
+    const std::string_view behindKey =
+        isOfBareKey(text_[from]) ? "=.]" : "=.";  // "]" may end a list of texts
+    long_ = next != std::string_view::npos && behindKey.find(text_[next]) != std::string_view::npos;
+    return long_;
   }
 
   void skipComment() { at_ = std::min(text_.find('\n', at_), text_.size()); }
@@ -74,13 +97,18 @@ class TomlWalk {
 
   std::string_view text_;
   std::size_t at_ = 0, line_ = 1, dots_ = 0, brackets_ = 0;
+  bool long_ = false;
 };
 
 }  // namespace
 
 Status checkTomlDepth(std::string_view text, const std::string& file) {
-  const std::size_t line = TomlWalk(text).deepLine();
+  TomlWalk walk(text);
+  const std::size_t line = walk.faultyLine();
   if (line == 0) return {};
+  if (walk.isLong())
+    return badInput(file + ":" + std::to_string(line) + ": a key has more than " +
+                    std::to_string(kMostTomlKey) + " bytes, and no file of this program needs that.");
   return badInput(file + ":" + std::to_string(line) + ": keys and values are nested more than " +
                   std::to_string(kMostTomlDepth) + " deep, and no file of this program needs that.");
 }

@@ -11,9 +11,13 @@ namespace pipescope::base {
 /// program needs more than five.
 inline constexpr std::size_t kMostTomlDepth = 32;
 
-/// Refuses a TOML text whose keys or values are nested deeper than kMostTomlDepth, naming the line. Parsers
-/// go through keys and values by recursion, so that a deep one exhausts the stack. Faulty TOML passes up to
-/// where the parser will find its first fault.
+/// The most bytes of one part of a key.
+inline constexpr std::size_t kMostTomlKey = std::size_t{1} << 20;
+
+/// Refuses a TOML text whose keys or values are nested deeper than kMostTomlDepth, or with a key of more than
+/// kMostTomlKey, naming the line. Parsers go through keys and values by recursion, so that a deep one
+/// exhausts the stack, and copy a long key once for each of its bytes. Faulty TOML passes up to where the
+/// parser will find its first fault.
 Status checkTomlDepth(std::string_view text, const std::string& file);
 
 }  // namespace pipescope::base

@@ -97,6 +97,19 @@ TEST(TomlDepth, BoundsKeysAndValues) {
   EXPECT_EQ(refusalOf("x = " + repeated("[", 32) + repeated("]", 32)), "");
 }
 
+TEST(TomlDepth, BoundsTheLengthOfKeys) {
+  const std::string tooLong(kMostTomlKey + 1, 'k'), allowed(kMostTomlKey, 'k');
+  for (const std::string& toml :
+       {tooLong + " = 1", "\"" + tooLong + "\" = 1", "a." + tooLong + ".b = 1", "[" + tooLong + "]"}) {
+    const Status status = checkTomlDepth("x = 1\n" + toml, "f");
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().message,
+              "f:2: a key has more than 1048576 bytes, and no file of this program needs that.");
+  }
+  for (const std::string& toml : {allowed + " = 1", "a = \"" + tooLong + "\"", "a = [\"" + tooLong + "\"]"})
+    EXPECT_TRUE(checkTomlDepth(toml, "f").ok());
+}
+
 TEST(TomlDepth, StringsCommentsAndNumbersAreNotDeep) {
   const std::string dots = repeated("a.", 99);
   for (const std::string& harmless :
@@ -114,7 +127,9 @@ TEST(LongNames, AreCutAndNearToNone) {
   EXPECT_EQ(shortName("training.epochs"), "training.epochs");
   EXPECT_EQ(shortName(std::string(100'000, 'k')), std::string(60, 'k') + "… (100000 bytes)");
   EXPECT_EQ(shortWords("unknown key " + std::string(600, 'k') + "; did"),
-            "unknown key " + std::string(60, 'k') + "… (601 bytes) did");
+            "unknown key " + std::string(60, 'k') + "… (600 bytes); did");
+  EXPECT_EQ(shortWords("no \"" + std::string(600, 'k') + "\"; known"),
+            "no \"" + std::string(59, 'k') + "… (601 bytes)\"; known");
   EXPECT_LE(shortWords(repeated("words ", 100'000)).size(), 20'100U);
   EXPECT_EQ(nearest(std::string(16 << 20, 'k'), {"epochs"}), "");  // at once
 }
