@@ -8,8 +8,8 @@
 namespace pipescope::compile {
 
 /// A sentence for each option that was given and changes nothing: compiler passes that were switched off
-/// although the system does not use their results, and places off the chip for tensors that the model does
-/// not have.
+/// although the system does not use their results, settings of ranks that there are not, and places off the
+/// chip for tensors that the model does not have.
 std::vector<std::string> unusedOptions(const ModelRequest& request, const Compilation& compilation);
 
 }  // namespace pipescope::compile
