@@ -105,6 +105,33 @@ std::string glossaryHelpOn(const std::string& topic) {
   return {};
 }
 
+/// The whole glossary, or all systems; empty for another word.
+std::string listHelpOn(const std::string& topic) {
+  std::string text;
+  if (topic == "glossary") {
+    std::istringstream lines{std::string(embeddedText("help/glossary.md"))};
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("- ")) text += config::wrapped(line.substr(2), config::kHelpWidth, "  ");
+    }
+    return "Words of the reports and of the window\n" + text;
+  }
+  if (topic != "systems") return text;
+  for (const std::string& name : devices::knownSystems(app::userConfigurationFolder()))
+    text += (text.empty() ? "" : ", ") + name;
+  return "Systems and chips that can be emulated; `pipescope devices` describes them\n" +
+         config::wrapped(text + ".", config::kHelpWidth, "  ");
+}
+
+/// The topic that the word may have meant: one that is spelt nearly so, or a system that begins with it.
+std::string topicNear(const CLI::App& program, const std::string& word) {
+  const std::string near = config::nearest(word, topics(program));
+  if (!near.empty() || word.size() < 3) return near;
+  for (const std::string& name : devices::knownSystems(app::userConfigurationFolder())) {
+    if (name.starts_with(word)) return name;
+  }
+  return near;
+}
+
 /// Help on a section of the reports with all its figures, or on one of them (stages.imbalance). Empty: there
 /// is no such section or figure.
 std::string sectionHelpOn(const std::string& topic) {
@@ -177,12 +204,13 @@ base::Result<std::string> explain(const CLI::App& program, const std::string& to
   if (text.empty()) text = helpOnCommandFlag(program, word);
   if (text.empty()) text = glossaryHelpOn(topic);
   if (text.empty()) text = systemHelpOn(topic);
+  if (text.empty()) text = listHelpOn(topic);
   for (const auto& more : {sectionHelpOn, pageHelpOn}) {
     const std::string found = more(topic);
     text += (text.empty() || found.empty() ? "" : "\n") + found;
   }
   if (!text.empty()) return text;
-  const std::string near = config::nearest(word, topics(program));
+  const std::string near = topicNear(program, word);
   return base::badInput(fmt::format(
       "There is no command, configuration key, flag, system, section, page or word of the glossary \"{}\"{} "
       "`pipescope run --help-keys` lists all keys.",
@@ -205,7 +233,7 @@ std::function<int()> setUpHelp(CLI::App& command) {
       "--epochs or --fail-if, a value such as popart, or a table such as training, or a builder or optimizer "
       "such as decoder or adamw, whose keys are listed then, a system such as gaudi2, a section of the "
       "reports such as waits or one of its figures such as stages.imbalance, a page of the window such as "
-      "trace, or a word of the reports such as bubble");
+      "trace, or a word of the reports such as bubble; glossary and systems list all words and systems");
   command.add_flag("--man", options->manual, "Print the manual page, for man -l");
   command.add_option("--completions", options->shell, "Print the completions of a shell")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
