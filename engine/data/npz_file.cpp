@@ -6,9 +6,11 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "engine/data/npy_file.h"
 #include "profiler/base/files/output_file.h"
+#include "profiler/base/printable.h"
 
 namespace pipescope::data {
 namespace {
@@ -93,13 +95,19 @@ Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std
   return members;
 }
 
-/// Bytes of the local header of a member; `start` begins with it.
+/// Bytes of the local header of a member; `start` begins with it. It must have the same name as the
+/// directory: otherwise one of the two is damaged, and an array would be taken for another one.
 Result<std::size_t> localBytes(std::span<const std::byte> start, const Member& member,
                                const std::string& name) {
   const base::Error damaged = badInput(fmt::format("{}: member {} is cut off or damaged", name, member.name));
   if (start.size() < kLocalBytes || at<std::uint32_t>(start, 0) != kLocal) return damaged;
-  const std::size_t skip = kLocalBytes + at<std::uint16_t>(start, 26) + at<std::uint16_t>(start, 28);
+  const std::size_t nameBytes = at<std::uint16_t>(start, 26);
+  const std::size_t skip = kLocalBytes + nameBytes + at<std::uint16_t>(start, 28);
   if (start.size() < skip) return damaged;
+  const std::string_view own(reinterpret_cast<const char*>(start.data()) + kLocalBytes, nameBytes);
+  if (own != member.name)
+    return badInput(fmt::format("{}: member {} is damaged: its own header calls it {}; use another copy",
+                                name, member.name, base::printableName(own)));
   return skip;
 }
 

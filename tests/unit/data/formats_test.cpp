@@ -273,6 +273,26 @@ TEST(Numpy, AChangedBitWithinNumbersIsRefused) {
   }
 }
 
+/// NumPy refuses such archives, too ("File name in directory and header differ").
+TEST(Numpy, AChangedBitWithinANameIsRefused) {
+  const Folder folder;
+  const std::vector<float> values(4, 1.0F);
+  const std::vector<NpzMember> members{{"w1", {ElementType::float32, {4}}, std::as_bytes(std::span(values))}};
+  ASSERT_TRUE(writeNpz(folder.path() / "w.npz", members).ok());
+  const Bytes whole = testing::readBytes(folder.path() / "w.npz");
+  const std::size_t local = 30, central = local + 6 + 128 + 16 + 46;  // headers, the array, and "w1.npy"
+  for (const std::size_t name : {local, central}) {
+    for (std::size_t bit = 0; bit < 8 * 6; ++bit) {
+      Bytes changed = whole;
+      changed[name + bit / 8] ^= static_cast<std::uint8_t>(1U << (bit % 8));
+      const auto file = folder.write("changed.npz", changed);
+      expectError(readNpz(file), ErrorKind::badInput,
+                  {"is damaged: its own header calls it", "another copy"});
+      EXPECT_FALSE(readNpzTypes(file).ok());
+    }
+  }
+}
+
 TEST(Numpy, WritesWhatItReads) {
   const Folder folder;
   const std::vector<float> floats{1, -2.5F, 3};
