@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
-#include <regex>
 
 #include "app/cli/frame/value_words.h"
 #include "engine/config/suggestion.h"
@@ -80,43 +80,51 @@ std::string missing(const CLI::App& command, const std::string& said) {
                      name);
 }
 
+/// The parts of a message that the groups of a pattern match; none if the whole message does not match. A
+/// message holds what the user typed, which may be long, so the engine must take linear time and no stack.
+Words partsOf(const std::string& said, const char* pattern) {
+  const re2::RE2 whole(std::string("(?s)") + pattern);
+  std::vector<re2::StringPiece> groups(static_cast<std::size_t>(whole.NumberOfCapturingGroups()) + 1);
+  if (!whole.Match(said, 0, said.size(), re2::RE2::ANCHOR_BOTH, groups.data(),
+                   static_cast<int>(groups.size())))
+    return {};
+  Words parts;
+  for (std::size_t i = 1; i < groups.size(); ++i) parts.push_back(groups[i].as_string());
+  return parts;
+}
+
+std::string notAmong(const std::string& option, const std::string& value, const std::string& words) {
+  Words known;
+  for (std::size_t from = 0; from <= words.size();) {
+    const std::size_t comma = std::min(words.find(',', from), words.size());
+    known.push_back(words.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return fmt::format("{} is \"{}\", but it must be one of {}{}", option, value, fmt::join(known, ", "),
+                     base::didYouMean(value, known));
+}
+
 /// Sentences for the messages that the parser's own checks give.
 std::string wrongValue(const std::string& said, const CLI::App& command, const Words& arguments) {
-  std::smatch m;
-  const auto typed = [&](std::size_t group) { return typedName(m[group].str(), command, arguments); };
-  static const std::regex range("^(\\S+): Value (.*) not in range (\\S+) to (\\S+)$"),
-      set("^(\\S+): (.*) not in \\{(.*)\\}$"), conversion("^Could not convert: (\\S+) = (.*)$"),
-      absent("^(\\S+): [0-9]+ required (\\S+) missing$"), many("^(\\S+): At Most [0-9]+ required but .*$"),
-      exactly("^Expected exactly [0-9]+ arguments to (\\S+), got ([0-9]+)$"),
-      noValue("^(\\S+) was given a disallowed flag override$"), many2("^(\\S+): too many inputs for a flag$");
-  if (std::regex_match(said, m, range))
-    return fmt::format("{} is {}, but it must be between {} and {}.", typed(1), m[2].str(), m[3].str(),
-                       m[4].str());
-  if (std::regex_match(said, m, set)) {
-    const std::string words = m[3].str();
-    Words known;
-    for (std::size_t from = 0; from <= words.size();) {
-      const std::size_t comma = std::min(words.find(',', from), words.size());
-      known.push_back(words.substr(from, comma - from));
-      from = comma + 1;
-    }
-    return fmt::format("{} is \"{}\", but it must be one of {}{}", typed(1), m[2].str(),
-                       fmt::join(known, ", "), base::didYouMean(m[2].str(), known));
+  Words parts;
+  const auto is = [&](const char* pattern) { return !(parts = partsOf(said, pattern)).empty(); };
+  const auto typed = [&] { return typedName(parts[0], command, arguments); };
+  if (is("(\\S+): Value (.*) not in range (\\S+) to (\\S+)"))
+    return fmt::format("{} is {}, but it must be between {} and {}.", typed(), parts[1], parts[2], parts[3]);
+  if (is("(\\S+): (.*) not in \\{(.*)\\}")) return notAmong(typed(), parts[1], parts[2]);
+  if (is("Could not convert: (\\S+) = (.*)"))
+    return fmt::format("{} is \"{}\", but it must be a number.", typed(), parts[1]);
+  if (is("(\\S+): [0-9]+ required \\S+ missing")) return fmt::format("{} needs a value.", typed());
+  if (is("Expected exactly [0-9]+ arguments to (\\S+), got ([0-9]+)")) {
+    if (parts[1] == "0") return fmt::format("{} needs a value.", typed());
+    return fmt::format("{} is given {} times, but it takes one value: leave all but one out.", typed(),
+                       parts[1]);
   }
-  if (std::regex_match(said, m, conversion))
-    return fmt::format("{} is \"{}\", but it must be a number.", typed(1), m[2].str());
-  if (std::regex_match(said, m, absent)) return fmt::format("{} needs a value.", typed(1));
-  if (std::regex_match(said, m, exactly)) {
-    if (m[2].str() == "0") return fmt::format("{} needs a value.", typed(1));
-    return fmt::format("{} is given {} times, but it takes one value: leave all but one out.", typed(1),
-                       m[2].str());
-  }
-  if (std::regex_match(said, m, many))
-    return fmt::format("{} is given several times, but it takes one value: leave all but one out.", typed(1));
-  if (std::regex_match(said, m, noValue) || std::regex_match(said, m, many2)) {
+  if (is("(\\S+): At Most [0-9]+ required but .*"))
+    return fmt::format("{} is given several times, but it takes one value: leave all but one out.", typed());
+  if (is("(\\S+) was given a disallowed flag override") || is("(\\S+): too many inputs for a flag")) {
     // The parser leaves out the dashes of a flag that must have no value.
-    const std::string name = m[1].str().starts_with("-") ? typed(1) : "--" + m[1].str();
-    return fmt::format("{} takes no value.", name);
+    return fmt::format("{} takes no value.", parts[0].starts_with("-") ? typed() : "--" + parts[0]);
   }
   return said.ends_with(".") ? said : said + ".";
 }
