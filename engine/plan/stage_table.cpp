@@ -64,16 +64,11 @@ void StageTable::learn(const TriedPlan& tried) {
 std::int64_t StageTable::missingOf(std::size_t stage, std::size_t first, std::size_t end) const {
   if (const auto known = memory_[stage].find({first, end}); known != memory_[stage].end())
     return known->second.missing;
-  // Stages of other places stash more or less, so the nearest place counts; there, the nearest work.
+  // Stages of other places stash more or less, so those of this place count, and of these the nearest work.
   const double work = workOf(first, end);
   const Memory* like = nullptr;
-  for (std::size_t distance = 0; distance < memory_.size() && like == nullptr; ++distance) {
-    for (const std::size_t place : {stage - distance, stage + distance}) {
-      if (place >= memory_.size()) continue;  // a difference below 0 is a large number here
-      for (const auto& [range, memory] : memory_[place]) {
-        if (like == nullptr || std::abs(memory.work - work) < std::abs(like->work - work)) like = &memory;
-      }
-    }
+  for (const auto& [range, memory] : memory_[stage]) {
+    if (like == nullptr || std::abs(memory.work - work) < std::abs(like->work - work)) like = &memory;
   }
   if (like == nullptr || allWork_ <= 0) return 0;
   // Weights and what is kept of activations grow with the work. The rest, such as code and what one operator

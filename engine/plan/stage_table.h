@@ -18,7 +18,7 @@ class StageTable {
   void learn(const TriedPlan& tried);
   /// The value of a split by what is known: the schedule runs on devices with these costs. What a stage lacks
   /// is known if it was compiled in this place; otherwise it is estimated from the stage that was compiled in
-  /// this place, or near it, with the most similar work. None if a stage has nothing to compute.
+  /// this place with the most similar work. None if a stage has nothing to compute.
   std::optional<Value> estimate(const Cuts& cuts) const;
   /// A value that estimate() is not below. It is quick to compute.
   Value bound(const Cuts& cuts) const;
