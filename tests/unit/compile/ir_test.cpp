@@ -122,6 +122,27 @@ TEST(Ir, BoundariesOfTheTutorial) {
                           {1, 40 * 10 * 12 * 12 * 4}, {2, 40 * 20 * 4 * 4 * 4}, {3, 40 * 256 * 4}}));
 }
 
+/// Two ways through two devices, as DualPipe has them: the second way goes back.
+TEST(Ir, EachPipeHasStagesOfItsOwn) {
+  IrOptions options = trainingOptions({3, 1, 2, 0}, true);
+  options.pipes = 2;
+  options.placeOfStage = {0, 1, 1, 0};
+  options.weightEntries = {0, 0, 0, 0};
+  const ExecutableIr both = irOf(tutorialGraph(true), kTwo, options);
+  ASSERT_EQ(both.stages.size(), 4U);
+  for (std::size_t s = 0; s < 4; ++s) {
+    EXPECT_EQ(both.stages[s].index, static_cast<int>(s));
+    EXPECT_EQ(both.stages[s].place, options.placeOfStage[s]) << s;
+  }
+  const std::int64_t entry = 40 * 28 * 28 * 4;
+  EXPECT_EQ(planBytesOf(both.stages[0], TensorUse::stash), 3 * entry);
+  EXPECT_EQ(planBytesOf(both.stages[2], TensorUse::stash), 2 * entry);
+  std::vector<std::pair<int, int>> ways;
+  for (const BoundaryTensor& b : both.boundaries) ways.emplace_back(b.fromStage, b.toStage);
+  std::ranges::sort(ways);
+  EXPECT_EQ(ways, (std::vector<std::pair<int, int>>{{0, 1}, {1, 0}, {2, 3}, {3, 2}}));
+}
+
 TEST(Ir, WeightsAccumulatorsAndStateAddUp) {
   const ExecutableIr four = irOf(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   const std::vector<std::int64_t> parameters = {10 * 25 + 10, 20 * 250 + 20, 320 * 256 + 256, 256 * 10 + 10};

@@ -354,5 +354,15 @@ TEST(Configuration, AWrongValueOfAVariableNamesTheVariable) {
             "1000000.");
 }
 
+TEST(ConfigurationHelp, FactsOfAKeyNameItsDefault) {
+  const auto facts = [](const char* path) {
+    const Key* key = coreTable().find(path);
+    return key ? keyFacts(*key) : std::string("no such key");
+  };
+  EXPECT_EQ(facts("training.epochs"), "a whole number, 1 … 1000000; default 1");
+  EXPECT_EQ(facts("model.onnx"), "a text; default none");
+  EXPECT_EQ(facts("model.name"), "a text; default \"model\"");
+}
+
 }  // namespace
 }  // namespace pipescope::config

@@ -270,6 +270,20 @@ TEST(Barrier, WaitsHaveTheirCausesAndCopiesTheirMicroBatches) {
   EXPECT_EQ(microBatches, (std::vector<std::int64_t>{0, 1, 2, -1}));
 }
 
+TEST(MicroBatchCosts, DistributionsHaveTwoNumbers) {
+  for (const char* text :
+       {"uniform(128)", "uniform(128, 256, 512)", "uniform()", "normal(128)", "lognormal(a, b)"}) {
+    const auto costs = emulate::microBatchCosts(text, 8, 1);
+    ASSERT_FALSE(costs.ok()) << text;
+    EXPECT_NE(costs.error().message.find("this is no known distribution with two numbers"),
+              std::string::npos);
+  }
+  // All lengths are equal, so that each costs as much as the mean.
+  const auto equal = emulate::microBatchCosts("uniform(128, 128)", 3, 1);
+  ASSERT_TRUE(equal.ok());
+  EXPECT_EQ(*equal, (std::vector<double>{1, 1, 1}));
+}
+
 TEST(MicroBatchCosts, RareLengthsAreCutOff) {
   const auto costs = emulate::microBatchCosts("lognormal(100, 2)", 4096, 1);
   ASSERT_TRUE(costs.ok());
