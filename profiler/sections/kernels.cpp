@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/pipeline/device_sums.h"
 #include "profiler/base/number_text.h"
+#include "profiler/sections/frame/collective_table.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/kernel_names.h"
@@ -258,7 +259,19 @@ base::Result<Section> makeCollectives(const Context& context) {
        "Kernels whose counterparts on all other ranks were found."},
       {"waited_cycles", "Waits for the last rank", report.matched > 0 ? Cell(waited.count) : Cell(),
        Format::ticks, "Sum over matched collectives and ranks."}};
-  section.tables = {collectiveTable(report, context.catalog, words)};
+  PIPESCOPE_ASSIGN(const std::vector<analysis::CollectiveUse> uses,
+                   analysis::collectiveUses(context.source, context.catalog, context.executable));
+  SectionTable executed = executedCollectives(context, uses);
+  executed.key = "executed";
+  executed.title = "Collectives of an emulated run";
+  section.tables = {collectiveTable(report, context.catalog, words), std::move(executed)};
+  if (!context.catalog.measured()) {
+    for (Fact& fact : section.facts) fact.inText = false;
+    showTimesIn(words.time, section);
+    if (uses.empty())
+      lack(section, "No collective ran: each stage is on one chip, and there is one replica.");
+    return section;
+  }
   if (!any) lack(section, "No communication kernels were recognised, so there is no verdict on collectives.");
   if (any && report.matched == 0)
     section.remarks.push_back(
@@ -272,10 +285,11 @@ base::Result<Section> makeCollectives(const Context& context) {
 PIPESCOPE_REGISTER_SECTION(kernels) {
   registry.add({"kernels", "Kernels", "Kernels, copies and idle time of the accelerators of a recorded trace",
                 67, makeKernels, true});
-  registry.add(
-      {"collectives", "Collectives",
-       "Collectives of a recorded trace, matched over ranks, with the rank that the others waited for", 68,
-       makeCollectives, true});
+  registry.add({"collectives", "Collectives",
+                "Collectives of a recorded trace, matched over ranks, with the rank that the others waited "
+                "for, or those "
+                "of an emulated run",
+                68, makeCollectives, true});
 }
 
 }  // namespace pipescope::sections

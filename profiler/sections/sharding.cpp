@@ -6,25 +6,12 @@
 #include <map>
 #include <tuple>
 
-#include "profiler/analysis/pipeline/collective_uses.h"
 #include "profiler/analysis/pipeline/links/expert_work.h"
+#include "profiler/sections/frame/collective_table.h"
 #include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
 namespace {
-
-/// "decoder/layer*/attention/query": the name with a star for each number.
-std::string patternOf(const std::string& name) {
-  std::string pattern;
-  bool number = false;
-  for (const char c : name) {
-    const bool digit = c >= '0' && c <= '9';
-    if (digit && !number) pattern += '*';
-    if (!digit) pattern += c;
-    number = digit;
-  }
-  return pattern;
-}
 
 struct DividedTensors {
   std::int64_t count = 0;
@@ -68,54 +55,6 @@ SectionTable tensorTable(const std::vector<model::Division>& rows, bool weights)
   return table;
 }
 
-SectionTable collectiveTable(const Context& context, const std::vector<analysis::CollectiveUse>& uses,
-                             const Words& words) {
-  SectionTable table{"collectives", "Collectives", words.per("iteration, on one chip"), {}, {}};
-  table.columns = {
-      {"operator", "Operator", Format::plain, "Name; * stands for a number."},
-      {"stage", "Stage", Format::index, ""},
-      {"pass", "Pass", Format::plain, ""},
-      {"kind", "Kind", Format::plain, ""},
-      {"axis", "Axis", Format::plain, "Axis of the mesh along which the chips lie."},
-      {"ranks", "Chips", Format::count, "Chips that take part."},
-      {"count", "Count", Format::amount, "Executions."},
-      {"bytes", "Tensor", Format::bytes, "Of the tensor in one execution."},
-      {"sent_bytes", "Sent", Format::bytes, "That the chip sends in all of them, if they go round a ring."},
-      {"cycles", words.cycles(), Format::ticks, "Length of all executions."},
-      {"exposed_cycles", "Exposed", Format::ticks, "Part during which no other engine of the chip works."}};
-  table.mostInText = 40;
-  using Key = std::tuple<std::int32_t, std::string, std::string, std::string, model::MeshAxis, std::int64_t,
-                         std::int64_t>;
-  struct Sum {
-    double count = 0, sent = 0, ticks = 0, exposed = 0;
-  };
-  std::map<Key, Sum> sums;
-  std::vector<Key> order;
-  for (const analysis::CollectiveUse& use : uses) {
-    const model::Operator op = context.catalog.operators[use.op];
-    Key key{use.stage,
-            patternOf(context.catalog.namePath(op.debugContext)),
-            model::toString(use.pass),
-            use.row.kind,
-            use.row.axis,
-            use.row.ranks,
-            use.row.bytes.count};
-    const auto [found, added] = sums.try_emplace(key);
-    if (added) order.push_back(std::move(key));
-    found->second.count += use.count;
-    found->second.sent += use.sent;
-    found->second.ticks += use.ticks;
-    found->second.exposed += use.exposed;
-  }
-  for (const Key& key : order) {
-    const auto& [stage, name, pass, kind, axis, ranks, bytes] = key;
-    const Sum& sum = sums[key];
-    table.rows.push_back({name, static_cast<std::int64_t>(stage), pass, kind, model::toString(axis), ranks,
-                          sum.count, bytes, sum.sent, sum.ticks, sum.exposed});
-  }
-  return table;
-}
-
 base::Result<Section> makeSharding(const Context& context) {
   PIPESCOPE_ASSIGN(const auto all, context.source.rows<model::Division>());
   std::vector<model::Division> rows;
@@ -140,7 +79,7 @@ base::Result<Section> makeSharding(const Context& context) {
                            "Products and exchanges of experts on that rank, all stages, per iteration."});
   section.facts.push_back({"expert_excess_cycles", "  beyond an even load", known(work.excess), Format::ticks,
                            "Part of these that an even load would save: cycles · (1 − 1 ÷ imbalance)."});
-  section.tables = {collectiveTable(context, uses, words), tensorTable(rows, true), tensorTable(rows, false)};
+  section.tables = {executedCollectives(context, uses), tensorTable(rows, true), tensorTable(rows, false)};
   showTimesIn(words.time, section);
   if (experts && work.imbalance > 1.005)
     section.remarks.push_back(

@@ -207,6 +207,32 @@ TEST_F(ReportTest, RecomputeTradesTimeForMemory) {
   EXPECT_EQ(with["memory"][0]["stash_bytes"].get<std::int64_t>(), 7 * 40 * 28 * 28 * 4);
 }
 
+/// Sections that tell of the collectives of an emulated run give the same sums.
+TEST_F(ReportTest, CollectivesOfAnEmulatedRunAreThoseOfItsStages) {
+  ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"},
+                                       {"execution.mode", "training"},
+                                       {"system.name", "hls-gaudi2"},
+                                       {"training.replication_factor", "2"}}))
+                  .ok());
+  const nlohmann::json collectives = section("collectives"), sharding = section("sharding"),
+                       stages = section("stages");
+  ASSERT_FALSE(collectives["executed"].empty());
+  EXPECT_EQ(collectives["executed"], sharding["collectives"]);
+  EXPECT_TRUE(collectives["communication_kernels"].is_null());
+  EXPECT_TRUE(collectives["collectives"].empty()) << "matched kernels are those of traces";
+  EXPECT_TRUE(!collectives.contains("remarks") || collectives["remarks"].empty());
+  double executed = 0, byAxis = 0;
+  for (const nlohmann::json& row : collectives["executed"]) executed += row["cycles"].get<double>();
+  for (const nlohmann::json& row : stages["communication"]) byAxis += row["cycles"].get<double>();
+  EXPECT_GT(executed, 0);
+  EXPECT_NEAR(executed / byAxis, 1, 1e-9);
+
+  ASSERT_TRUE(
+      run(sample("pipelined", {{"execution.numerics", "false"}, {"execution.mode", "training"}})).ok());
+  EXPECT_EQ(section("collectives")["remarks"][0],
+            "No collective ran: each stage is on one chip, and there is one replica.");
+}
+
 TEST_F(ReportTest, ShardedTakesLongerThanPipelined) {
   const auto cycles = [&](const char* name) {
     EXPECT_TRUE(run(sample(name, {{"execution.numerics", "false"}})).ok());
