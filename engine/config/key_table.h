@@ -21,6 +21,8 @@ class KeyTable {
   const std::vector<Key>& all() const { return keys_; }
   /// Null if there is no such key.
   const Key* find(std::string_view path) const;
+  /// True if some key lies below this path, as training.epochs does below training.
+  bool isTable(std::string_view path) const;
   std::vector<std::string> paths() const;
 
  private:

@@ -195,6 +195,13 @@ const Key* KeyTable::find(std::string_view path) const {
   return found == index_.end() ? nullptr : &keys_[found->second];
 }
 
+bool KeyTable::isTable(std::string_view path) const {
+  std::string before(path);
+  before += '.';
+  const auto found = index_.lower_bound(before);
+  return found != index_.end() && found->first.starts_with(before);
+}
+
 std::vector<std::string> KeyTable::paths() const {
   std::vector<std::string> paths;
   for (const Key& key : keys_) paths.push_back(key.path);

@@ -93,10 +93,7 @@ class TomlReader {
   }
 
  private:
-  /// True if some key lies below the table.
-  bool isTable(const std::string& path) const {
-    return std::ranges::any_of(keys_.all(), [&](const Key& key) { return key.path.starts_with(path + "."); });
-  }
+  bool isTable(const std::string& path) const { return keys_.isTable(path); }
   bool isArray(const std::string& path) const { return isTable(path + "[]"); }
   /// The key for which a text in place of a table stands, as in host = "poptorch": a name that picks
   /// something, and so has a flag of the table's name. Null: there is none.

@@ -42,6 +42,7 @@ class WaitWriter {
       byDevice_[pass.device].push_back(i);
       if (pass.pass == model::Pass::update) updates_[{group, run.iterations[i]}].push_back(i);
       if (!model::isComputePass(pass.pass) || pass.microBatch < 0) continue;
+      firstOf_.try_emplace({group, run.iterations[i]}, pass.start);
       const auto [last, isNew] = lastOf_.try_emplace({group, run.iterations[i]}, i);
       if (!isNew && pass.end > run.passes[last->second].end) last->second = i;
     }
@@ -157,6 +158,9 @@ class WaitWriter {
       add(from, end, cause, producer);
       from = end;
     };
+    // Before the first pass of an iteration begins, no device waits for the pipeline to fill.
+    const auto first = firstOf_.find({groupOf(wait_.device), wait_.iteration});
+    if (newIteration && first != firstOf_.end()) part(until(first->second), WaitCause::host, {});
     if (input.send && input.receive) {
       const RecordedPass& receive = run_.receives[*input.receive];
       const Ticks posted = receive.statesPosting ? until(receive.start) : from;
@@ -253,6 +257,7 @@ class WaitWriter {
   std::map<DeviceId, std::vector<const RecordedCollective*>> collectives_;
   std::map<DeviceId, std::vector<OwnSend>> sends_;
   std::map<std::size_t, Ticks> begins_;  // start of the first pass of each group of clocks
+  std::map<std::pair<std::size_t, std::int32_t>, Ticks> firstOf_;       // start of an iteration's first pass
   std::map<std::pair<std::size_t, std::int32_t>, std::size_t> lastOf_;  // the pass that ends an iteration
   // Updates of an iteration.
   std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::size_t>> updates_;

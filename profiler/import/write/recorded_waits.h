@@ -50,8 +50,9 @@ struct RecordedRun {
 /// missing, the device waits from the receive's start to its end (exchange that names no device). Before its
 /// first pass a device waits since the first pass of the run. After its last pass of a training step it
 /// drains until the last pass of the step has ended, and waits for weight updates of other devices (update)
-/// that end before its next pass begins. A gap during or before a collective waits for the rank
-/// that was last to begin it.
+/// that end before its next pass begins. From then until the first pass of the next step begins on any
+/// device, it waits for the host. A gap during or before a collective waits for the rank that was last to
+/// begin it.
 base::Status writeRecordedWaits(const RecordedRun& run, record::Recorder& recorder);
 
 }  // namespace pipescope::importing

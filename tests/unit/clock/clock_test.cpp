@@ -135,6 +135,9 @@ TEST(Clock, TransfersThatShareALinkSlowEachOtherDownWhileBothAreUnderWay) {
   std::vector<std::tuple<int, int, std::int64_t, std::int64_t>> sent;
   for (const PlacedTransfer& t : timeline.transfers)
     sent.emplace_back(t.flow, t.work.microBatch, t.start.count, t.end.count);
+  EXPECT_TRUE(std::is_sorted(sent.begin(), sent.end(), [](const auto& a, const auto& b) {
+    return std::pair(std::get<3>(a), std::get<2>(a)) < std::pair(std::get<3>(b), std::get<2>(b));
+  })) << "transfers are told as they end, and of two that end together the one that began first comes first";
   std::sort(sent.begin(), sent.end());
   // 0 → 1 ends at 22 + 12 = 34, and 1 → 2 at 34 as well; then micro-batch 1 leaves place 1 at 38, alone.
   EXPECT_THAT(sent, ElementsAre(std::tuple(0, 0, 10, 18), std::tuple(0, 1, 20, 34), std::tuple(1, 0, 22, 34),

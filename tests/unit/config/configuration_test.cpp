@@ -354,6 +354,14 @@ TEST(Configuration, AWrongValueOfAVariableNamesTheVariable) {
             "1000000.");
 }
 
+TEST(KeyTableTest, KnowsItsTables) {
+  const KeyTable& table = coreTable();
+  for (const char* path : {"training", "data", "execution", "model", "fixed.stages[]"})
+    EXPECT_TRUE(table.isTable(path)) << path;
+  for (const char* path : {"", "train", "training.epochs", "training.", "trainings", "zzz"})
+    EXPECT_FALSE(table.isTable(path)) << path;
+}
+
 TEST(ConfigurationHelp, FactsOfAKeyNameItsDefault) {
   const auto facts = [](const char* path) {
     const Key* key = coreTable().find(path);

@@ -183,8 +183,9 @@ TEST(PipelineRows, SaysWhyADeviceWaits) {
       {0, 95, 100, WaitCause::host, -1},       {1, 0, 10, WaitCause::fill, 10},
       {1, 10, 12, WaitCause::exchange, 10},    {1, 42, 45, WaitCause::exchange, 20},
       {1, 75, 87, WaitCause::drain, 87},       {1, 87, 95, WaitCause::update, 95},
-      {1, 95, 110, WaitCause::fill, 110},      {1, 110, 112, WaitCause::exchange, 110},
-      {1, 175, 187, WaitCause::drain, 187},    {1, 187, 195, WaitCause::update, 195},
+      {1, 95, 100, WaitCause::host, -1},       {1, 100, 110, WaitCause::fill, 110},
+      {1, 110, 112, WaitCause::exchange, 110}, {1, 175, 187, WaitCause::drain, 187},
+      {1, 187, 195, WaitCause::update, 195},
   };
   const auto waits = rowsOf<model::Wait>(profile);
   for (const Expected& e : expected) {

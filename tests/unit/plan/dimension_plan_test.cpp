@@ -127,6 +127,22 @@ TEST(DimensionPlanTest, FixesWhatIsStated) {
   EXPECT_EQ(plan.fixed, fixed);
 }
 
+TEST(DimensionPlanTest, StatedReplicasLeaveTheOtherChipsToTheAxes) {
+  DimensionRequest request;
+  request.samples = 16;
+  request.most = 1;
+  request.fixed = {
+      {"training.replication_factor", "2"}, {"execution.tensor_parallel", "4"}, {"execution.stages", "1"}};
+  EXPECT_EQ(mustPlanDimensions(smallDecoder("hls-gaudi2"), request).proposals.front().replicas, 2);
+  // With two places there are chips for one replica only.
+  request.fixed["execution.stages"] = "2";
+  const auto tooMany = dimensions(smallDecoder("hls-gaudi2"), request);
+  ASSERT_FALSE(tooMany.ok());
+  EXPECT_THAT(
+      tooMany.error().message,
+      HasSubstr("No combination of the dimensions divides 8 chips and 16 samples of a weight update"));
+}
+
 TEST(DimensionPlanTest, KeepsSamplesOfAnUpdate) {
   DimensionRequest request;
   request.most = 4;
