@@ -67,7 +67,8 @@ class AttentionFuser : public GraphRewriter {
     std::vector<std::int64_t> functions = attention.functions;
     // A kernel makes a causal mask by itself.
     if (skips) erase(functions, attention.maskFunctions);
-    if (skips || (ring && attention.causal)) erase(others, attention.maskInputs);
+    const bool makesMask = skips || (ring && attention.causal);
+    if (makesMask) erase(others, attention.maskInputs);
     const CausalRanks ranks{.positions = source_.tensor(keys).type.shape.back(),
                             .ranks = keysGather == nullptr ? 1 : ops::ranksOf(*keysGather),
                             .paired = fusion_.paired};
@@ -79,8 +80,11 @@ class AttentionFuser : public GraphRewriter {
     fused.inputs = {of(scores.inputs[0]), of(ring ? keysGather->inputs[0] : keys),
                     of(ring ? valuesGather->inputs[0] : values)};
     for (const TensorId other : others) {
-      const graph::Shape& shape = source_.tensor(other).type.shape;
-      if (ring && !shape.empty() && shape.back() == ranks.positions)
+      const graph::TensorType& type = source_.tensor(other).type;
+      // Whole numbers are the shapes that scores take for their mask.
+      const bool byKey = !type.shape.empty() && type.shape.back() == ranks.positions &&
+                         type.element != graph::ElementType::int64;
+      if (ring && byKey)
         return base::badInput(
             fmt::format("{} reads {} for each key, which does not go around the ranks of "
                         "execution.context_exchange = ring: choose gather or heads.",
@@ -90,6 +94,7 @@ class AttentionFuser : public GraphRewriter {
     fused.attributes = {{"functions", functions},
                         {"inner", static_cast<std::int64_t>(attention.inner)},
                         {"draws", std::int64_t{attention.draws ? 1 : 0}}};
+    if (makesMask) fused.attributes["causal"] = std::int64_t{1};
     if (fusion_.factors) fused.attributes["factors"] = static_cast<std::int64_t>(*fusion_.factors);
     if (ring) {
       fused.attributes[ops::kRanks] = ranks.ranks;

@@ -17,7 +17,9 @@ using base::Status;
 using graph::Node;
 using graph::TensorId;
 
-constexpr std::size_t kGradientQueries = 3;  // dy, y, statistics stand before the queries
+// Inputs of an attention: queries, keys, values, then what is done to the scores. Those of its gradient have
+// dy, y and statistics before them.
+constexpr std::size_t kGradientQueries = 3, kScoreInputs = 3;
 
 bool isRing(const Node& node) {
   return node.op.ends_with("FusedAttention") && node.attributes.contains(ops::kRanks);
@@ -66,14 +68,22 @@ class RingExpander : public GraphRewriter {
     return ops::appendNode(result_, std::move(step), names, role, registry_);
   }
 
-  Result<Pair> send(const Node& node, const std::string& suffix, const Pair& tensors,
-                    graph::TensorRole role) {
+  /// `back`: to the rank before, instead of the next one.
+  Result<Pair> send(const Node& node, const std::string& suffix, const Pair& tensors, graph::TensorRole role,
+                    bool back) {
+    graph::Attributes attributes{{ops::kRanks, ops::ranksOf(node)},
+                                 {ops::kMeshAxis, model::toString(ops::meshAxisOf(node))}};
+    if (back) attributes["back"] = std::int64_t{1};
     PIPESCOPE_ASSIGN(
         const std::vector<TensorId> received,
-        addStep(node, suffix, "RankRing", {tensors[0], tensors[1]},
-                {{ops::kRanks, ops::ranksOf(node)}, {ops::kMeshAxis, model::toString(ops::meshAxisOf(node))}},
-                2, role));
+        addStep(node, suffix, "RankRing", {tensors[0], tensors[1]}, std::move(attributes), 2, role));
     return Pair{received[0], received[1]};
+  }
+
+  /// Adds the inputs behind queries, keys and values, which each step reads.
+  void addScoreInputs(const Node& node, std::size_t queries, std::vector<TensorId>& inputs) const {
+    for (std::size_t i = queries + kScoreInputs; i < node.inputs.size(); ++i)
+      inputs.push_back(of(node.inputs[i]));
   }
 
   Status forward(const Node& node) {
@@ -85,8 +95,9 @@ class RingExpander : public GraphRewriter {
       std::vector<TensorId> inputs{of(node.inputs[0]), held[0], held[1]};
       Pair next = held;
       if (step + 1 < keys.size()) {
-        PIPESCOPE_ASSIGN(next, send(node, "send" + std::to_string(step), held, activation));
+        PIPESCOPE_ASSIGN(next, send(node, "send" + std::to_string(step), held, activation, false));
       }
+      addScoreInputs(node, 0, inputs);
       inputs.insert(inputs.end(), result.begin(), result.end());
       PIPESCOPE_ASSIGN(result, addStep(node, "step" + std::to_string(step), node.op, std::move(inputs),
                                        ofStep(node, keys[step], step > 0), 2, activation));
@@ -113,14 +124,15 @@ class RingExpander : public GraphRewriter {
                                    held[1]};
       const bool goesOn = step + 1 < keys.size();
       if (goesOn) {
-        PIPESCOPE_ASSIGN(held, send(node, "send" + number, held, gradient));
+        PIPESCOPE_ASSIGN(held, send(node, "send" + number, held, gradient, true));
       }
+      addScoreInputs(node, kGradientQueries, inputs);
       inputs.insert(inputs.end(), sums.begin(), sums.end());
       PIPESCOPE_ASSIGN(sums, addStep(node, "step" + number, node.op, std::move(inputs),
                                      ofStep(node, keys[keys.size() - 1 - step], step > 0), 3, gradient));
       if (!goesOn) break;
       PIPESCOPE_ASSIGN(const Pair received,
-                       send(node, "send_gradients" + number, {sums[1], sums[2]}, gradient));
+                       send(node, "send_gradients" + number, {sums[1], sums[2]}, gradient, true));
       sums = {sums[0], received[0], received[1]};
     }
     for (std::size_t i = 0; i < sums.size(); ++i)

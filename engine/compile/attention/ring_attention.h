@@ -9,8 +9,9 @@ namespace pipescope::compile {
 
 /// Returns a graph with gradients in which each FusedAttention with the attribute `ranks`, and its gradient,
 /// is a ring. In the forward pass each rank starts with its own keys and values, and those of a step go on to
-/// the next rank meanwhile. The backward pass goes the same way back: it starts with the keys and values that
-/// the rank received last, and their gradients go home with them, so that both passes have ranks − 1 sends.
+/// the next rank meanwhile. The backward pass goes the same way back, to the rank before: it starts with the
+/// keys and values that the rank received last, and their gradients go home with them, so that both passes
+/// have ranks − 1 sends. `tests/unit/sharding` executes the result.
 /// Graphs without such a node are returned as they are.
 base::Result<graph::Graph> expandRings(graph::Graph trained, const ops::OperatorRegistry& registry);
 

@@ -175,6 +175,7 @@ const std::vector<AttributeRule> kAttributes{{"functions", AttributeKind::intege
                                              {"draws", AttributeKind::integer},
                                              {"keys_seen", AttributeKind::integers},
                                              {"merges", AttributeKind::integer},
+                                             {"causal", AttributeKind::integer},  // it makes the mask itself
                                              // A ring has these, which ranks/ranks.h names.
                                              {"ranks", AttributeKind::integer},
                                              {"mesh_axis", AttributeKind::text}};

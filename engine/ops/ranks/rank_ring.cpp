@@ -1,5 +1,6 @@
-// RankRing hands tensors to the next rank of a ring and receives those of the rank before it. Rewrites put it
-// into graphs that have gradients already (compile/attention/ring_attention.h), so it has none.
+// RankRing hands tensors to the next rank of a ring and receives those of the rank before it; with the
+// attribute `back` they go the other way. Rewrites put it into graphs that have gradients already
+// (compile/attention/ring_attention.h), so it has none.
 #include <fmt/format.h>
 
 #include "engine/ops/ranks/ranks.h"
@@ -30,7 +31,9 @@ std::vector<Work> rankRingWork(const OperatorCall& call) {
 
 PIPESCOPE_REGISTER_OPERATOR(rank_ring) {
   registry.add({.type = "RankRing",
-                .attributes = {{kRanks, AttributeKind::integer}, {kMeshAxis, AttributeKind::text}},
+                .attributes = {{kRanks, AttributeKind::integer},
+                               {kMeshAxis, AttributeKind::text},
+                               {"back", AttributeKind::integer}},
                 .minInputs = 1,
                 .maxInputs = 4,
                 .maxOutputs = 4,

@@ -12,27 +12,9 @@
 #include "engine/numerics/aligned_buffer.h"
 #include "engine/ops/core/operator.h"
 #include "engine/ops/standard_operators.h"
+#include "tests/unit/sharding/rank_attention.h"
 
 namespace pipescope::sharding_test {
-
-using graph::Node;
-using graph::Shape;
-using graph::TensorId;
-
-/// A tensor of one rank.
-using Bytes = std::vector<std::byte>;
-
-inline std::vector<double> numbersOf(const Bytes& bytes) {
-  std::vector<double> values(bytes.size() / sizeof(double));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
-  return values;
-}
-template <class T>
-Bytes bytesOf(const std::vector<T>& values) {
-  Bytes bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
 
 /// The part of a tensor that a rank has, if an axis of so many blocks is divided over so many ranks.
 inline Bytes partOf(const Bytes& whole, const Shape& shape, std::size_t elementBytes, std::int64_t axis,
@@ -70,8 +52,10 @@ class RankMachine {
  public:
   /// Ranks along one axis, whatever its name.
   RankMachine(const graph::Graph& graph, std::int64_t ranks) : RankMachine(graph, RankAxes{{"", ranks}}) {}
-  RankMachine(const graph::Graph& graph, RankAxes axes) : graph_(graph), axes_(std::move(axes)) {
+  RankMachine(const graph::Graph& graph, RankAxes axes)
+      : graph_(graph), axes_(std::move(axes)), attention_(graph) {
     for (const auto& [name, size] : axes_) ranks_ *= size;
+    attention_.begin(coordinates("context"));
     const std::int64_t ranks = ranks_;
     values_.resize(graph.tensors().size());
     for (const graph::Tensor& tensor : graph.tensors())
@@ -85,11 +69,21 @@ class RankMachine {
     return values_[index(id)][static_cast<std::size_t>(rank)];
   }
 
+  /// Gives each rank along `context` the positions of its tokens, which kernels that make a causal mask need.
+  void setPositions(std::vector<std::vector<std::int64_t>> positions) {
+    attention_.setPositions(std::move(positions));
+  }
+
   void run() {
     for (const Node& node : graph_.nodes()) {
       for (const TensorId output : node.outputs)
         if (output.valid()) values_[index(output)].resize(static_cast<std::size_t>(ranks_));
-      node.op.starts_with("Rank") ? meet(node) : compute(node);
+      if (node.op.starts_with("Rank"))
+        meet(node);
+      else if (node.op.ends_with("FusedAttention"))
+        attention_.run(node, values_);
+      else
+        compute(node);
       ASSERT_FALSE(::testing::Test::HasFatalFailure()) << node.name;
     }
   }
@@ -100,6 +94,19 @@ class RankMachine {
 
  private:
   static std::size_t index(TensorId id) { return static_cast<std::size_t>(id.value); }
+
+  /// The number of each rank along an axis.
+  std::vector<std::int64_t> coordinates(const std::string& wanted) const {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(ranks_), 0);
+    std::int64_t stride = 1;
+    for (const auto& [name, size] : axes_) {
+      if (name == wanted || name.empty())
+        for (std::size_t rank = 0; rank < all.size(); ++rank)
+          all[rank] = static_cast<std::int64_t>(rank) / stride % size;
+      stride *= size;
+    }
+    return all;
+  }
 
   struct Group {
     std::vector<std::size_t> ranks;
@@ -152,6 +159,7 @@ class RankMachine {
       return;
     }
     if (node.op == "RankScatterExperts") return toExperts(node, group);
+    if (node.op == "RankRing") return passOn(node, group);
     if (node.op == "RankGatherExperts") return fromExperts(node, group);
     const graph::TensorType& type = graph_.tensor(node.inputs[0]).type;
     std::vector<Bytes> in;
@@ -192,6 +200,20 @@ class RankMachine {
         own = mine;
       } else {
         own = met;
+      }
+    }
+  }
+
+  /// Each rank gets what its neighbour in the ring had.
+  void passOn(const Node& node, const std::vector<std::size_t>& group) {
+    const std::size_t count = group.size(), step = graph::intAttribute(node, "back", 0) != 0 ? 1 : count - 1;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      for (std::size_t r = 0; r < count; ++r) {
+        const std::size_t sender = group[(r + step) % count], own = group[r];
+        values_[index(node.outputs[i])][own] = values_[index(node.inputs[i])][sender];
+        attention_.moved(node.inputs[i], sender, node.outputs[i], own);
+        if (own == 0)
+          exchanged_[node.op] += static_cast<std::int64_t>(values_[index(node.inputs[i])][own].size());
       }
     }
   }
@@ -298,6 +320,7 @@ class RankMachine {
   const graph::Graph& graph_;
   RankAxes axes_;
   std::int64_t ranks_ = 1;
+  RankAttention attention_;
   std::vector<std::vector<Bytes>> values_;
   std::map<std::string, std::int64_t> exchanged_;
 };
