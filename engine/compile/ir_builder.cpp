@@ -106,8 +106,8 @@ base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<
   ir.name = options.name;
   ir.kind = options.kind;
   ir.mesh = options.mesh;
-  // Weights of tied layers, and their accumulators, lie once on a place: the first stage that has them keeps
-  // them.
+  // Weights of tied layers, their accumulators, and constants lie once on a place: the first stage that has
+  // them keeps them.
   std::set<std::pair<int, std::string>> shared;
   for (std::size_t s = 0; s < stages.size(); ++s) {
     StageBuilder builder(planned, partial, stageOf, boundaries, options, registry, static_cast<int>(s));
@@ -116,10 +116,15 @@ base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<
     stage.mesh = options.mesh;
     stage.overlapsCollectives = options.overlapCollectives;
     stage.blocks = stages[s].blocks;
+    std::vector<std::string> constants;  // of this stage, where several may have one name
     for (IrTensor& tensor : stage.tensors) {
       if (tensor.use == TensorUse::weight || tensor.use == TensorUse::accumulator)
         tensor.shared = !shared.insert({stage.place, tensor.name}).second;
+      if (tensor.use != TensorUse::constant) continue;
+      tensor.shared = shared.contains({stage.place, tensor.name});
+      constants.push_back(tensor.name);
     }
+    for (std::string& name : constants) shared.insert({stage.place, std::move(name)});
     ir.stages.push_back(std::move(stage));
   }
   for (const StageBoundary& b : boundaries) {

@@ -287,11 +287,13 @@ base::Status StageBuilder::addBackward() {
     PIPESCOPE_TRY(addGradientNode(node, Pass::backward));
   }
   scatterPending(Pass::backward);
+  addScattered(Pass::backward);
   addWeightStash(weightNodes);
   for (const Node& node : graph_.nodes()) {
     if (weightNodes.contains(node.id)) PIPESCOPE_TRY(addGradientNode(node, Pass::weightGradient));
   }
   scatterPending(Pass::weightGradient);
+  addScattered(Pass::weightGradient);
   return {};
 }
 

@@ -78,7 +78,9 @@ class StageBuilder {
   /// Loads the weights that nodes of the given passes read, and gathers them from all replicas.
   void fetchWeights(Pass kind, const std::set<Pass>& readers);
   bool gathersByBlock() const;
-  /// Gathers the weights of the node's block before the first node of it that reads one in this pass.
+  void findBlocksWithWeights(Pass kind);
+  /// Gathers the weights of the node's block, unless they are there, and those of the block behind it, so
+  /// that they arrive while this one computes.
   void gatherBlockOf(const graph::Node& node, Pass kind);
   /// Loads and gathers these weights.
   void fetch(Pass kind, const std::set<graph::TensorId>& weights, const std::string& name);
@@ -106,6 +108,8 @@ class StageBuilder {
   void scatterGradient(IrTensorId gradient, IrTensorId share, const graph::Tensor& parameter,
                        std::optional<IrOperator> then, Pass kind);
   void scatterPending(Pass kind);
+  /// Adds what uses the shares of the last bundle.
+  void addScattered(Pass kind);
   /// The collective that sums gradients of which each replica keeps its share.
   ops::Collective::Kind summing() const;
   bool updatesShare(const Gradient& gradient) const;
@@ -138,8 +142,14 @@ class StageBuilder {
     std::int64_t elements = 0;
   };
   PendingScatter pending_;
+  std::vector<IrOperator> scattered_;                ///< what uses the shares of the last bundle
   int scatters_ = 0;                                 ///< bundles so far
   std::set<std::pair<Pass, std::string>> gathered_;  ///< blocks whose weights are there
+  struct BlockWeights {
+    std::string block;
+    std::set<graph::TensorId> weights;
+  };
+  std::map<Pass, std::vector<BlockWeights>> blocksOf_;  ///< blocks that read weights in a pass, in order
   std::map<graph::TensorId, Home> weightHomes_;  ///< homes of weights that may lie off the chip or in shares
   /// Weights of which a replica has updated only its share.
   std::map<std::pair<graph::ElementType, Holders>, std::vector<IrTensorId>> updatedShares_;

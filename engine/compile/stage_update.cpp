@@ -84,22 +84,35 @@ void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
   fetch(kind, read, "stage" + std::to_string(stage_) + "/gather_weights");
 }
 
-void StageBuilder::gatherBlockOf(const Node& node, Pass kind) {
-  if (!gathersByBlock() || gathered_.contains({kind, node.block})) return;
-  const auto weightsOf = [&](const Node& reader, std::set<TensorId>& weights) {
-    for (const TensorId input : reader.inputs) {
-      if (input.valid() && graph_.tensor(input).role == TensorRole::parameter) weights.insert(input);
+/// Finds the blocks whose nodes read weights in a pass, in the order of their first such nodes.
+void StageBuilder::findBlocksWithWeights(Pass kind) {
+  std::vector<BlockWeights>& blocks = blocksOf_[kind];
+  std::map<std::string, std::size_t> places;
+  for (const Node& node : graph_.nodes()) {
+    const bool same = (node.pass == Pass::forward) == (kind == Pass::forward);
+    if (!same || !mine(node)) continue;
+    for (const TensorId input : node.inputs) {
+      if (!isParameter(input)) continue;
+      const auto [place, isNew] = places.try_emplace(node.block, blocks.size());
+      if (isNew) blocks.push_back({node.block, {}});
+      blocks[place->second].weights.insert(input);
     }
-  };
-  std::set<TensorId> read;
-  weightsOf(node, read);
-  if (read.empty()) return;
-  for (const Node& other : graph_.nodes()) {
-    const bool same = (other.pass == Pass::forward) == (kind == Pass::forward);
-    if (same && mine(other) && other.block == node.block) weightsOf(other, read);
   }
-  gathered_.insert({kind, node.block});
-  fetch(kind, read, (node.block.empty() ? "stage" + std::to_string(stage_) : node.block) + "/gather_weights");
+}
+
+void StageBuilder::gatherBlockOf(const Node& node, Pass kind) {
+  if (!gathersByBlock() || std::ranges::none_of(node.inputs, [&](TensorId id) { return isParameter(id); }))
+    return;
+  if (!blocksOf_.contains(kind)) findBlocksWithWeights(kind);
+  const std::vector<BlockWeights>& blocks = blocksOf_[kind];
+  const auto own = std::ranges::find(blocks, node.block, &BlockWeights::block);
+  PIPESCOPE_CHECK(own != blocks.end(), "a block that reads weights is known");
+  // The block behind it is gathered beside this one's work (DeepSpeed's prefetching).
+  for (auto block = own; block != blocks.end() && block - own < 2; ++block) {
+    if (!gathered_.insert({kind, block->block}).second) continue;
+    fetch(kind, block->weights,
+          (block->block.empty() ? "stage" + std::to_string(stage_) : block->block) + "/gather_weights");
+  }
 }
 
 void StageBuilder::fetch(Pass kind, const std::set<TensorId>& read, const std::string& name) {
@@ -202,8 +215,15 @@ void StageBuilder::scatterPending(Pass kind) {
   addCollective(kind, "stage" + std::to_string(stage_) + "/scatter_gradients" + std::to_string(scatters_++),
                 summing(), pending_.gradients, pending_.shares, pending_.element, pending_.elements,
                 pending_.holders);
-  for (IrOperator& op : pending_.then) pass(kind).operators.push_back(std::move(op));
+  // What adds up the shares comes behind the next bundle, so that nothing waits for this one meanwhile.
+  addScattered(kind);
+  scattered_ = std::move(pending_.then);
   pending_ = {};
+}
+
+void StageBuilder::addScattered(Pass kind) {
+  for (IrOperator& op : scattered_) pass(kind).operators.push_back(std::move(op));
+  scattered_.clear();
 }
 
 Kind StageBuilder::summing() const {
