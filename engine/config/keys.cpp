@@ -87,8 +87,8 @@ void addSystem(std::vector<Key>& all) {
   all.push_back(real("system.price_per_hour", "currency/h", 0, 0, 1e9,
                      "Price of the whole system, in any currency. A sweep shows how many samples a unit of "
                      "the currency buys. 0: unknown."));
-  all.push_back(
-      required(integer("device_scale[].device", "", 0, 0, 4095, "Device that is slower than its kind.")));
+  all.push_back(required(
+      integer("device_scale[].device", "", 0, 0, kMostChips - 1, "Device that is slower than its kind.")));
   all.push_back(real("device_scale[].compute", "", 1, 0.01, 100,
                      "Speed of its own work: with 0.9 it takes 1 / 0.9 times as long."));
   all.push_back(

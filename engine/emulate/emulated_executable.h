@@ -20,17 +20,23 @@ using base::Bytes;
 
 enum class RecordLevel { off, stages, steps, tiles };
 
-/// Ids of the rows that recordSystem wrote, indexed as in devices::System.
+/// Ids of the rows of a system, indexed as in devices::System.
 struct SystemIds {
   std::vector<model::DeviceId> devices;
-  std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< lanes of each device
+  /// Lanes of each device, and links. Late chips of a large system have those that are used so far.
+  std::vector<std::map<model::LaneRole, model::LaneId>> lanes;
   std::map<std::pair<int, int>, model::LinkId> links;
   std::vector<std::vector<model::MemorySpaceId>> memory;  ///< spaces of each device
   model::MemorySpaceId host;  ///< memory of the host; not valid if the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces. `hostMemory`: memory of a host; 0: not stated.
+/// Lanes and links of chips beyond the first 2,048 are recorded when they are used.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages,
                        Bytes hostMemory = {});
+/// Record a lane of a device, and a link, unless they are recorded already.
+model::LaneId recordLane(record::Recorder& recorder, SystemIds& ids, const devices::DeviceInfo& info,
+                         model::DeviceId device, model::LaneRole role);
+model::LinkId recordLink(record::Recorder& recorder, SystemIds& ids, const devices::LinkInfo& link);
 
 /// Live bytes in the first memory space of a device, summed over its units. The counter live_bytes is made of
 /// them.

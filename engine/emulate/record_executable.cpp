@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "engine/emulate/device_program.h"
 #include "engine/emulate/emulated_executable.h"
@@ -36,8 +37,9 @@ class ExecutableRecorder {
     recordBoundaries();
     memory_.recordHost(ir_, result_.facts);
     const FlowsOfReplicas flows(system_, ir_);
-    for (const ReplicaClass& each : replicaClasses(system_, ir_, facts, flows))
-      recordReplica(each, flows, lowered);
+    const std::vector<ReplicaClass> classes = replicaClasses(system_, ir_, facts, flows);
+    for (const ReplicaClass& each : classes) recordReplica(each, flows, lowered);
+    recordClasses(classes);
     if (level_ != RecordLevel::off) recordEdges(recorder_, names_, result_.id, ir_, operators_);
     result_.abovePeak = recordLeastTimes(recorder_, system_, result_.id, lowered);
     recordOperatorPeaks(recorder_, result_.id, operatorPeaks_);
@@ -61,7 +63,7 @@ class ExecutableRecorder {
     costs_ = clock::ReplicaCosts();
     trees_.clear();
     costs_.number = replicas.replica;
-    part_.members = replicas.members;
+    part_.members = static_cast<std::int64_t>(replicas.members.size());
     part_.firstDevice = ir_.mesh.chip(replicas.replica, 0);
     part_.width = ir_.mesh.width;
     part_.placeStride = ir_.mesh.placeStride();
@@ -89,6 +91,21 @@ class ExecutableRecorder {
       recordCounters(recorder_, ids_, result_, own, part_);
     result_.parts.push_back(std::move(part_));
     result_.call.replicas.push_back(std::move(costs_));
+  }
+
+  /// Records which replica stands for each one, as "0x3 3 0x28", unless the first one does for all.
+  void recordClasses(const std::vector<ReplicaClass>& classes) {
+    if (classes.size() < 2 || classes.size() == static_cast<std::size_t>(ir_.mesh.replicas)) return;
+    std::vector<int> like(static_cast<std::size_t>(ir_.mesh.replicas), 0);
+    for (const ReplicaClass& each : classes)
+      for (const int member : each.members) like[static_cast<std::size_t>(member)] = each.replica;
+    std::string text;
+    for (std::size_t i = 0, end = 0; i < like.size(); i = end) {
+      while (end < like.size() && like[end] == like[i]) ++end;
+      text += (text.empty() ? "" : " ") + std::to_string(like[i]);
+      if (end - i > 1) text += "x" + std::to_string(end - i);
+    }
+    recorder_.add(model::Property{fmt::format("replicas_like.{}", result_.id.value), text});
   }
 
   void recordFacts() {
@@ -160,16 +177,13 @@ class ExecutableRecorder {
   /// The link that joins two devices. Where the way leads over several, its links are recorded instead, as
   /// the property "route.EXECUTABLE.FROM.TO" with their ids in order.
   model::LinkId linkOf(int from, int to) {
-    if (const auto direct = ids_.links.find({from, to}); direct != ids_.links.end()) return direct->second;
+    if (const auto known = ids_.links.find({from, to}); known != ids_.links.end()) return known->second;
+    if (const devices::LinkInfo* direct = directLink(from, to)) return recordLink(recorder_, ids_, *direct);
     std::string ids;
     model::LinkId last;
     const std::vector<devices::LinkInfo> route = system_.route(from, to);
     for (const devices::LinkInfo& link : route) {
-      const auto [place, isNew] = ids_.links.try_emplace({link.from, link.to});
-      if (isNew)
-        place->second = recorder_.add(
-            model::Link{{}, deviceId(link.from), deviceId(link.to), link.name, link.bytesPerSecond});
-      last = place->second;
+      last = recordLink(recorder_, ids_, link);
       ids += (ids.empty() ? "" : " ") + std::to_string(last.value);
     }
     if (route.size() == 1) return last;
@@ -179,6 +193,17 @@ class ExecutableRecorder {
     return {};
   }
 
+  /// The link of the system that joins two devices without having been recorded so far; null: there is none.
+  const devices::LinkInfo* directLink(int from, int to) {
+    const auto key = [](int one, int other) { return (std::int64_t{one} << 32) + other; };
+    if (direct_.empty()) {
+      direct_.reserve(system_.links().size());
+      for (const devices::LinkInfo& link : system_.links()) direct_[key(link.from, link.to)] = &link;
+    }
+    const auto found = direct_.find(key(from, to));
+    return found == direct_.end() ? nullptr : found->second;
+  }
+
   /// `beside` are flows of other replicas that share a link with these. Replicas are assumed to run in step.
   void addFlows(const std::vector<StageFlow>& all, FlowLists beside) {
     std::vector<devices::Flow> flows;
@@ -186,7 +211,10 @@ class ExecutableRecorder {
     for (const StageFlow& flow : all) {
       const auto [from, to, bytes] = flow.flow;
       flows.push_back(flow.flow);
-      slowdowns.push_back(1 / std::min(scaleOf(result_.facts, from).link, scaleOf(result_.facts, to).link));
+      // Each rank sends to its counterpart, and the place goes on when the last of them has its part.
+      const int width = ir_.mesh.width;
+      slowdowns.push_back(1 / std::min(scaleOfPlace(result_.facts, from, width).link,
+                                       scaleOfPlace(result_.facts, to, width).link));
       clock::Flow& own = costs_.flows.emplace_back();
       own.fromStage = flow.fromStage;
       own.toStage = flow.toStage;
@@ -347,14 +375,14 @@ class ExecutableRecorder {
 
   model::DeviceId deviceId(int index) const { return ids_.devices[static_cast<std::size_t>(index)]; }
 
-  model::LaneId transferLane(int device) const {
+  model::LaneId transferLane(int device) {
     return lane(device, system_.devices()[static_cast<std::size_t>(device)].transferLane);
   }
-  model::LaneId lane(int device, model::LaneRole role) const {
-    const auto& lanes = ids_.lanes[static_cast<std::size_t>(device)];
-    const auto found = lanes.find(role);
-    PIPESCOPE_CHECK(found != lanes.end(), "device has no lane " + model::toString(role));
-    return found->second;
+  model::LaneId lane(int device, model::LaneRole role) {
+    const devices::DeviceInfo& info = system_.devices()[static_cast<std::size_t>(device)];
+    PIPESCOPE_CHECK(std::ranges::find(info.lanes, role) != info.lanes.end(),
+                    "device has no lane " + model::toString(role));
+    return recordLane(recorder_, ids_, info, deviceId(device), role);
   }
 
   /// Adds a piece to the work `index` of its stage, or to what the stage does once per iteration.
@@ -398,10 +426,12 @@ class ExecutableRecorder {
   std::map<int, ProgramTree> trees_;  ///< tree of each device of the replica that is being recorded
   OperatorsOfPass operators_;
   std::vector<OperatorPeak> operatorPeaks_;
-  std::vector<double> costLevels_;        ///< different costs of micro-batches besides 1
-  std::vector<int> levelOfMicroBatch_;    ///< index into StageCosts::works; empty: the costs as compiled
-  ReplicaPart part_;                      ///< the replica that is being recorded
-  clock::ReplicaCosts costs_;             ///< costs of the replica
+  std::vector<double> costLevels_;      ///< different costs of micro-batches besides 1
+  std::vector<int> levelOfMicroBatch_;  ///< index into StageCosts::works; empty: the costs as compiled
+  ReplicaPart part_;                    ///< the replica that is being recorded
+  clock::ReplicaCosts costs_;           ///< costs of the replica
+  /// Links of the system, by both ends; filled when asked for.
+  std::unordered_map<std::int64_t, const devices::LinkInfo*> direct_;
   std::set<std::pair<int, int>> routes_;  ///< pairs of devices whose way over several links is recorded
   std::vector<int> recomputed_;           ///< pieces of each stage's backward work that recompute
   EmulatedExecutable result_;

@@ -45,7 +45,33 @@ std::string engineClocks(const devices::System& system) {
   return engines;
 }
 
+/// Number of first chips that get all of their lanes and links. Nobody draws those of more chips, and they
+/// would be most of the file: later chips get those on which something is recorded.
+constexpr std::size_t kMostWholeChips = 2048;
+
 }  // namespace
+
+model::LaneId recordLane(record::Recorder& recorder, SystemIds& ids, const devices::DeviceInfo& info,
+                         model::DeviceId device, model::LaneRole role) {
+  model::LaneId& id = ids.lanes[static_cast<std::size_t>(device.value)][role];
+  if (id.valid()) return id;
+  model::Lane lane;
+  lane.device = device;
+  const auto title = info.laneTitles.find(role);
+  lane.name = info.name + " " + (title == info.laneTitles.end() ? model::toString(role) : title->second);
+  lane.role = role;
+  return id = recorder.add(lane);
+}
+
+model::LinkId recordLink(record::Recorder& recorder, SystemIds& ids, const devices::LinkInfo& link) {
+  model::LinkId& id = ids.links[{link.from, link.to}];
+  const auto device = [&](int index) {
+    return index < 0 ? model::DeviceId() : ids.devices[static_cast<std::size_t>(index)];
+  };
+  if (!id.valid())
+    id = recorder.add(model::Link{{}, device(link.from), device(link.to), link.name, link.bytesPerSecond});
+  return id;
+}
 
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages,
                        Bytes hostMemory) {
@@ -80,15 +106,9 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
       device.clock = fmt::format("{:.4g} GHz", static_cast<double>(info.ticksPerSecond) / 1e9);
     const model::DeviceId id = recorder.add(device);
     ids.devices.push_back(id);
-    auto& lanes = ids.lanes.emplace_back();
-    for (const model::LaneRole role : info.lanes) {
-      model::Lane lane;
-      lane.device = id;
-      const auto title = info.laneTitles.find(role);
-      lane.name = info.name + " " + (title == info.laneTitles.end() ? model::toString(role) : title->second);
-      lane.role = role;
-      lanes[role] = recorder.add(lane);
-    }
+    ids.lanes.emplace_back();
+    if (ids.devices.size() <= kMostWholeChips)
+      for (const model::LaneRole role : info.lanes) recordLane(recorder, ids, info, id, role);
     auto& spaces = ids.memory.emplace_back();
     for (const devices::MemorySpaceInfo& space : info.memory) {
       spaces.push_back(recorder.add(model::MemorySpace{
@@ -98,13 +118,8 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
   const bool hosted = std::any_of(system.links().begin(), system.links().end(),
                                   [](const devices::LinkInfo& link) { return link.from < 0; });
   if (hosted) ids.host = recorder.add(model::MemorySpace{{}, {}, "host", 1, hostMemory, {}});
-  for (const devices::LinkInfo& link : system.links()) {
-    const auto device = [&](int index) {
-      return index < 0 ? model::DeviceId() : ids.devices[static_cast<std::size_t>(index)];
-    };
-    ids.links[{link.from, link.to}] =
-        recorder.add(model::Link{{}, device(link.from), device(link.to), link.name, link.bytesPerSecond});
-  }
+  for (const devices::LinkInfo& link : system.links())
+    if (std::max(link.from, link.to) < static_cast<int>(kMostWholeChips)) recordLink(recorder, ids, link);
   return ids;
 }
 

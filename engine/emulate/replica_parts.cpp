@@ -34,6 +34,20 @@ bool isScaled(model::Pass pass) {
   return pass != model::Pass::hostIn && pass != model::Pass::hostOut && pass != model::Pass::remote;
 }
 
+/// A collective among the ranks of the place.
+bool isExchange(const devices::LoweredStep& step) {
+  return step.kind == model::StepKind::globalExchange;
+}
+
+/// Slows the lengths of a step down, but not its offset.
+void slowStep(devices::LoweredStep& step, Ticks ticks, double slowdown) {
+  step.ticks = step.maxTicks = ticks;
+  step.minTicks = std::min(slower(step.minTicks, slowdown), step.ticks);
+  step.meanTicks *= slowdown;
+  for (devices::LoweredUnitTicks& unit : step.units)
+    unit.ticks = std::min(slower(unit.ticks, slowdown), step.ticks);
+}
+
 }  // namespace
 
 void slowDown(devices::LoweredSegment& segment, double slowdown) {
@@ -41,12 +55,34 @@ void slowDown(devices::LoweredSegment& segment, double slowdown) {
   for (devices::LoweredStep& step : segment.steps) {
     const Ticks end = slower(step.offset + step.ticks, slowdown);
     step.offset = slower(step.offset, slowdown);
-    step.ticks = step.maxTicks = end - step.offset;
-    step.minTicks = std::min(slower(step.minTicks, slowdown), step.ticks);
-    step.meanTicks *= slowdown;
-    for (devices::LoweredUnitTicks& unit : step.units)
-      unit.ticks = std::min(slower(unit.ticks, slowdown), step.ticks);
+    slowStep(step, end - step.offset, slowdown);
   }
+}
+
+void slowDown(devices::LoweredSegment& segment, double compute, double exchange) {
+  if (std::ranges::none_of(segment.steps, isExchange)) return slowDown(segment, compute);
+  std::vector<devices::LoweredStep*> byStart;
+  for (devices::LoweredStep& step : segment.steps) byStart.push_back(&step);
+  std::ranges::stable_sort(byStart, {}, [](const devices::LoweredStep* step) { return step->offset; });
+  std::multimap<Ticks, Ticks> running;  // ends of the steps under way: as they were, and now
+  Ticks ended, endedNow;                // the latest end so far: as it was, and now
+  const auto passTo = [&](Ticks time) {
+    while (!running.empty() && running.begin()->first <= time) {
+      ended = std::max(ended, running.begin()->first);
+      endedNow = std::max(endedNow, running.begin()->second);
+      running.erase(running.begin());
+    }
+  };
+  for (devices::LoweredStep* step : byStart) {
+    passTo(step->offset);
+    const double slowdown = isExchange(*step) ? exchange : compute;
+    const Ticks end = step->offset + step->ticks;
+    step->offset = endedNow + slower(step->offset - ended, compute);
+    slowStep(*step, slower(step->ticks, slowdown), slowdown);
+    running.emplace(end, step->offset + step->ticks);
+  }
+  passTo(segment.ticks);
+  segment.ticks = endedNow + slower(segment.ticks - ended, compute);
 }
 
 DeviceScale scaleOf(const ExecutableFacts& facts, int device) {
@@ -54,6 +90,16 @@ DeviceScale scaleOf(const ExecutableFacts& facts, int device) {
     if (scale.device == device) return scale;
   }
   return {device, 1, 1};
+}
+
+DeviceScale scaleOfPlace(const ExecutableFacts& facts, int firstDevice, int width) {
+  DeviceScale slowest = scaleOf(facts, firstDevice);
+  for (int rank = 1; rank < width; ++rank) {
+    const DeviceScale other = scaleOf(facts, firstDevice + rank);
+    slowest.compute = std::min(slowest.compute, other.compute);
+    slowest.link = std::min(slowest.link, other.link);
+  }
+  return slowest;
 }
 
 std::vector<StageFlow> stageFlows(const compile::ExecutableIr& ir, int replica, int rank) {
@@ -106,7 +152,7 @@ std::vector<std::vector<devices::Flow>> FlowsOfReplicas::beside(int replica) con
 
 std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutableIr& ir,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows) {
-  if (ir.mesh.replicas == 1) return {{0, 1}};
+  if (ir.mesh.replicas == 1) return {{0, {0}}};
   std::vector<ReplicaClass> classes;
   std::map<Signature, std::size_t> known;
   for (int replica = 0; replica < ir.mesh.replicas; ++replica) {
@@ -114,11 +160,11 @@ std::vector<ReplicaClass> replicaClasses(const devices::System& system, const co
       const auto [found, added] =
           known.try_emplace(signatureOf(system, ir, facts, flows, replica), classes.size());
       if (!added) {
-        ++classes[found->second].members;
+        classes[found->second].members.push_back(replica);
         continue;
       }
     }
-    classes.push_back({replica, 1});
+    classes.push_back({replica, {replica}});
   }
   return classes;
 }
@@ -129,18 +175,19 @@ devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replic
   own.device = mesh.chip(replica, mesh.placeOf(first.device), mesh.rankOf(first.device));
   if (facts.scales.empty()) return own;
   // A place is as slow as its slowest rank, because every layer ends in a collective of all ranks.
-  double compute = 1e300, link = 1e300;
-  for (int rank = 0; rank < mesh.width; ++rank) {
-    compute = std::min(compute, scaleOf(facts, own.device + rank).compute);
-    link = std::min(link, scaleOf(facts, own.device + rank).link);
+  const DeviceScale slowest = scaleOfPlace(facts, own.device, mesh.width);
+  double link = slowest.link;  // of those with whom gradients are summed
+  for (int rank = 0; rank < mesh.width; ++rank)
     for (const int device : mesh.group(first.device + rank, {.holders = ops::Collective::Holders::all}))
       link = std::min(link, scaleOf(facts, device).link);
-  }
   for (devices::LoweredPass& pass : own.passes) {
     for (devices::LoweredSegment& segment : pass.segments) {
       const model::Pass kind = segment.pass.value_or(pass.pass);
       if (!isScaled(kind)) continue;
-      slowDown(segment, 1 / (kind == model::Pass::collective ? link : compute));
+      if (kind == model::Pass::collective)
+        slowDown(segment, 1 / link);
+      else
+        slowDown(segment, 1 / slowest.compute, 1 / slowest.link);
     }
   }
   return own;

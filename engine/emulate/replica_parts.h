@@ -39,7 +39,7 @@ class FlowsOfReplicas {
 
 struct ReplicaClass {
   int replica = 0;  ///< the first replica of the class
-  std::int64_t members = 1;
+  std::vector<int> members;
 };
 
 /// Returns the classes of equal replicas, ascending by first replica. Replicas are equal if their devices
@@ -51,12 +51,19 @@ std::vector<ReplicaClass> replicaClasses(const devices::System& system, const co
 /// The scale of a device, with factors of 1 if none is configured.
 DeviceScale scaleOf(const ExecutableFacts& facts, int device);
 
+/// The slowest compute and the slowest link among the ranks of a place, whose first device is given.
+DeviceScale scaleOfPlace(const ExecutableFacts& facts, int firstDevice, int width);
+
 /// Slows a segment down so that its steps still follow each other without a gap.
 void slowDown(devices::LoweredSegment& segment, double slowdown);
+/// The same with a slowdown of its own for collectives among the ranks of the place. What a step waits for is
+/// not recorded: it waits for all steps that had ended when it began.
+void slowDown(devices::LoweredSegment& segment, double compute, double exchange);
 
 /// Copies what a device of the first replica does to the device at the same place in another replica, slowed
-/// down as facts.scales says. Host copies and streaming memory are not slowed down. A collective is as slow
-/// as the slowest link among the devices at this place.
+/// down as facts.scales says. Host copies and streaming memory are not slowed down. A place is as slow as its
+/// slowest rank, a collective among its ranks as the slowest link of them, and one over replicas as the
+/// slowest link among all that take part.
 devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica, const compile::Mesh& mesh,
                                  const ExecutableFacts& facts);
 

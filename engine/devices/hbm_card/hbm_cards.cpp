@@ -55,19 +55,22 @@ std::string HbmCards::description() const {
 
 void HbmCards::listDevices() {
   using model::LaneRole;
+  const int cards = interconnect().devices();
   links_ = interconnect().links();
-  for (int i = 0; i < interconnect().devices(); ++i) {
-    DeviceInfo info;
-    info.kind = card().name;
+  links_.reserve(links_.size() + 2 * static_cast<std::size_t>(cards));
+  devices_.reserve(static_cast<std::size_t>(cards));
+  DeviceInfo info;
+  info.kind = card().name;
+  info.ticksPerSecond = kTicksPerSecond;
+  info.units = 1;
+  info.unitName = "card";
+  info.lanes = {LaneRole::matrix, LaneRole::vector, LaneRole::copy, LaneRole::network, LaneRole::host};
+  info.laneTitles = words_.laneTitles;
+  info.transferLane = LaneRole::network;
+  info.memory = {{"hbm", 1, Bytes(card().usableHbm()), Bytes(0)}};
+  for (int i = 0; i < cards; ++i) {
     info.name = words_.noun + std::to_string(i);
-    info.ticksPerSecond = kTicksPerSecond;
-    info.units = 1;
-    info.unitName = "card";
-    info.lanes = {LaneRole::matrix, LaneRole::vector, LaneRole::copy, LaneRole::network, LaneRole::host};
-    info.laneTitles = words_.laneTitles;
-    info.transferLane = LaneRole::network;
-    info.memory = {{"hbm", 1, Bytes(card().usableHbm()), Bytes(0)}};
-    devices_.push_back(std::move(info));
+    devices_.push_back(info);
     links_.push_back({-1, i, "host", card().hostBytesPerSecond});
     links_.push_back({i, -1, "host", card().hostBytesPerSecond});
   }
