@@ -14,16 +14,17 @@ bool hasStreamingMemory(const devices::System& system) {
                      [](const auto& space) { return space.kind == "streaming_memory"; });
 }
 
-base::Status checkShards(const ModelRequest& request, const TensorLocations& where, int replicas) {
+base::Status checkShards(const ModelRequest& request, const TensorLocations& where, bool training,
+                         int replicas) {
   const std::pair<const char*, bool> kinds[] = {{"execution.shard_weights", where.weights.sharded},
                                                 {"execution.shard_optimizer", where.optimizerState.sharded},
                                                 {"execution.shard_accumulators", where.accumulators.sharded}};
   for (const auto& [key, sharded] : kinds) {
     if (!sharded || replicas > 1) continue;
     return base::badInput(
-        fmt::format("{} shares tensors out over replicas, but there is one: set training.replication_factor, "
+        fmt::format("{} shares tensors out over replicas, but there is one: set {}.replication_factor, "
                     "or leave it out.",
-                    key));
+                    key, training ? "training" : "inference"));
   }
   if ((where.weights.sharded || where.accumulators.sharded) && !request.scales.empty()) {
     return base::badInput(
@@ -51,7 +52,12 @@ base::Result<TensorLocations> placeTensors(const ModelRequest& request, const de
   if (!training) {
     where = TensorLocations();
     where.weights = request.locations.weights;
-    where.weights.sharded = false;
+    // Validation beside a training has whole weights. An inference by itself shares them if that is asked for
+    // (ZeRO-Inference).
+    const bool alone = std::ranges::none_of(request.executables, [](const ExecutableRequest& each) {
+      return each.kind == model::ExecutableKind::training;
+    });
+    where.weights.sharded = where.weights.sharded && alone;
   }
   if (const std::vector<std::string> keys = keysOffChip(where);
       !keys.empty() && !hasStreamingMemory(system)) {
@@ -62,7 +68,7 @@ base::Result<TensorLocations> placeTensors(const ModelRequest& request, const de
   }
   if (request.sharesIfReplicated && replicas == 1)
     where.weights.sharded = where.optimizerState.sharded = where.accumulators.sharded = false;
-  PIPESCOPE_TRY(checkShards(request, where, replicas));
+  PIPESCOPE_TRY(checkShards(request, where, training, replicas));
   return where;
 }
 

@@ -1,0 +1,177 @@
+// Tests what is known of divisions of large models: tensor parallelism on IPUs that ran, and which axis is
+// best on a box of eight cards, with the reason that reports give.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
+#include "profiler/analysis/pipeline/collective_uses.h"
+#include "run_fixture.h"
+
+namespace pipescope::app {
+namespace {
+
+using KnownOrderTest = RunFixture;
+
+compile::Compilation compiledKnown(const std::string& text) {
+  auto parsed = parseConfiguration(text, "known.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  if (!parsed.ok()) return {};
+  auto result = compileRun(*parsed);
+  EXPECT_TRUE(result.ok()) << result.error().message;
+  return result.ok() ? std::move(*result) : compile::Compilation();
+}
+
+/// Phases take turns on the same chips, of which each has a part of a layer. Weights and all that is kept lie
+/// in streaming memory.
+std::string phasedOnIpus(const std::string& model, const std::string& execution, const std::string& rest) {
+  return fmt::format(R"(
+[model]
+builder = "decoder"
+sequence = 2048
+norm = "layer"
+activation = "gelu"
+attention_bias = true
+feed_forward_bias = true
+{}
+[execution]
+numerics = false
+precision = "float16"
+strategy = "serial_phased"
+offload_weights = true
+{}
+{}
+)",
+                     model, execution, rest);
+}
+
+/// Graphcore's examples for PopXL (graphcore/examples, nlp/gpt3_2.7B and nlp/dolly, MIT): they ran, so they
+/// fit.
+TEST_F(KnownOrderTest, TensorRanksOfIpusHoldWhatTheyHeld) {
+  const compile::Compilation gpt = compiledKnown(phasedOnIpus(
+      "layers = 32\nhidden = 2560\nheads = 32\nfeed_forward = 10240\nvocabulary = 50257\n"
+      "position = \"learned\"\ntie_embeddings = true",
+      "mode = \"training\"\nstages = 34\ntensor_parallel = 8\navailable_memory_proportion = 0.2\nio_tiles = "
+      "128\noffload_optimizer = true\noffload_accumulators = true\noffload_activations = true\nzero = 3",
+      "[training]\nmicro_batch_size = 1\ngradient_accumulation = 8\nreplication_factor = 8\noptimizer = "
+      "\"adamw\"\n[system]\nname = \"pod64\""));
+  EXPECT_EQ(gpt.overflow(), std::vector<std::string>());
+  EXPECT_EQ(gpt.devicesUsed, 64);
+  const compile::Compilation dolly = compiledKnown(phasedOnIpus(
+      "layers = 36\nhidden = 5120\nheads = 40\nfeed_forward = 20480\nvocabulary = 50280\n"
+      "position = \"rotary\"\nrotary_size = 32\nparallel = true",
+      "mode = \"inference\"\nstages = 38\ntensor_parallel = 4\navailable_memory_proportion = 0.4",
+      "[inference]\nmicro_batch_size = 1\ndevice_iterations = 1\n[system]\nname = \"pod4\""));
+  EXPECT_EQ(dolly.overflow(), std::vector<std::string>());
+  EXPECT_EQ(dolly.devicesUsed, 4);
+}
+
+struct KnownRun {
+  double seconds = 0;
+  std::map<model::MeshAxis, double> exposed;  ///< share of the call, by axis
+};
+
+class BoxOfEight : public KnownOrderTest {
+ protected:
+  /// Sixteen layers of Llama-2-70B on a box of eight Gaudi2.
+  static KnownRun runOf(const std::string& model, const std::string& execution, const std::string& rest) {
+    auto parsed = parseConfiguration(fmt::format(R"(
+[model]
+builder = "llama-2-70b"
+layers = 16
+{}
+[execution]
+numerics = false
+precision = "bfloat16"
+recompute = "none"
+{}
+{}
+[system]
+name = "hls-gaudi2"
+)",
+                                                 model, execution, rest),
+                                     "box.toml");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    const auto result = run(*parsed);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    if (!result.ok()) return {};
+    const Read profile = read();
+    const auto uses = analysis::collectiveUses(*profile.source, *profile.catalog, model::ExecutableId(0));
+    EXPECT_TRUE(uses.ok());
+    const model::Run& call = profile.catalog->runs.back();
+    KnownRun known;
+    known.seconds = static_cast<double>((call.end - call.start).count) / 1e12;
+    for (const analysis::AxisCommunication& axis : analysis::communicationByAxis(*uses))
+      known.exposed[axis.axis] += static_cast<double>(axis.exposed) / 1e12 / known.seconds;
+    return known;
+  }
+};
+
+/// With many micro-batches, gathers of weights hide behind the compute of the layer before (Rajbhandari et
+/// al. 2020), a pipeline waits for (p - 1) / (G + p - 1) of its time to fill and drain, and tensor ranks wait
+/// for four sums a layer in every micro-batch (Shoeybi et al. 2019).
+TEST_F(BoxOfEight, TrainsBestWithShardedWeights) {
+  const auto train = [](const std::string& execution, int accumulation, int replicas) {
+    return runOf("", "mode = \"training\"\n" + execution,
+                 fmt::format("[training]\noptimizer = \"sgd\"\nmicro_batch_size = 1\ngradient_accumulation = "
+                             "{}\nreplication_factor = {}",
+                             accumulation, replicas));
+  };
+  const KnownRun tensor = train("tensor_parallel = 8", 64, 1),
+                 pipeline = train("stages = 8\nschedule = \"1f1b\"", 64, 1), data = train("zero = 3", 8, 8);
+  EXPECT_LT(data.seconds, pipeline.seconds);
+  EXPECT_LT(pipeline.seconds, tensor.seconds);
+  EXPECT_GT(tensor.exposed.at(model::MeshAxis::tensor), 0.1);
+  EXPECT_LT(data.exposed.at(model::MeshAxis::data), 0.02);
+}
+
+/// One token for each of eight samples: tensor ranks read an eighth of the weights each, at the same time;
+/// stages do so one after the other; and sharded weights cross the links for every token.
+TEST_F(BoxOfEight, DecodesBestWithTensorRanks) {
+  const auto decode = [](const std::string& execution, int samples, int microBatches, int replicas) {
+    return runOf(
+        "phase = \"decode\"\ncache = 2048", "mode = \"inference\"\n" + execution,
+        fmt::format("[inference]\nmicro_batch_size = {}\ndevice_iterations = {}\nreplication_factor = "
+                    "{}",
+                    samples, microBatches, replicas));
+  };
+  const KnownRun tensor = decode("tensor_parallel = 8", 8, 1, 1), pipeline = decode("stages = 8", 1, 8, 1),
+                 data = decode("shard_weights = true", 1, 1, 8);
+  EXPECT_LT(tensor.seconds, pipeline.seconds);
+  EXPECT_LT(pipeline.seconds, data.seconds);
+  EXPECT_GT(data.exposed.at(model::MeshAxis::data), 0.5) << "the gathers of weights are what it waits for";
+}
+
+TEST_F(KnownOrderTest, SharesWeightsOfAnInferenceByItself) {
+  const auto weightsOf = [](const std::string& execution) {
+    const compile::Compilation all = compiledKnown(fmt::format(R"(
+[model]
+builder = "decoder"
+layers = 2
+hidden = 256
+heads = 4
+feed_forward = 1024
+vocabulary = 4096
+sequence = 16
+[execution]
+mode = "inference"
+numerics = false
+{}
+[inference]
+replication_factor = 4
+[system]
+name = "hls-gaudi2"
+)",
+                                                               execution));
+    std::int64_t bytes = 0;
+    for (const devices::LoweredVariable& variable :
+         all.executables.front().lowered.front().memory.front().variables)
+      bytes += variable.category == "weight" ? variable.bytes.count : 0;
+    return bytes;
+  };
+  const std::int64_t whole = weightsOf(""), shared = weightsOf("shard_weights = true");
+  EXPECT_NEAR(static_cast<double>(shared), static_cast<double>(whole) / 4, 0.05 * static_cast<double>(whole));
+}
+
+}  // namespace
+}  // namespace pipescope::app
