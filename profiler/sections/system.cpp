@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/links/system_links.h"
+#include "profiler/analysis/recorded_devices.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/words.h"
 
@@ -18,6 +20,21 @@ namespace {
 std::string systemWords(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
+}
+
+/// The names of the lanes of each device. Late chips of a large system have no rows of lanes, but the lanes
+/// of their kind.
+base::IdVector<model::DeviceId, std::vector<std::string>> lanesOfDevices(const analysis::Catalog& catalog) {
+  base::IdVector<model::DeviceId, std::vector<std::string>> lanes(catalog.devices.size());
+  for (const model::Lane& lane : catalog.lanes)
+    if (std::vector<std::string>* names = lanes.find(lane.device))
+      names->push_back(catalog.measured() ? lane.name : catalog.laneTitle(lane.role));
+  std::map<std::string, model::DeviceId> first;
+  for (const model::Device& device : catalog.devices) {
+    const auto [like, isNew] = first.try_emplace(device.kind, device.id);
+    if (!catalog.measured() && !isNew && lanes[device.id].empty()) lanes[device.id] = lanes[like->second];
+  }
+  return lanes;
 }
 
 /// "passes, thread 7 (3 levels)": a thread of a recorded run has a lane for each level of its slices.
@@ -50,33 +67,39 @@ SectionTable systemDeviceTable(const Context& context) {
                       {"unit", "Unit", Format::plain, ""},
                       {"clock", "Clock", Format::plain, "of the chip, or of its engines"},
                       {"lanes", "Lanes", Format::plain, "lanes that can work at the same time"},
+                      {"recorded_as", "Recorded as", Format::plain,
+                       "device whose rows stand for it, because it does equal work at the same ticks; empty: "
+                       "it has no work"},
                       {"index", "Index", Format::index, "Device index", false}},
                      {}};
   const auto places = analysis::devicePlaces(catalog, context.executable);
+  const auto lanes = lanesOfDevices(catalog);
+  const auto stands = analysis::recordedDevices(catalog, context.executable);
+  bool shared = false;
   for (const model::Device& device : catalog.devices) {
     const analysis::DevicePlace* found = places.find(device.id);
     const analysis::DevicePlace place = found == nullptr ? analysis::DevicePlace() : *found;
     std::string stages;
-    std::vector<std::string> names;
     for (const std::int32_t stage : place.stages)
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
-    for (const model::Lane& lane : catalog.lanes) {
-      if (lane.device == device.id) {
-        names.push_back(catalog.measured() ? lane.name : catalog.laneTitle(lane.role));
-      }
-    }
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
     // A recorded device without stages, such as a host, may work on other things, so it is not called idle.
     Cell held = stages;
     if (stages.empty()) held = catalog.measured() ? Cell() : Cell(std::string("idle"));
+    const model::DeviceId of = stands[device.id];
+    shared = shared || (of.valid() && of != device.id);
     table.rows.push_back({device.name, device.kind, held, device.units, device.unitName, clock,
-                          lanesInWords(names), device.id.value});
+                          lanesInWords(lanes[device.id]),
+                          of.valid() ? Cell(catalog.devices[of].name) : Cell(), device.id.value});
   }
   // A device that is one unit says nothing with it.
   const bool many = std::ranges::any_of(catalog.devices, [](const auto& device) { return device.units > 1; });
   for (SectionColumn& column : table.columns)
-    if (column.key == "units" || column.key == "unit") column.inText = many;
+    if (column.key == "units" || column.key == "unit")
+      column.inText = many;
+    else if (column.key == "recorded_as")
+      column.inText = shared;
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
+#include "profiler/analysis/recorded_devices.h"
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/charts/legends.h"
 #include "views/pages/parts/data/text.h"
@@ -202,14 +203,20 @@ class PipelinePage : public shell::Page {
     bar_->setCriticalKnown(grid_->criticalKnown);
     canvas_->setGrid(grid_, marks_.gaps, scale_, marks_.exchanges);
     applyOptions();
-    remark(grid_->shownMicroBatches < grid_->microBatches
-               ? tr("This flush has %1 micro-batches; the first %2 are shown.")
-                     .arg(grid_->microBatches)
-                     .arg(grid_->shownMicroBatches)
-               : QString());
     fillFacts();
     fillTable();
     followOthers();
+  }
+
+  /// Says what is left out, and `same`: for which other device the lit row stands.
+  void sayWhatIsShown(const QString& same) {
+    QStringList sentences;
+    if (grid_->shownMicroBatches < grid_->microBatches)
+      sentences << tr("This flush has %1 micro-batches; the first %2 are shown.")
+                       .arg(grid_->microBatches)
+                       .arg(grid_->shownMicroBatches);
+    if (!same.isEmpty()) sentences << same;
+    remark(sentences.join(QLatin1Char(' ')));
   }
 
   void applyOptions() {
@@ -425,11 +432,24 @@ class PipelinePage : public shell::Page {
   void followOthers() {
     const shell::Selected& selected = context_.selection.current();
     if (!grid_) return;
-    int row = -1;
-    for (std::size_t i = 0; selected.device.valid() && i < grid_->rows.size(); ++i) {
-      if (grid_->rows[i].device == selected.device) row = static_cast<int>(i);
+    const auto rowOf = [&](model::DeviceId device) {
+      for (std::size_t i = 0; device.valid() && i < grid_->rows.size(); ++i)
+        if (grid_->rows[i].device == device) return static_cast<int>(i);
+      return -1;
+    };
+    int row = rowOf(selected.device);
+    QString same;
+    if (selected.device.valid() && row < 0) {
+      // Another rank or replica has equal work, and its row stands for this one.
+      const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+      const model::ExecutableId executable = context_.session.executable();
+      const auto stands = analysis::recordedDevices(catalog, executable);
+      if (stands.contains(selected.device)) row = rowOf(stands[selected.device]);
+      if (row >= 0)
+        same = QString::fromStdString(analysis::recordedText(catalog, executable, selected.device));
     }
     canvas_->lightRow(row);
+    sayWhatIsShown(same);
     using Kind = shell::Selected::Kind;
     if (selected.kind != Kind::placement && selected.kind != Kind::step) return;
     if (selected.microBatch >= 0 && selected.microBatch < grid_->shownMicroBatches)

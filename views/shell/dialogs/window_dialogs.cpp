@@ -148,6 +148,9 @@ std::vector<PaletteEntry> WindowDialogs::furtherEntries() {
           {tr("Go to %1 on the trace").arg(name), tr("Device %1").arg(row.id.value), [this, name] {
              window_.go({QStringLiteral("trace"), {}, -1, name});
            }});
+      Selected chip{.kind = Selected::Kind::device, .device = row.id};
+      entries.push_back({tr("Go to %1 on the pipeline").arg(name), tr("Device %1").arg(row.id.value),
+                         [this, chip] { window_.select(QStringLiteral("pipeline"), chip); }});
       entries.push_back(
           {tr("Longest gap of %1").arg(name), tr("Wait of device %1").arg(row.id.value),
            [this, name] { window_.findOn(QStringLiteral("trace"), tr("longest gap of %1").arg(name)); }});
