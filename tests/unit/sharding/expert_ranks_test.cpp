@@ -121,6 +121,19 @@ TEST(ExpertLoads, AreThoseOfTheClosedForm) {
   EXPECT_NEAR(imbalance(8, 8, 4), 2.909, 5e-4);
   EXPECT_NEAR(imbalance(8, 8, 8), 4.267, 5e-4);
   EXPECT_NEAR(imbalance(64, 8, 8), 1.690, 5e-4);
+  // Whichever expert is hot, its rank is the most loaded one: x of 7 + x parts of all tokens.
+  for (std::size_t hot = 0; hot < 8; ++hot) {
+    for (int x = 1; x <= 8; ++x) {
+      ExpertLoad load;
+      load.weights.assign(8, 1.0);
+      load.weights[hot] = x;
+      const RankLoads found = loadsOf(*load.shares(8), 8, 1'000'000, 0);
+      EXPECT_NEAR(found.imbalance, 8.0 * x / (7 + x), 1e-9) << hot << " " << x;
+      if (x > 1) {
+        EXPECT_EQ(found.hottest, hot) << x;
+      }
+    }
+  }
 }
 
 TEST(ExpertLoads, AreReadAndChecked) {
