@@ -60,6 +60,29 @@ TEST_F(PipelinePageTest, WhatIsSaidOfTheCellBelowThePointerGoesWhenTheCellMovesA
   EXPECT_EQ(asked, 0);
 }
 
+/// A device of the second replica has no rows of its own: the one that does the same is lit, and the page
+/// says so.
+TEST_F(PipelinePageTest, ShowsTheRecordedDeviceForOneThatDoesTheSame) {
+  openPipeline({.replicas = 2});
+  const auto select = [&](std::int64_t device) {
+    shell::Selected chip;
+    chip.kind = shell::Selected::Kind::device;
+    chip.device = model::DeviceId(device);
+    window->select(QStringLiteral("pipeline"), chip);
+    ASSERT_TRUE(settle());
+  };
+  select(6);
+  ASSERT_GE(canvas->litRow(), 0);
+  EXPECT_EQ(canvas->scene().grid()->rows[static_cast<std::size_t>(canvas->litRow())].device.value, 2);
+  EXPECT_EQ(
+      window->currentPage()->notice(),
+      QStringLiteral("IPU6 is replica 1. It does the same as IPU2 at the same time, which is recorded for "
+                     "both."));
+  select(1);
+  EXPECT_EQ(canvas->scene().grid()->rows[static_cast<std::size_t>(canvas->litRow())].device.value, 1);
+  EXPECT_TRUE(window->currentPage()->notice().isEmpty());
+}
+
 TEST_F(PipelinePageTest, GapsShowTheirCauses) {
   openPipeline({.slowHost = true});
   const analysis::PipelineGrid& grid = *canvas->scene().grid();
