@@ -29,10 +29,16 @@ Result<Graph> RankDivider::divide(Graph forward) {
 }
 
 Result<Graph> RankDivider::alongContext(Graph forward) {
-  const DivisionOptions options{.ranks = ranks_.context,
-                                .axis = model::MeshAxis::context,
-                                .positions = tokenPositions(forward),
-                                .exchangesHeads = ranks_.exchangesHeads};
+  DivisionOptions options{.ranks = ranks_.context,
+                          .axis = model::MeshAxis::context,
+                          .positions = tokenPositions(forward),
+                          .exchangesHeads = ranks_.exchangesHeads};
+  if (options.positions == 1 && !forward.loss) {
+    options.positions = 0;
+    options.caches = true;
+    PIPESCOPE_ASSIGN(const GraphDivision division, divideGraph(forward, options));
+    return ofRank(forward, division);
+  }
   if (options.positions == 0)
     return base::badInput(
         "execution.context_parallel divides the positions of tokens, but no input of the model holds whole "

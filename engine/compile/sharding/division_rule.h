@@ -44,10 +44,15 @@ struct DivisionOptions {
   std::int64_t positions = 0;
   /// Along the axis `context`: attention divides heads instead of gathering keys and values.
   bool exchangesHeads = false;
+  /// Along the axis `context`, where a model generates one token: the ranks divide the tokens of its caches
+  /// of keys and values, and compute all else alike.
+  bool caches = false;
 
   /// Each rank takes samples or tokens of its own. What all have whole is then weights, whose gradients are
   /// summed when they change, or constants.
-  bool takesOwnTokens() const { return axis == model::MeshAxis::expert || axis == model::MeshAxis::context; }
+  bool takesOwnTokens() const {
+    return axis == model::MeshAxis::expert || (axis == model::MeshAxis::context && !caches);
+  }
 };
 
 /// See DivisionCall::blocks().
@@ -63,7 +68,8 @@ struct DivisionCall {
 
   std::int64_t ranks() const { return options.ranks; }
   bool amongExperts() const { return options.axis == model::MeshAxis::expert; }
-  bool alongContext() const { return options.axis == model::MeshAxis::context; }
+  /// Ranks have positions of their own.
+  bool alongContext() const { return options.axis == model::MeshAxis::context && !options.caches; }
   bool has(std::size_t input) const { return input < node.inputs.size() && node.inputs[input].valid(); }
   const graph::Shape& shape(std::size_t input) const { return graph.tensor(node.inputs[input]).type.shape; }
   const graph::Shape& outputShape(std::size_t output = 0) const {
@@ -101,7 +107,8 @@ struct NodeDivision {
     crossEntropy,
     expertDispatch,
     expertCombine,
-    routing  ///< ExpertDispatch of tokens that ranks share out: they count choices together
+    routing,  ///< ExpertDispatch of tokens that ranks share out: they count choices together
+    softmax   ///< along the divided axis
   } special = Special::none;
   std::int64_t rows = 0;  ///< Special::expertDispatch: rows that the rank with the most gets
 

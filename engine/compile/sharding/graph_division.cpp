@@ -38,14 +38,18 @@ class Divider {
 
   base::Result<GraphDivision> run() {
     const bool amongExperts = options_.axis == model::MeshAxis::expert;
-    const bool alongContext = options_.axis == model::MeshAxis::context;
+    const bool alongContext = options_.axis == model::MeshAxis::context && !options_.caches;
     if (amongExperts) PIPESCOPE_TRY(checkExperts());
     if (alongContext) PIPESCOPE_TRY(dividePositions());
     for (const Node& node : graph_.nodes()) {
-      if (!alongContext) amongExperts ? divideExperts(node) : divideWeights(node);
+      if (options_.caches)
+        divideCache(node);
+      else if (!alongContext)
+        amongExperts ? divideExperts(node) : divideWeights(node);
       PIPESCOPE_TRY(divide(node));
     }
     PIPESCOPE_TRY(checkShards());
+    if (options_.caches) PIPESCOPE_TRY(checkCaches());
     if (alongContext && graph_.loss) PIPESCOPE_TRY(checkOwnPositions());
     return std::move(result_);
   }
@@ -102,6 +106,33 @@ class Divider {
       }
     }
     return {};
+  }
+
+  /// Divides the tokens of a cache that is the right factor of a product: keys by columns of the scores,
+  /// which go into a softmax, and values by rows.
+  void divideCache(const Node& node) {
+    if (node.op != "MatMul" || isWeight(node.inputs[1]) || !isStored(node.inputs[1])) return;
+    const DivisionCall call = callOf(node, {});
+    const std::optional<ProductAxes> axes = productAxes(call);
+    if (!axes || call.inputs[1] != kWhole) return;
+    if (call.inputs[0] == axes->sumLeft) {
+      setPart(node.inputs[1], axes->sumRight);
+      return;
+    }
+    const std::vector<NodeId>& readers = readers_[at(node.outputs[0])];
+    const bool scores = readers.size() == 1 && graph_.node(readers[0]).op == "Softmax";
+    if (scores && call.inputs[0] == kWhole && call.divides(call.shape(1), axes->right))
+      setPart(node.inputs[1], axes->right);
+  }
+
+  base::Status checkCaches() const {
+    for (const Tensor& tensor : graph_.tensors())
+      if (isStored(tensor.id) && result_.of(tensor.id) != kWhole) return {};
+    return base::badInput(fmt::format(
+        "execution.context_parallel divides the tokens of caches where a model generates one token at a "
+        "time, but no cache of keys and values on the devices has a number of tokens, the new one included, "
+        "that divides by {} ranks: choose model.cache so that one more divides, or leave it out.",
+        options_.ranks));
   }
 
   static bool hasGradient(const Tensor& tensor) {

@@ -60,6 +60,7 @@ class RankGraph : public GraphRewriter {
     const NodeDivision& own = division_.of(node);
     if (own.special == NodeDivision::Special::embedding) return embed(node, own);
     if (own.special == NodeDivision::Special::crossEntropy) return crossEntropy(node, own);
+    if (own.special == NodeDivision::Special::softmax) return softmax(node, own);
     if (own.special == NodeDivision::Special::routing) return routeOwnTokens(node, own);
     if (own.special == NodeDivision::Special::expertDispatch) return sendToExperts(node, own);
     if (own.special == NodeDivision::Special::expertCombine) return returnFromExperts(node);
@@ -311,6 +312,25 @@ class RankGraph : public GraphRewriter {
     std::vector<TensorId> inputs{rows};
     for (std::size_t i = 1; i < node.inputs.size(); ++i) inputs.push_back(of(node.inputs[i]));
     return appendCopy(Node(node), std::move(inputs));
+  }
+
+  /// Softmax along the divided axis: the ranks exchange the largest score and the sum of exponentials of each
+  /// row (Milakov and Gimelshein 2018).
+  Status softmax(const Node& node, const NodeDivision& own) {
+    PIPESCOPE_ASSIGN(const TensorId scores, part(node, node.inputs[0], own.inputs[0], true));
+    const graph::Attributes alongRow{{"axes", std::vector<std::int64_t>{own.inputs[0]}},
+                                     {"keepdims", std::int64_t{1}}};
+    PIPESCOPE_ASSIGN(const TensorId largest, add(node, "own_largest", "ReduceMax", {scores}, alongRow));
+    PIPESCOPE_ASSIGN(const TensorId shift, add(node, "largest", "RankMax", {largest}, attributes()));
+    PIPESCOPE_ASSIGN(const TensorId shifted, add(node, "shifted", "Sub", {scores, shift}, {}));
+    PIPESCOPE_ASSIGN(const TensorId exponentials, add(node, "exponentials", "Exp", {shifted}, {}));
+    PIPESCOPE_ASSIGN(const TensorId ownSum,
+                     add(node, "own_sum", "ReduceSum", {exponentials, wholeNumbers(node, {own.inputs[0]})},
+                         {{"keepdims", std::int64_t{1}}}));
+    PIPESCOPE_ASSIGN(const TensorId sum, add(node, "sum", "RankSum", {ownSum}, attributes()));
+    PIPESCOPE_ASSIGN(const TensorId weights, add(node, "weights", "Div", {exponentials, sum}, {}));
+    became(node.outputs[0], weights);
+    return {};
   }
 
   /// −log softmax of the label's score, with the scores of all classes divided: the ranks exchange the

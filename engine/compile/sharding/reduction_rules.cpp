@@ -42,13 +42,16 @@ std::optional<NodeDivision> divideReduce(const DivisionCall& call) {
   return division;
 }
 
-/// Softmax or TopK along another axis than the divided one.
+/// Softmax or TopK along another axis than the divided one. Ranks that divide caches also do a softmax along
+/// the divided axis: they exchange the largest score and the sum of each row.
 std::optional<NodeDivision> divideSoftmax(const DivisionCall& call) {
   NodeDivision division = wholeDivision(call);
   const DividedAxis axis = call.inputs[0];
   if (axis == kWhole) return division;
-  if (countedFromFront(graph::intAttribute(call.node, "axis", -1), call.shape(0).size()) == axis)
-    return std::nullopt;
+  if (countedFromFront(graph::intAttribute(call.node, "axis", -1), call.shape(0).size()) == axis) {
+    if (!call.options.caches || call.node.op != "Softmax") return std::nullopt;
+    division.special = NodeDivision::Special::softmax;
+  }
   division.inputs[0] = axis;
   division.outputs.assign(call.node.outputs.size(), axis);
   return division;

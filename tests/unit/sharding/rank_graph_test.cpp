@@ -190,6 +190,58 @@ TEST(RankGraph, DividesTheCacheOfADecoder) {
   }
 }
 
+/// Ranks along `context` divide the tokens of the cache, and decode together what one would. Each layer
+/// exchanges the largest score and the sum of each row, and sums what the values give.
+TEST(RankGraph, DividesTheTokensOfACache) {
+  constexpr std::int64_t kLayers = 2, kHeads = 8, kSize = 2, kSamples = 3;
+  for (const std::int64_t ranks : {2, 3, 4}) {
+    for (const bool reuse : {true, false}) {
+      const graph::Graph model = modelOf("decoder",
+                                         {{"layers", kLayers},
+                                          {"hidden", kHeads * kSize},
+                                          {"heads", kHeads},
+                                          {"key_heads", kHeads / 2},
+                                          {"feed_forward", std::int64_t{8}},
+                                          {"phase", std::string("decode")},
+                                          {"cache", 4 * ranks - 1},
+                                          {"cache_reuse", reuse},
+                                          {"vocabulary", std::int64_t{24}}},
+                                         kSamples, false);
+      const DivisionOptions options{.ranks = ranks, .axis = model::MeshAxis::context, .caches = true};
+      const auto division = divideGraph(model, options);
+      ASSERT_TRUE(division.ok()) << division.error().message;
+      for (const graph::Tensor& tensor : model.tensors()) {
+        if (tensor.name.ends_with("/key_cache")) {
+          EXPECT_EQ(division->of(tensor.id), 3) << tensor.name;
+        }
+        if (tensor.name.ends_with("/value_cache")) {
+          EXPECT_EQ(division->of(tensor.id), 2) << tensor.name;
+        }
+      }
+      const Proof proof = prove(model, options, 5, 24, reuse ? "reused" : "copied");
+      EXPECT_EQ(proof.divided, 2 * kLayers);
+      EXPECT_EQ(proof.exchanged.at("RankMax"), kLayers * kSamples * kHeads * 8);
+      EXPECT_EQ(proof.exchanged.at("RankSum"), kLayers * kSamples * kHeads * (kSize + 1) * 8);
+      if (HasFailure()) return;
+    }
+  }
+  const graph::Graph odd = modelOf("decoder",
+                                   {{"layers", std::int64_t{1}},
+                                    {"hidden", std::int64_t{8}},
+                                    {"heads", std::int64_t{2}},
+                                    {"phase", std::string("decode")},
+                                    {"cache", std::int64_t{4}},
+                                    {"vocabulary", std::int64_t{24}}},
+                                   1, false);
+  const auto refused = divideGraph(odd, {.ranks = 2, .axis = model::MeshAxis::context, .caches = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(
+      refused.error().message,
+      "execution.context_parallel divides the tokens of caches where a model generates one token at a "
+      "time, but no cache of keys and values on the devices has a number of tokens, the new one "
+      "included, that divides by 2 ranks: choose model.cache so that one more divides, or leave it out.");
+}
+
 Settings latentSettings() {
   return {{"layers", std::int64_t{2}},
           {"hidden", std::int64_t{24}},
