@@ -146,7 +146,9 @@ void addExecution(std::vector<Key>& all) {
       "execution.context_parallel", "ranks", 1, 1, 1024,
       "Chips that share the positions of each sample, for long sequences. Each of them has as many of them. "
       "Each place of the pipeline and each replica has so many times the chips. The length of a sample must "
-      "divide by it.",
+      "divide by it. Where a model generates one token, they share the tokens of its caches, whose number, "
+      "the "
+      "new one included, must divide by it.",
       {"context-parallel"}));
   all.push_back(
       text("execution.context_exchange", "gather",
