@@ -33,9 +33,10 @@ struct SystemIds {
 /// Lanes and links of chips beyond the first 2,048 are recorded when they are used.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesWithStages,
                        Bytes hostMemory = {});
-/// Record a lane of a device, and a link, unless they are recorded already.
+/// Records the lanes of a device, unless they are recorded already, and returns one of them.
 model::LaneId recordLane(record::Recorder& recorder, SystemIds& ids, const devices::DeviceInfo& info,
                          model::DeviceId device, model::LaneRole role);
+/// Records a link, unless it is recorded already.
 model::LinkId recordLink(record::Recorder& recorder, SystemIds& ids, const devices::LinkInfo& link);
 
 /// Live bytes in the first memory space of a device, summed over its units. The counter live_bytes is made of

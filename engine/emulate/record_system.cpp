@@ -53,14 +53,18 @@ constexpr std::size_t kMostWholeChips = 2048;
 
 model::LaneId recordLane(record::Recorder& recorder, SystemIds& ids, const devices::DeviceInfo& info,
                          model::DeviceId device, model::LaneRole role) {
-  model::LaneId& id = ids.lanes[static_cast<std::size_t>(device.value)][role];
-  if (id.valid()) return id;
-  model::Lane lane;
-  lane.device = device;
-  const auto title = info.laneTitles.find(role);
-  lane.name = info.name + " " + (title == info.laneTitles.end() ? model::toString(role) : title->second);
-  lane.role = role;
-  return id = recorder.add(lane);
+  std::map<model::LaneRole, model::LaneId>& lanes = ids.lanes[static_cast<std::size_t>(device.value)];
+  for (const model::LaneRole each : lanes.empty() ? info.lanes : std::vector<model::LaneRole>()) {
+    model::Lane lane;
+    lane.device = device;
+    const auto title = info.laneTitles.find(each);
+    lane.name = info.name + " " + (title == info.laneTitles.end() ? model::toString(each) : title->second);
+    lane.role = each;
+    lanes[each] = recorder.add(lane);
+  }
+  const auto found = lanes.find(role);
+  PIPESCOPE_CHECK(found != lanes.end(), "device has no lane " + model::toString(role));
+  return found->second;
 }
 
 model::LinkId recordLink(record::Recorder& recorder, SystemIds& ids, const devices::LinkInfo& link) {
@@ -107,8 +111,8 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     const model::DeviceId id = recorder.add(device);
     ids.devices.push_back(id);
     ids.lanes.emplace_back();
-    if (ids.devices.size() <= kMostWholeChips)
-      for (const model::LaneRole role : info.lanes) recordLane(recorder, ids, info, id, role);
+    if (ids.devices.size() <= kMostWholeChips && !info.lanes.empty())
+      recordLane(recorder, ids, info, id, info.lanes.front());
     auto& spaces = ids.memory.emplace_back();
     for (const devices::MemorySpaceInfo& space : info.memory) {
       spaces.push_back(recorder.add(model::MemorySpace{

@@ -1,6 +1,10 @@
 // Tests which recorded device stands for each rank of each replica.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/recorded_devices.h"
 #include "run_fixture.h"
@@ -82,6 +86,49 @@ TEST_F(RecordedDevicesTest, NameTheFirstRankOfAnEqualReplica) {
                     chip(2, 1, 1), chip(2, 1, 0)));
     EXPECT_EQ(text(31), "");
   }
+}
+
+/// Only the first 2,048 chips of a system have all of their lanes and links; later ones have those on which
+/// something is recorded.
+TEST_F(RecordedDevicesTest, LateChipsHaveTheLanesThatAreUsed) {
+  constexpr std::int64_t kReplicas = 144, kRanks = 8, kChips = 2 * kReplicas * kRanks, kWhole = 2048;
+  std::string text = sixReplicas("tp-cp-ep-dp-pp", static_cast<int>(kChips - 4));
+  const auto set = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  set("replication_factor = 6", "replication_factor = 144");
+  set("tensor_parallel = 2", "tensor_parallel = 8");
+  set("heads = 4", "heads = 8");
+  set("hls-gaudi2x4", "hls-gaudi2x288");
+  auto parsed = parseConfiguration(text, "late.toml");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const auto done = run(*parsed);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const Read profile = read();
+  const analysis::Catalog& catalog = *profile.catalog;
+  ASSERT_EQ(static_cast<std::int64_t>(catalog.devices.size()), kChips);
+  std::map<std::int64_t, int> lanes;
+  for (const model::Lane& lane : catalog.lanes) ++lanes[lane.device.value];
+  for (std::int64_t chip = 0; chip < kWhole; ++chip) EXPECT_EQ(lanes[chip], 5) << chip;
+  bool late = false;
+  for (const model::Segment& segment : catalog.segments) {
+    EXPECT_EQ(catalog.lanes[segment.lane].device, segment.device);
+    late = late || segment.device.value == kChips - kRanks;
+  }
+  EXPECT_TRUE(late) << "the slow chip's place is recorded";
+  EXPECT_EQ(lanes[kChips - kRanks], 5);
+  EXPECT_EQ(lanes[kChips - 2 * kRanks], 0) << "an equal replica";
+  for (const model::Link& link : catalog.links)
+    EXPECT_TRUE(std::max(link.from.value, link.to.value) < kWhole || link.from.value == kChips - kRanks ||
+                link.to.value == kChips - kRanks)
+        << link.name;
+  for (const model::Transfer& transfer : **profile.source->rows<model::Transfer>()) {
+    EXPECT_TRUE(catalog.deviceOf(transfer.fromLane).valid());
+    EXPECT_TRUE(catalog.deviceOf(transfer.toLane).valid());
+  }
+  const auto stands = analysis::recordedDevices(catalog, model::ExecutableId(0));
+  EXPECT_EQ(stands[model::DeviceId(kChips - 1)].value, kChips - kRanks);
+  EXPECT_LT(stands[model::DeviceId(kChips - kRanks - 1)].value, kChips - kRanks);
 }
 
 }  // namespace
