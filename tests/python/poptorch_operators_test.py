@@ -221,6 +221,21 @@ class FunctionsOfPopTorch(unittest.TestCase):
                 made = poptorch.inferenceModel(Applied(lambda a, b: poptorch.serializedMatMul(a, b, mode, 2)))
                 torch.testing.assert_close(made(left, right), left @ right)
 
+    def test_nearest_points(self):
+        x, y = torch.tensor([[0.0, 0], [3, 1], [9, 9], [4, 0]]), torch.tensor([[3.0, 0], [8, 8], [0, 1]])
+        made = poptorch.inferenceModel(Applied(lambda a, b: poptorch.nearest(a, b)))(x, y)
+        self.assertEqual((made.dtype, made.tolist()), (torch.int64, [2, 0, 1, 0]))
+        made = poptorch.inferenceModel(Applied(lambda a, b: poptorch.nearest(a, b, [0, 0, 1, 1], [0, 1, 1])))(x, y)
+        self.assertEqual(made.tolist(), [0, 0, 1, 2])  # (4, 0) is as far from (8, 8) as 32, from (0, 1) as 17
+        samples = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 1])
+        self.assertEqual(poptorch.inferenceModel(Applied(poptorch.nearest))(x, y, *samples).tolist(), [0, 0, 1, 2])
+        self.assertEqual(poptorch.nearest(torch.tensor([1.0, 7]), torch.tensor([6, 2])).tolist(), [1, 0])
+        for sentence, call in (("x is list", lambda: poptorch.nearest([1], y)), ("2 coordinates, but those of y have 1", lambda: poptorch.nearest(x, y[:, 0])),
+                               ("of x and of y, or of neither", lambda: poptorch.nearest(x, y, [0] * 4)),
+                               (r"y has 3 points, but the samples of \[2\]", lambda: poptorch.nearest(x, y, [0] * 4, [0, 0]))):
+            with self.subTest(sentence), self.assertRaisesRegex(poptorch.Error, sentence):
+                call()
+
     def test_printed_tensors(self):
         import contextlib
         import io

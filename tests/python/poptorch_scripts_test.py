@@ -1,5 +1,6 @@
 """Things that scripts of PopTorch's users rely on: the front door, the environment, hooks, notes, libpva and libpvti."""
 
+import collections
 import contextlib
 import copy
 import io
@@ -231,11 +232,17 @@ except AttributeError as error:
         with pvti.Tracepoint(channel, "work", "of one"):
             pvti.HeatmapDouble("sizes", [0, 1, 10], "rows").add([0.5, 3, 4, 99])
             pvti.Graph("queue", "items").addSeries("length").add(7)
+        own, worker = poptorch.profiling.Channel("MyApp"), collections.Counter()
+        self.assertIs(own.instrument(worker, "update", "most_common"), worker)
+        with own.tracepoint("Timed"):
+            worker.update("abb")
+        self.assertEqual(worker.most_common(1), [("b", 2)])
         model(torch.ones(2, 3))
         model.destroy()
         text = subprocess.run([os.environ["PIPESCOPE_PROGRAM"], "report", self.folder + "/inference/profile.pop", "--section",
                                "host", "--format", "json"], capture_output=True, text=True, check=True).stdout
-        self.assertIn("work (of one)", text)
+        for label in ("work (of one)", "MyApp.Timed", "Counter.update", "Counter.most_common"):
+            self.assertIn(label, text)
         with self.assertRaisesRegex(ValueError, "two numbers that ascend"):
             pvti.HeatmapDouble("sizes", [1, 1])
 

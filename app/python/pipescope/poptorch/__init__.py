@@ -11,7 +11,7 @@ try:
 except ImportError as _error:
     raise ImportError("pipescope.poptorch needs PyTorch: install python3-torch, or torch with pip.") from _error
 
-from . import optim
+from . import optim, profiling
 from .blocks import BeginBlock, Block, BlockFunction, removeBlocks
 from .data_loader import AsynchronousDataAccessor, DataLoader
 from .enums import (AnchorMode, AutoStage, CommGroupType, ConnectionType, DataLoaderMode, HalfFloatCastingBehavior, Liveness,
@@ -25,7 +25,7 @@ from .log import logger, setLogLevel
 from .hooks import registerPostCompileHook, registerPreCompileHook
 from .model import PoplarExecutor, inferenceModel, load, trainingModel
 from .multi_conv import MultiConv
-from .ops import (identity_loss, isRunningOnIpu, nop, recomputationCheckpoint, set_overlap_for_input,
+from .ops import (identity_loss, isRunningOnIpu, nearest, nop, recomputationCheckpoint, set_overlap_for_input,
                   set_overlap_for_output)
 from .options import Options, TensorLocationSettings
 from .structure import ICustomArgParser, registerCustomArgParser

@@ -51,6 +51,36 @@ def nop(tensor):
     return tensor
 
 
+def _rows_and_samples(points, samples, name):
+    """Return points as rows of real numbers, and the number of the sample of each as a tensor, or None."""
+    if not isinstance(points, torch.Tensor):
+        raise Error(f"nearest takes tensors of points, but {name} is {type(points).__name__}.")
+    if samples is None or isinstance(samples, list) and not samples:
+        return points.reshape(points.shape[0], -1).float(), None
+    samples = torch.as_tensor(samples)
+    if list(samples.shape) != [points.shape[0]]:
+        raise Error(f"nearest: {name} has {points.shape[0]} points, but the samples of {list(samples.shape)} points are given.")
+    return points.reshape(points.shape[0], -1).float(), samples
+
+
+def nearest(x, y, batch_x=None, batch_y=None):
+    """Return the number of the point of `y` that is nearest to each point of `x`, as torch_cluster does.
+
+    Points are rows, or single numbers. `batch_x` and `batch_y`, lists or tensors, say to which sample each point belongs: only
+    points of one sample are compared. The result is a tensor of whole numbers, one for each point of `x`.
+    """
+    rows, samples = _rows_and_samples(x, batch_x, "x")
+    columns, others = _rows_and_samples(y, batch_y, "y")
+    if rows.shape[1] != columns.shape[1]:
+        raise Error(f"nearest: the points of x have {rows.shape[1]} coordinates, but those of y have {columns.shape[1]}.")
+    distances = (rows.unsqueeze(1) - columns.unsqueeze(0)).square().sum(2)
+    if (samples is None) != (others is None):
+        raise Error("nearest: give the samples of the points of x and of y, or of neither.")
+    if samples is not None:
+        distances = torch.where(samples.unsqueeze(1) == others.unsqueeze(0), distances, torch.full_like(distances, float("inf")))
+    return distances.argmin(1)
+
+
 class Overlap:
     """Remembers that a model asks for copies which run beside the computation."""
 
