@@ -3,6 +3,7 @@
 import itertools
 import math
 import unittest
+import warnings
 
 import torch
 import torch.nn.functional as F
@@ -42,6 +43,7 @@ REAL = {  # functions of a tensor of 3 × 4; each also has a gradient
     "addmv": lambda x: torch.addmv(x[:, 0], x, x[0]), "group norm": lambda x: F.group_norm(x, 2),
     "softplus": lambda x: F.softplus(x, 2, 0.5), "pairwise 3": lambda x: F.pairwise_distance(x, x.flip(0), 3.0),
     "cdist 1": lambda x: torch.cdist(x, x[:2] + 1, 1.0), "broadcast": lambda x: x.broadcast_to(2, 3, 4),
+    "mT": lambda x: x.mT @ x, "mH": lambda x: x.unsqueeze(0).mH, "adjoint": lambda x: x.adjoint(), "H": lambda x: x.H * 2,
     "hypot": lambda x: torch.hypot(x, x + 1), "logaddexp": lambda x: torch.logaddexp(x, 2 * x), "sinc": torch.sinc,
     "scatter amax": lambda x: x.scatter_reduce(1, PLACES, x[:, :2] * 3, "amax"),
     "scatter amin": lambda x: x.scatter_reduce(1, PLACES, x[:, :2] * 3, "amin", include_self=False),
@@ -87,6 +89,18 @@ FOLLOWERS = {
 }
 
 
+#: Numbers that follow from sizes, where PyTorch's functions take whole numbers.
+OF_SIZES = {
+    "half of a window": lambda x: F.avg_pool2d(x, x.size(2) // 2), "roll": lambda x: x.roll(x.shape[2] // 2, 2),
+    "window": lambda x: F.max_pool2d(x, kernel_size=x.size()[2:]), "whole row": lambda x: F.max_pool1d(x[0], x.size(3)),
+    "count": lambda x: x.flatten().view(x.numel() // len(x), len(x)), "recomputed": lambda x: F.interpolate(
+        x, scale_factor=1.5, mode="bilinear", recompute_scale_factor=True), "unfold": lambda x: F.unfold(x, x.shape[2] // 2),
+    "parts": lambda x: torch.cat(x.split(x.shape[1] // 2, 1), 0), "new": lambda x: torch.zeros(x.shape[0], x.shape[1] - 1) + x[:, 1:, 0, 0],
+    "padding": lambda x: F.pad(x, (0, x.shape[3] % 3, 1, 0)), "repeat": lambda x: x.repeat(1, x.shape[1] // 2, 1, 1),
+    "remainder": lambda x: x.narrow(1, x.shape[1] - 2, 2), "difference": lambda x: x.transpose(1, -(x.shape[1] - 1)),
+}
+
+
 def sample():
     return torch.randn(3, 4, generator=torch.Generator().manual_seed(3))
 
@@ -108,6 +122,20 @@ class Operators(unittest.TestCase):
         for (name, first), (other, second) in itertools.product(FORGETFUL.items(), FOLLOWERS.items()):
             with self.subTest(name, then=other):
                 self.compare(lambda x, first=first, second=second: second(first(x)), image)
+
+    def test_numbers_that_follow_from_sizes(self):
+        for name, function in OF_SIZES.items():
+            with self.subTest(name):
+                self.compare(function, torch.randn(2, 4, 8, 8, generator=torch.Generator().manual_seed(4)))
+
+    def test_a_number_that_follows_from_values_is_no_size(self):
+        with self.assertRaisesRegex(poptorch.Error, "must be tuple of ints, not Tensor"):
+            poptorch.inferenceModel(Applied(lambda x, n: F.avg_pool2d(x, n[0])))(torch.ones(2, 4, 8, 8), torch.tensor([2, 2]))
+
+    def test_the_way_that_sizes_choose_needs_no_warning(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            self.compare(lambda x: x * 2 if x.shape[0] == 3 and x.numel() > 11 else x, sample())
 
     def test_windows_of_several_sizes_are_refused(self):
         for function in (F.adaptive_avg_pool2d, F.adaptive_max_pool2d):

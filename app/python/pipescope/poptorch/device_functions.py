@@ -6,7 +6,7 @@ import sys
 import torch
 
 from .blocks import _close_scope
-from .buffers import Watch
+from .buffers import Watch, sizes_of
 from .enums import MatMulSerializationMode
 from .errors import ArgumentError, Error, caller_line
 from .log import note_once
@@ -109,9 +109,9 @@ def serializedMatMul(lhs, rhs, mode, factor=0, keep_precision=False):
         return torch.matmul(lhs, rhs)
     tensor, axis = {MatMulSerializationMode.InputChannels: (lhs, -2), MatMulSerializationMode.ReducingDim: (lhs, -1),
                     MatMulSerializationMode.OutputChannels: (rhs, -1)}[mode]
-    if tensor.shape[axis] % factor != 0:
-        raise Error(f"serializedMatMul at {caller_line()}: the factor {factor} does not divide the axis of {tensor.shape[axis]} "
-                    "elements.")
+    size = sizes_of(tensor)[axis]
+    if size % factor != 0:
+        raise Error(f"serializedMatMul at {caller_line()}: the factor {factor} does not divide the axis of {size} elements.")
     if mode == MatMulSerializationMode.InputChannels:
         return torch.cat([torch.matmul(part, rhs) for part in lhs.chunk(factor, -2)], -2)
     if mode == MatMulSerializationMode.OutputChannels:

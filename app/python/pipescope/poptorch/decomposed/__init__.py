@@ -14,8 +14,10 @@ from torch.onnx.symbolic_opset9 import _convolution as convolution_of_onnx
 from torch.onnx.symbolic_opset14 import batch_norm as batch_norm_of_onnx
 from torch.overrides import TorchFunctionMode
 
+from ..stand_ins import untraced
 # These register their functions.
 from . import arithmetic, functions, indexing, layers, losses, outputs, random, reductions, writing  # noqa: F401
+from .sizes import asks_for_size
 from .symbols import SYMBOLS
 
 OPSET = 16  # opset of the exported models
@@ -66,6 +68,13 @@ def _detached(value):
 
 
 _SYMBOLS = {**SYMBOLS, "aten::detach": _detach_symbol, "aten::batch_norm": _batch_norm, "aten::_convolution": _convolution}
+
+
+def _caller(frame):
+    """The frame that called a function of PyTorch which calls this package."""
+    while frame.f_code.co_filename == torch.overrides.__file__:
+        frame = frame.f_back
+    return frame
 
 
 class _RunsAtOnce:
@@ -127,14 +136,15 @@ class Decomposed(TorchFunctionMode):
         return super().__exit__(*failure)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        if _tracing() and asks_for_size(func, _caller(sys._getframe(1))):
+            with untraced():
+                return func(*args, **(kwargs or {}))
         known = len(self._caught)
         if self._depth > 0 and _tracing():
             args, kwargs = _detached(tuple(args)), {name: _detached(value) for name, value in (kwargs or {}).items()}
         result = outputs.call(func, outputs.replaced(func), args, kwargs or {})
         for each in self._caught[known:]:
             if each.filename.startswith(_PACKAGE):
-                caller = sys._getframe(1)
-                while caller.f_code.co_filename == torch.overrides.__file__:
-                    caller = caller.f_back
+                caller = _caller(sys._getframe(1))
                 each.filename, each.lineno = caller.f_code.co_filename, caller.f_lineno
         return result

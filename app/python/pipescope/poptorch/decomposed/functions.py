@@ -134,3 +134,8 @@ def _take_along_dim(x, indices, dim=None):
         return tensor.expand([tensor.shape[i] if i == dim else n for i, n in enumerate(shape)])
 
     return widened(x).gather(dim, widened(indices))
+
+
+@rule(torch.Tensor.mT.__get__, torch.Tensor.mH.__get__, torch.Tensor.H.__get__, torch.Tensor.adjoint, torch.adjoint)
+def _transposed(x):
+    return x.transpose(-2, -1)  # of real numbers
