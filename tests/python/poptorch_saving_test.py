@@ -73,6 +73,23 @@ class Saving(unittest.TestCase):
         self.assertEqual(model(batch(), scale=0.5)["loss"].item(), expected)
         self.assertEqual(type(model.model), Scores)
 
+    def test_state_of_a_weight_without_axes(self):
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale = nn.Parameter(torch.tensor(2.0))
+
+            def forward(self, x):
+                return poptorch.identity_loss(x * self.scale, "sum")
+
+        module = Scaled()
+        rule = poptorch.optim.AdamW(module.parameters(), lr=0.5, betas=(0.75, 0.5), weight_decay=0.0)
+        model = poptorch.trainingModel(module, None, rule)
+        self.assertEqual(model(torch.tensor([1.0, 3.0])).item(), 8.0)  # the gradient is 4
+        state = rule.state_dict()["ipu_state"]
+        self.assertEqual({name: tensor.item() for name, tensor in state.items()},
+                         {"Accl1___scale": 0.25 * 4, "Accl2___scale": 0.5 * 16, "Step___scale": 1.0})
+
     def test_a_checkpoint_of_module_and_optimizer_goes_on_with_the_same_bits(self):
         def fresh():
             torch.manual_seed(1)

@@ -50,8 +50,8 @@ class OptimizerState:
         state = {shown[name]: tensor for name, tensor in content.items() if name not in _COUNTS}
         updates = content[_COUNTS[0]].double()  # a program may load any real number
         for weight in (weight for group in self._rule.parameters(self._names_of_parameters()) for weight in group):
-            groups = next((len(tensor) for name, tensor in state.items() if name.endswith("___" + weight)), 1)
-            state[_STEP + weight] = updates.expand(groups).clone() if weight in self._grouped else updates.clone()
+            kept = [tensor for name, tensor in state.items() if weight in self._grouped and name.endswith("___" + weight)]
+            state[_STEP + weight] = updates.expand(len(kept[0])).clone() if kept else updates.clone()
         if self._options.Training.automatic_loss_scaling:
             state[_FACTOR] = torch.tensor(self._executable.loss_scale / self._first_loss_scale)
         return state
