@@ -258,7 +258,8 @@ class FunctionsOfPopTorch(unittest.TestCase):
         samples = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 1])
         self.assertEqual(poptorch.inferenceModel(Applied(poptorch.nearest))(x, y, *samples).tolist(), [0, 0, 1, 2])
         self.assertEqual(poptorch.nearest(torch.tensor([1.0, 7]), torch.tensor([6, 2])).tolist(), [1, 0])
-        for sentence, call in (("x is list", lambda: poptorch.nearest([1], y)), ("2 coordinates, but those of y have 1", lambda: poptorch.nearest(x, y[:, 0])),
+        for sentence, call in (("x is list", lambda: poptorch.nearest([1], y)),
+                               ("2 coordinates, but those of y have 1", lambda: poptorch.nearest(x, y[:, 0])),
                                ("of x and of y, or of neither", lambda: poptorch.nearest(x, y, [0] * 4)),
                                (r"y has 3 points, but the samples of \[2\]", lambda: poptorch.nearest(x, y, [0] * 4, [0, 0]))):
             with self.subTest(sentence), self.assertRaisesRegex(poptorch.Error, sentence):

@@ -83,7 +83,8 @@ class GroupedWeights(unittest.TestCase):
 
             def __init__(self):
                 super().__init__()
-                self.first, self.second = torch.nn.Parameter(torch.tensor([[2.0, 3], [5, 7]])), torch.nn.Parameter(torch.tensor([[11.0, 13], [17, 19]]))
+                self.first = torch.nn.Parameter(torch.tensor([[2.0, 3], [5, 7]]))
+                self.second = torch.nn.Parameter(torch.tensor([[11.0, 13], [17, 19]]))
 
             def forward(self, x):
                 return x * self.first, x * self.second
