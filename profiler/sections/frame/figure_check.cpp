@@ -180,6 +180,9 @@ std::optional<double> numberIn(const FigureJson* value) {
   return value->get<double>();
 }
 
+/// Truth values as the text of sections shows them. A check may also say true and false, as JSON does.
+constexpr std::string_view kYes = "yes", kNo = "no";
+
 /// A number or truth value as sentences show it.
 std::string wordOf(const FigureJson& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
@@ -194,7 +197,7 @@ std::string smallLetters(std::string text) {
 /// The word that a bound is: in quotes, or letters with blanks, dashes and underscores between them. Empty:
 /// it is an expression.
 std::string wordIn(const std::string& bound) {
-  if (bound.size() > 2 && bound.front() == '"' && bound.back() == '"')
+  if (bound.size() > 2 && (bound.front() == '"' || bound.front() == '\'') && bound.back() == bound.front())
     return smallLetters(bound.substr(1, bound.size() - 2));
   const auto isPart = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == ' ' || c == '-' || c == '_';
@@ -274,9 +277,10 @@ base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure
   const std::string& path = figure.path;
   const double value = numberIn(figure.value).value_or(0);
   if (!check.word.empty()) {
-    const std::string own = smallLetters(figure.value->get<std::string>());
-    if ((own == check.word) != (check.comparison == "==")) return std::string();
-    return fmt::format("{} is {} (--fail-if '{}')", path, figure.value->get<std::string>(), check.text);
+    const std::string own = figure.value->is_boolean() ? std::string(figure.value->get<bool>() ? kYes : kNo)
+                                                       : figure.value->get<std::string>();
+    if ((smallLetters(own) == check.word) != (check.comparison == "==")) return std::string();
+    return fmt::format("{} is {} (--fail-if '{}')", path, own, check.text);
   }
   const base::Result<Bound> evaluated =
       evaluateBound(check.bound, numberIn(figure.baseline).value_or(0), check.path.back(),
@@ -335,7 +339,8 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
     if (figure.value->is_structured() || (isWord && check.word.empty()))
       return base::badInput(fmt::format("--fail-if '{}': {} is no number{}.", check.text, figure.path,
                                         isWord ? ", but a word: compare it by == or !=" : ""));
-    if (!check.word.empty() && !isWord && !figure.value->is_null())
+    const bool isTruth = figure.value->is_boolean() && (check.word == kYes || check.word == kNo);
+    if (!check.word.empty() && !isWord && !isTruth && !figure.value->is_null())
       return base::badInput(fmt::format("--fail-if '{}': {} is a number, and \"{}\" is none.", check.text,
                                         figure.path, check.bound));
     const std::optional<double> value = isWord ? std::optional(0.0) : numberIn(figure.value),

@@ -88,12 +88,16 @@ TEST(Check, SaysWhichValuesMeetIt) {
   EXPECT_EQ(outcome("stages.imbalance >= 1.61", section), "");
   EXPECT_EQ(outcome("stages.fits == false", section), "");
   EXPECT_EQ(outcome("stages.fits == true", section), "stages.fits is true (--fail-if 'stages.fits == true')");
+  EXPECT_EQ(outcome("stages.fits == yes", section), "stages.fits is yes (--fail-if 'stages.fits == yes')");
+  EXPECT_EQ(outcome("stages.fits != no", section), "stages.fits is yes (--fail-if 'stages.fits != no')");
+  EXPECT_EQ(outcome("stages.fits == no", section), "");
 }
 
 TEST(Check, ComparesWords) {
   const Section section = figures(0.25, 0.75);
   EXPECT_EQ(outcome("stages.name == a", section), "stages.name is a (--fail-if 'stages.name == a')");
   EXPECT_EQ(outcome("stages.name == \"A\"", section), "stages.name is a (--fail-if 'stages.name == \"A\"')");
+  EXPECT_EQ(outcome("stages.name == 'a'", section), "stages.name is a (--fail-if 'stages.name == 'a'')");
   EXPECT_EQ(outcome("stages.name == slower stage", section), "");
   EXPECT_EQ(outcome("stages.name != host-link", section),
             "stages.name is a (--fail-if 'stages.name != host-link')");
