@@ -140,14 +140,15 @@ TEST(ImportedCases, PausesTellTheSteps) {
               1.0 * kTicksPerUs);
   EXPECT_NEAR(std::get<double>(factOf(stages, "bubble_fraction")), 0.5789, 5e-4);
   EXPECT_EQ(trace.catalog->executable(model::ExecutableId(0))->microBatches, 8);
-  // Stage s waits s ms in each step until the first micro-batch has reached it. The pauses are nobody's fill.
+  // Passes and messages take 1 ms each, so the pass before that of stage s ends 2s − 1 ms after the step's
+  // start. The pauses are nobody's fill.
   std::map<std::int64_t, std::int64_t> fill, host;
   for (const model::Wait& wait : **trace.profile.rows<model::Wait>()) {
     if (wait.cause == model::WaitCause::fill) fill[wait.device.value] += (wait.end - wait.start).count;
     if (wait.cause == model::WaitCause::host) host[wait.device.value] += (wait.end - wait.start).count;
   }
   for (std::int64_t device = 0; device < 4; ++device) {
-    EXPECT_EQ(fill[device], 3 * device * 1000 * kTicksPerUs) << device;
+    EXPECT_EQ(fill[device], device == 0 ? 0 : 3 * (2 * device - 1) * 1000 * kTicksPerUs) << device;
     EXPECT_EQ(host[device], 2 * 10'000 * kTicksPerUs) << device;
   }
 }
