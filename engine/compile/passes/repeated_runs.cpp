@@ -60,10 +60,14 @@ std::vector<std::size_t> commonPrefixes(const std::vector<std::int64_t>& numbers
   return common;
 }
 
+/// The most numbers of all occurrences of a run that repeats itself.
+constexpr std::size_t kMostNumbers = 100'000;
+
 /// Occurrences that all overlap repeat nothing. Occurrences that lie at most half their length apart repeat
-/// what their first half does, which occurs more often.
+/// what their first half does, which occurs more often: they are kept as long as they are few.
 bool isWorthKeeping(const RepeatedRun& run) {
   if (run.starts.back() - run.starts.front() < run.length) return false;
+  if (run.length * run.starts.size() <= kMostNumbers) return true;
   std::size_t least = SIZE_MAX;
   for (std::size_t i = 1; i < run.starts.size(); ++i)
     least = std::min(least, run.starts[i] - run.starts[i - 1]);
@@ -88,7 +92,7 @@ std::vector<RepeatedRun> repeatedRuns(const std::vector<std::int64_t>& numbers) 
       const std::size_t all = open.back().length;
       open.pop_back();
       // So many occurrences cannot all lie farther apart than half their length.
-      if (2 * ((own.size() - all) / (i - first - 1)) <= all) continue;
+      if (all * (i - first) > kMostNumbers && 2 * ((own.size() - all) / (i - first - 1)) <= all) continue;
       RepeatedRun run{all,
                       {order.begin() + static_cast<std::ptrdiff_t>(first),
                        order.begin() + static_cast<std::ptrdiff_t>(i)}};
