@@ -351,7 +351,7 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
     const Home kept = makeHome(name, share ? shareOf(state.type, own) : state.type, TensorUse::optimizerState,
                                location, own);
     op.inputs.push_back(onChip(name, kept.id, true));
-    op.outputs.push_back(op.inputs.back());
+    if (kept.remote) op.outputs.push_back(op.inputs.back());
   }
   pass(Pass::update).operators.push_back(std::move(op));
   if (share && whole) {

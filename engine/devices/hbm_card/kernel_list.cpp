@@ -64,6 +64,7 @@ void addOnce(std::vector<std::size_t>& list, std::size_t value) {
 StageUses::StageUses(const StageIr& stage)
     : readers_(stage.tensors.size()),
       outlives_(stage.tensors.size()),
+      isState_(stage.tensors.size()),
       productsOnly_(stage.tensors.size(), true),
       isRead_(stage.tensors.size()) {
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
@@ -95,6 +96,7 @@ StageUses::StageUses(const StageIr& stage)
     }
   }
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
+    isState_[i] = stage.tensors.items()[i].use == compile::TensorUse::optimizerState;
     if (isAlwaysLive(stage.tensors.items()[i].use) || readers_[root(i)] == 0) outlives_[root(i)] = true;
   }
 }
@@ -232,6 +234,9 @@ class Lister {
       }
       if (k + 1 == own.size()) {
         for (const std::size_t output : valid(op.outputs)) addOnce(own[k].makes, uses_.root(output));
+        for (const std::size_t input : valid(op.inputs)) {
+          if (uses_.isState(uses_.root(input))) addOnce(own[k].makes, uses_.root(input));
+        }
       }
       const std::vector<std::size_t> results = valid(op.outputs);
       if (k > 0 && own[k].kernel.engine != own[k - 1].kernel.engine && !results.empty())

@@ -50,12 +50,14 @@ class StageUses {
   bool isView(const compile::IrOperator& op) const;
   /// True if several passes use the tensor, it is always live, or it goes to another device.
   bool outlivesPass(std::size_t root) const { return outlives_[root]; }
+  /// True for the state of an optimizer, which an update reads and writes in place.
+  bool isState(std::size_t root) const { return isState_[root]; }
 
  private:
   void alias(const compile::IrOperator& op);
   std::vector<std::size_t> alias_;
   std::vector<std::int64_t> readers_;
-  std::vector<bool> outlives_;
+  std::vector<bool> outlives_, isState_;
   std::vector<bool> productsOnly_;  ///< true for a tensor whose readers are all products
   std::vector<bool> isRead_;        ///< true for a tensor that some operator reads
 };

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
@@ -182,26 +181,6 @@ TEST(Ir, EveryInputOfAPassHasAMaker) {
           for (const IrTensorId output : op.outputs) made[static_cast<std::size_t>(output.value)] = true;
         }
       }
-    }
-  }
-}
-
-TEST(Ir, AnUpdateReadsAndWritesTheWeightAndItsStates) {
-  const ExecutableIr two = irOf(tutorialGraph(true), kTwo, trainingOptions({3, 0}, false));
-  for (const StageIr& stage : two.stages) {
-    const PassIr* update = passOf(stage, model::Pass::update);
-    ASSERT_NE(update, nullptr);
-    for (const IrOperator& op : update->operators) {
-      if (op.kind != "adamw") continue;
-      std::multiset<TensorUse> read, written;
-      for (const IrTensorId id : op.inputs) read.insert(stage.tensors[id].use);
-      for (const IrTensorId id : op.outputs) written.insert(stage.tensors[id].use);
-      EXPECT_EQ(read, (std::multiset<TensorUse>{TensorUse::weight, TensorUse::accumulator,
-                                                TensorUse::optimizerState, TensorUse::optimizerState}))
-          << op.name;
-      EXPECT_EQ(written, (std::multiset<TensorUse>{TensorUse::weight, TensorUse::optimizerState,
-                                                   TensorUse::optimizerState}))
-          << op.name;
     }
   }
 }

@@ -415,6 +415,26 @@ TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
   EXPECT_EQ(kernels(8), 2u);
 }
 
+/// AdamW reads a gradient, a weight and two moments, and writes the weight and both moments.
+TEST(GaudiKernelList, AnUpdateWritesTheStatesOfItsOptimizer) {
+  StageMaker maker(0, 0);
+  const auto gradient = maker.tensor("w/accumulator", {1024}, TensorUse::accumulator, kCardHalf),
+             weight = maker.tensor("w", {1024}, TensorUse::weight, kCardHalf),
+             first = maker.tensor("w/moment1", {1024}, TensorUse::optimizerState, kCardHalf),
+             second = maker.tensor("w/moment2", {1024}, TensorUse::optimizerState, kCardHalf);
+  const ops::Work step{ops::Map{ops::MapFunction::adamStep, 1024, 4, kCardHalf, false}, 1, ""};
+  maker.add(Pass::update, "w/update", "adamw", {step}, {gradient, weight, first, second}, {weight});
+  const gaudi::Card card = testing::cardOf("gaudi2");
+  const gaudi::Fabric fabric(card);
+  const auto list = hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
+                                          gaudi::GaudiModel({.card = card, .fabric = fabric}))
+                        .value();
+  ASSERT_EQ(list.kernels.size(), 1u);
+  EXPECT_EQ(list.kernels[0].reads.size(), 4u);
+  EXPECT_THAT(list.kernels[0].makes,
+              ::testing::UnorderedElementsAre(weight.value, first.value, second.value));
+}
+
 std::map<std::string, std::int64_t> bytesByCategory(const LoweredDevice& device) {
   std::map<std::string, std::int64_t> bytes;
   for (const UnitBytesRun& run : device.memory[0].units) bytes[run.category] += run.bytes.count;
