@@ -18,6 +18,7 @@
 #include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
+#include "views/shell/help/help_mark.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -143,7 +144,10 @@ TEST_F(TableLayoutTest, ColumnsGiveWayBeforeATableScrollsSideways) {
     return keys;
   };
   const auto fits = [&] { return view->horizontalHeader()->length() <= view->viewport()->width() + 1; };
-  const auto* menu = table.findChild<QToolButton*>();
+  const QToolButton* menu = nullptr;
+  for (const auto* button : table.findChildren<QToolButton*>())
+    if (qobject_cast<const shell::HelpMark*>(button) == nullptr) menu = button;
+  ASSERT_NE(menu, nullptr);
   EXPECT_EQ(hidden(), "");
   EXPECT_EQ(menu->text(), QStringLiteral("⋯"));
   int width = 900;
