@@ -215,7 +215,7 @@ void StageBuilder::scatterPending(Pass kind) {
   addCollective(kind, "stage" + std::to_string(stage_) + "/scatter_gradients" + std::to_string(scatters_++),
                 summing(), pending_.gradients, pending_.shares, pending_.element, pending_.elements,
                 pending_.holders);
-  // What adds up the shares comes behind the next bundle, so that nothing waits for this one meanwhile.
+  // The operators that add up the shares come behind the next bundle, so that nothing waits for this one.
   addScattered(kind);
   scattered_ = std::move(pending_.then);
   pending_ = {};

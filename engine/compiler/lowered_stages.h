@@ -80,8 +80,8 @@ class LoweredStages {
   base::Status goOn() const;
 
  protected:
-  /// Otherwise only systems are, with the IRs of products that they know: stages that nobody asks for again
-  /// would take as much memory as the model.
+  /// Says if lowered stages are remembered. Otherwise only systems are, with the plans of products that they
+  /// know, because stages that nobody asks for again would take as much memory as the model.
   void rememberStages(bool remembers) { remembersStages_ = remembers; }
 
  private:

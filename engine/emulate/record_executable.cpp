@@ -193,7 +193,8 @@ class ExecutableRecorder {
     return {};
   }
 
-  /// The link of the system that joins two devices without having been recorded so far; null: there is none.
+  /// Returns the link of the system that joins two devices; null: there is none. The recorder need not have
+  /// it yet, because links are recorded when they are first used.
   const devices::LinkInfo* directLink(int from, int to) {
     const auto key = [](int one, int other) { return (std::int64_t{one} << 32) + other; };
     if (direct_.empty()) {

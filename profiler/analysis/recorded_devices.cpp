@@ -43,7 +43,7 @@ base::IdVector<model::DeviceId, model::DeviceId> recordedDevices(const Catalog& 
   if (catalog.measured()) return stands;
   const auto places = devicePlaces(catalog, executable);
   const std::vector<std::int32_t> like = replicasLike(catalog, executable);
-  // Devices of neighbouring replicas lie at the same distance everywhere.
+  // The numbers of a device and of the same device in the next replica differ by the same amount everywhere.
   std::int64_t first[2] = {-1, -1};
   for (std::int64_t d = 0; d < static_cast<std::int64_t>(places.size()); ++d) {
     const std::int32_t replica = places[model::DeviceId(d)].replica;

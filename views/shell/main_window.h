@@ -149,7 +149,7 @@ class MainWindow : public QMainWindow {
   FindBar* find_ = nullptr;
   SampleRunner samples_;
   Tour* tour_ = nullptr;
-  /// Whether the tour begins when a profile has been opened.
+  /// Says if the tour begins when the next profile has been opened.
   enum class TourWanted { no, once, yes };
   TourWanted tourWanted_ = TourWanted::no;
   Header* header_ = nullptr;

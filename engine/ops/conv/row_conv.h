@@ -10,7 +10,7 @@ namespace pipescope::ops {
 
 class RowConv {
  public:
-  /// True if the setup can be computed in this way, and fills more lanes than the other ways do.
+  /// True if the convolution can be computed in this way, and fills more lanes than the other ways do.
   static bool fits(const ConvSetup& setup, ConvPass pass);
   RowConv(const ConvSetup& setup, ConvPass pass);
 

@@ -10,7 +10,7 @@ namespace pipescope::ops {
 
 class WinogradConv {
  public:
-  /// True if the setup can be computed in this way and saves enough.
+  /// True if the convolution can be computed in this way and saves enough.
   static bool fits(const ConvSetup& setup);
   WinogradConv(const ConvSetup& setup, ConvPass pass);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Einstein sums: reads the equation and setups a walk over all indices.
+// Einstein sums: reads the equation and prepares a walk over all indices.
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::ops {

@@ -1,5 +1,5 @@
 // FusedAttention: softmax(q·k, masked and scaled)·v without its scores in memory, and its gradient. Only
-// setups hold it (compile/fused_attention.h): numbers are computed by the operators that it stands for, so it
+// IRs hold it (compile/fused_attention.h): numbers are computed by the operators that it stands for, so it
 // has no kernel. A device computes it block by block: a block of scores is made, becomes exponentials, and is
 // multiplied with values, while the largest score and the sum of a row are kept up to date. The backward pass
 // makes the scores again from the logarithm of these sums. (D: Dao et al. 2022, FlashAttention, algorithms 1

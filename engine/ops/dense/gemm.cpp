@@ -170,7 +170,7 @@ Result<Kernel> gemmKernel(const OperatorCall& call) {
   });
 }
 
-/// A gradient states the geometry of the product that it belongs to, [m,k]·[k,n], so that a device can setup
+/// A gradient states the geometry of the product that it belongs to, [m,k]·[k,n], so that a device can plan
 /// the three products of a layer together.
 Contraction contractionOfGemm(const graph::Node& node, const Product& p) {
   Contraction c;

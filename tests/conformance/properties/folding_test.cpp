@@ -78,7 +78,7 @@ std::vector<emulate::DeviceScale> drawnScales(ModelDice& dice, int chips) {
   return list;
 }
 
-/// What a replica does, by place: start, end, and what it is.
+/// Placements of a replica by place: start, end and kind of each.
 using Rows =
     std::multimap<int, std::tuple<std::int64_t, std::int64_t, int, int, int, int, int, std::int64_t>>;
 

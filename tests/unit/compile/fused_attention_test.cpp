@@ -131,7 +131,7 @@ TEST(FusedAttention, SkipsOnlyWhatACausalMaskHides) {
     std::int64_t products = 0;
     for (const Node& node : fused->nodes())
       if (node.op == "FusedAttention") products = productsOf(*fused, node);
-    // Of 4 x 4 tiles, 10 lie on the diagonal or below.
+    // There are 4 x 4 tiles, of which 10 lie on the diagonal or below.
     const std::int64_t pairs = kind == Kind::shifted ? kLong * kLong : 10 * 128 * 128;
     EXPECT_EQ(products, kStacks * 2 * pairs * kSize) << static_cast<int>(kind);
   }

@@ -175,7 +175,8 @@ class GatheredAttention {
         node("Transpose", "turn", {product("key")}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
     keys = gather("keys", turned, 2);
     values = product("value");
-    // Values of all positions, of which a rank has made a part; or that each rank makes by itself.
+    // Each rank needs the values of all positions. It has made a part of them and gathers the others, or it
+    // makes all of them by itself.
     values = gathersValues ? gather("values", values, 1)
                            : node("Concat", "values", {values, values}, {{"axis", std::int64_t{1}}});
   }
