@@ -206,7 +206,7 @@ class Windows {
                      [this, &window](const shell::MadeProfile& made) { openBeside(window, made); });
     QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window,
                      [this, &window](const QStringList& changes) { edit(window, changes); });
-    offerSamples(window, samplePlaces(), openProfile);
+    offerSamples(window, samplePlaces(), openProfile, options_.screenshot.isEmpty());
     offerRemoteFiles(window, remoteSetup());
     window.setCardOpener(openProfile);
     return window;

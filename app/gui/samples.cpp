@@ -50,8 +50,22 @@ base::Result<Found> find(const SamplePlaces& places, const QString& sample) {
 
 using Done = std::shared_ptr<std::function<void(base::Result<QString>)>>;
 
+/// Runs pipescope. QProcess ends its program when it is destroyed, and says so while parts of its owner are
+/// gone, so this class says nothing then.
+class SampleRun : public QProcess {
+ public:
+  using QProcess::QProcess;
+  SampleRun(const SampleRun&) = delete;
+  SampleRun& operator=(const SampleRun&) = delete;
+  ~SampleRun() override {
+    disconnect();
+    kill();
+    waitForFinished();
+  }
+};
+
 void start(QObject* owner, const QString& program, const Found& found, const Done& done) {
-  auto* run = new QProcess(owner);
+  auto* run = new SampleRun(owner);
   run->setProcessChannelMode(QProcess::MergedChannels);
   const std::string failed =
       "The profile of the sample " + found.sample.toStdString() + " could not be made: ";
@@ -74,8 +88,8 @@ void start(QObject* owner, const QString& program, const Found& found, const Don
                        QStringLiteral("--no-numerics"), QStringLiteral("--progress"), QStringLiteral("off")});
 }
 
-/// Makes the cards of the samples, one after the other. It stops while the start page is hidden, because the
-/// user then has other work for the machine.
+/// Makes the cards of the samples, one after the other. It stops while the start page is hidden or waits for
+/// a profile, because the user then has other work for the machine.
 class Gallery : public QObject {
  public:
   Gallery(shell::MainWindow& window, SamplePlaces places, shell::Opener opener,
@@ -87,12 +101,14 @@ class Gallery : public QObject {
         samples_(std::move(samples)) {}
 
   void makeNext() {
-    if (next_ == samples_.size() || !window_.home()->isVisible()) return;
+    if (next_ == samples_.size() || busy_ || !window_.home()->isVisible() || window_.session().isOpening())
+      return;
+    busy_ = true;
     const shell::Sample sample = samples_[next_++];
     QElapsedTimer clock;
     clock.start();
     runSample(this, places_, sample.title, [this, sample, clock](const base::Result<QString>& made) {
-      if (!made.ok()) return makeNext();  // a click on the card says why
+      if (!made.ok()) return goOn();  // a click on the card says why
       const QString key = kSeconds.arg(sample.title);
       const double took = static_cast<double>(clock.elapsed()) / 1'000;
       double seconds = window_.settings().value(key, 0).toDouble();
@@ -103,17 +119,23 @@ class Gallery : public QObject {
             card.sentence = sample.doc;
             card.system = tr("%1 s").arg(std::max(seconds, 0.1), 0, 'f', 1);
             window_.home()->setSampleCard(sample.path, card);
-            makeNext();
+            goOn();
           });
     });
   }
 
  private:
+  void goOn() {
+    busy_ = false;
+    makeNext();
+  }
+
   shell::MainWindow& window_;
   SamplePlaces places_;
   shell::Opener opener_;
   std::vector<shell::Sample> samples_;
   std::size_t next_ = 0;
+  bool busy_ = false;
 };
 
 }  // namespace
@@ -169,16 +191,21 @@ void runSample(QObject* owner, const SamplePlaces& places, const QString& sample
       });
 }
 
-void offerSamples(shell::MainWindow& window, const SamplePlaces& places, const shell::Opener& opener) {
+void offerSamples(shell::MainWindow& window, const SamplePlaces& places, const shell::Opener& opener,
+                  bool withCards) {
   window.setSampleRunner([&window, places](const QString& sample, shell::MainWindow::SampleMade done) {
     runSample(&window, places, sample.isEmpty() ? kDemo : sample, std::move(done));
   });
-  shell::inBackground(&window, listSamples, [&window, places, opener](std::vector<shell::Sample>&& samples) {
-    window.home()->setSamples(samples);
-    auto* gallery = new Gallery(window, places, opener, std::move(samples));
-    QObject::connect(window.home(), &shell::Home::shown, gallery, [gallery] { gallery->makeNext(); });
-    gallery->makeNext();
-  });
+  shell::inBackground(
+      &window, listSamples, [&window, places, opener, withCards](std::vector<shell::Sample>&& samples) {
+        window.home()->setSamples(samples);
+        if (!withCards) return;
+        auto* gallery = new Gallery(window, places, opener, std::move(samples));
+        QObject::connect(window.home(), &shell::Home::shown, gallery, [gallery] { gallery->makeNext(); });
+        QObject::connect(&window.session(), &shell::ProfileSession::stateChanged, gallery,
+                         [gallery] { gallery->makeNext(); });
+        gallery->makeNext();
+      });
 }
 
 }  // namespace pipescope::gui

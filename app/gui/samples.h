@@ -31,12 +31,13 @@ SamplePlaces samplePlaces();
 /// Runs a sample, such as "mnist/pipelined.toml", without numerics. A profile that is newer than the program
 /// and the sample is taken as it is. Passes the path of the profile or an error to `done`. A worker thread
 /// searches the files. `done` is called in the event loop of `owner`'s thread, but not if `owner` is
-/// destroyed first.
+/// destroyed first; a run that goes on ends with it.
 void runSample(QObject* owner, const SamplePlaces& places, const QString& sample,
                std::function<void(base::Result<QString>)> done);
 
 /// Offers the samples on the start page of a window: runs the one that is clicked and opens its profile.
-/// Their small pictures are made one after the other while the start page is shown.
-void offerSamples(shell::MainWindow& window, const SamplePlaces& places, const shell::Opener& opener);
+/// `withCards`: their small pictures are made one after the other while the start page waits for the user.
+void offerSamples(shell::MainWindow& window, const SamplePlaces& places, const shell::Opener& opener,
+                  bool withCards);
 
 }  // namespace pipescope::gui

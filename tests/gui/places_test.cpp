@@ -1,11 +1,15 @@
 // Tests links and places, notes saved in the file, the demo, missing and incomplete files, marks, and the use
 // of every page by keyboard. Also runs Qt's model tester on every model.
+#include <signal.h>
+
 #include <QAbstractButton>
 #include <QAbstractItemModelTester>
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
+#include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QInputDialog>
 #include <QLabel>
 #include <QMenu>
@@ -536,6 +540,33 @@ TEST_F(DemoTest, TakesAProfileThatIsNewerThanProgramAndSample) {
   EXPECT_EQ(runs(), 1) << "the profile is newer than the program";
   age(program, 60);
   EXPECT_EQ(runs(), 2) << "another program may make another profile";
+}
+
+TEST_F(DemoTest, AWindowThatGoesAwayEndsTheRunsOfItsSamples) {
+  // Each run says that it began and goes on until it is ended.
+  const QString program = fakeProgram(folder, "echo $$ > \"$4.began\"\nexec sleep 600\n");
+  const gui::SamplePlaces places{
+      program, {QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples")}, folder.filePath(QStringLiteral("cache"))};
+  bool answered = false;
+  gui::runSample(window.get(), places, QStringLiteral("fixed/imbalanced.toml"),
+                 [&](const base::Result<QString>&) { answered = true; });
+  gui::offerSamples(
+      *window, places,
+      [](const std::string&) -> base::Result<shell::OpenedSource> { return base::ioError("No profile."); },
+      true);
+  const auto began = [&] {
+    std::vector<qint64> processes;
+    for (const QFileInfo& file : QDir(places.folder).entryInfoList({QStringLiteral("*.began")})) {
+      QFile text(file.filePath());
+      if (text.open(QIODevice::ReadOnly) && text.size() > 0)
+        processes.push_back(text.readAll().trimmed().toLongLong());
+    }
+    return processes;
+  };
+  ASSERT_TRUE(waitFor([&] { return began().size() == 2; }));
+  window.reset();
+  EXPECT_FALSE(answered);
+  for (const qint64 process : began()) EXPECT_EQ(kill(static_cast<pid_t>(process), 0), -1) << process;
 }
 
 TEST_F(WindowTest, AClickOnASampleRunsItAndItsMenuEditsIt) {
