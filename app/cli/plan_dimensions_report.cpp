@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "app/cli/plan_model_report.h"
-#include "app/plan/step_spread.h"
 #include "profiler/base/number_text.h"
+#include "profiler/figures/error_interval.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/section.h"
 
@@ -46,7 +46,9 @@ std::optional<double> aheadOf(const DimensionPlan& planned, const DimensionPropo
   if (!planned.stepSpread || &tried == &best || tried.value.missing > 0 || best.value.missing > 0 ||
       !(tried.samplesPerSecond > 0))
     return std::nullopt;
-  return app::shareOfDrawsAhead(best.samplesPerSecond / tried.samplesPerSecond, *planned.stepSpread);
+  const figures::PartError spread{1, 0, *planned.stepSpread};
+  return figures::shareAhead(best.samplesPerSecond / tried.samplesPerSecond, spread, spread,
+                             figures::kModelCorrelation);
 }
 
 std::string valueOf(const DimensionProposal& proposal, std::string_view key) {

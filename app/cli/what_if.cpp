@@ -61,7 +61,8 @@ base::Result<std::string> whatIfText(const WhatIfOptions& options) {
                    replay::readRecording(*reader, *catalog, executable->id, schedules));
   const replay::ChangeContext context{*reader, *catalog, schedules};
   PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, recording, changes));
-  const sections::Section section = sections::whatIfSection(*catalog, answer);
+  const sections::Section section = sections::whatIfSection(
+      *catalog, sections::stepIntervalOf({*reader, *catalog, executable->id}), answer);
   PIPESCOPE_ASSIGN(std::string text, options.format == "csv" ? csvOf(section, options.csv)
                                      : options.format == "json"
                                          ? base::Result<std::string>(sections::toJson(section) + "\n")

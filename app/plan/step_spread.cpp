@@ -1,13 +1,11 @@
 #include "app/plan/step_spread.h"
 
-#include <algorithm>
-#include <cmath>
 #include <string_view>
 
 #include "engine/devices/core/bands.h"
 #include "profiler/analysis/model/error_bands.h"
 #include "profiler/base/number_text.h"
-#include "profiler/figures/step_interval.h"
+#include "profiler/figures/error_interval.h"
 
 namespace pipescope::app {
 
@@ -28,11 +26,6 @@ std::optional<double> stepSpread(const devices::System& system, bool training) {
     if (training) break;
   }
   return std::nullopt;
-}
-
-double shareOfDrawsAhead(double ratio, double spread) {
-  if (!(spread > 0)) return ratio > 1 ? 1 : 0.5;
-  return std::erfc(-std::log(ratio) / spread / std::sqrt(2.0)) / 2;
 }
 
 }  // namespace pipescope::app

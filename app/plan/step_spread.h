@@ -10,9 +10,4 @@ namespace pipescope::app {
 /// steps or decoding steps on the chip. None: neither exists.
 std::optional<double> stepSpread(const devices::System& system, bool training);
 
-/// Probability that a plan is truly faster than another one whose emulated step takes `ratio` times as long.
-/// The errors of two steps on one system have a correlation of 0.5, as those of the parts of a step
-/// (profiler/figures/step_interval.h), so that their difference has the spread of one of them.
-double shareOfDrawsAhead(double ratio, double spread);
-
 }  // namespace pipescope::app

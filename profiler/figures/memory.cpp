@@ -8,6 +8,7 @@
 
 #include "profiler/base/number_text.h"
 #include "profiler/figures/figure.h"
+#include "profiler/figures/memory_interval.h"
 
 namespace pipescope::figures {
 
@@ -86,6 +87,23 @@ std::optional<CacheRoom> cacheRoom(const Analyses& from) {
   return room;
 }
 
+/// An end of the interval of a figure of memory.
+auto endOf(Cell (*figure)(const Analyses&), double IntervalFactors::*end) {
+  return [figure, end](const Analyses& from) {
+    const auto bytes = numberIn(figure(from));
+    const auto interval = bytes ? memoryInterval(from) : std::nullopt;
+    return interval ? Cell(static_cast<std::int64_t>(std::llround(*bytes * (interval->factors.*end))))
+                    : Cell();
+  };
+}
+
+Cell maxTileBytes(const Analyses& from) {
+  return ofMemory([](const Memory& memory) { return memory.maxUnit.count; })(from);
+}
+Cell memoryBytes(const Analyses& from) {
+  return ofMemory(fullestDevice)(from);
+}
+
 template <class Value>
 auto ofCache(Value value) {
   return [value](const Analyses& from) {
@@ -112,7 +130,25 @@ PIPESCOPE_REGISTER_FIGURES(memory) {
                 bytesOf(&Memory::total)});
   registry.add({"max_tile_bytes", "Fullest tile or device", "on the fullest tile or device", Format::bytes,
                 Better::less, "Bytes used on the tile, or on the device without tiles, that holds most.",
-                bytesOf(&Memory::maxUnit)});
+                maxTileBytes});
+  registry.add(
+      {"max_tile_least_bytes", "Fullest tile or device, 80 % from", "80 %", Format::bytes, Better::less,
+       "The true bytes on the fullest tile or device lie between this and the other end with 80 %, judged "
+       "by the errors of what was compared with measurements; empty where nothing is modelled.",
+       endOf(maxTileBytes, &IntervalFactors::least)});
+  registry.add({"max_tile_most_bytes", "Fullest tile or device, 80 % to", "80 % to", Format::bytes,
+                Better::less, "The upper end of that interval.",
+                endOf(maxTileBytes, &IntervalFactors::most)});
+  registry.add({"memory_interval_basis", "Interval of memory from", "interval from", Format::plain,
+                Better::neither, "The comparisons that the interval of memory is taken from.",
+                [](const Analyses& from) {
+                  const auto interval = memoryInterval(from);
+                  return interval ? Cell(interval->basis) : Cell();
+                }});
+  registry.add({"fits_share", "Probability that it fits", "probability", Format::fraction, Better::more,
+                "Probability that each tile or card has as much memory as it truly needs, by the interval of "
+                "memory; empty where nothing is modelled.",
+                [](const Analyses& from) { return cellOf(fitsShare(from)); }});
   registry.add({"max_tile_bytes_including_gaps", "Largest address span", "", Format::bytes, Better::less,
                 "Bytes of a tile, or of a device without tiles, with the gaps between variables. It decides "
                 "whether the model fits.",
@@ -125,8 +161,13 @@ PIPESCOPE_REGISTER_FIGURES(memory) {
                 "Largest over program steps of each device, summed over the devices of a replica.",
                 bytesOf(&Memory::notAlwaysLivePeak)});
   registry.add({"memory_bytes", "Memory", "", Format::bytes, Better::less,
-                "Bytes used on the fullest device, the largest over all executables.",
-                ofMemory(fullestDevice), "memory"});
+                "Bytes used on the fullest device, the largest over all executables.", memoryBytes,
+                "memory"});
+  registry.add({"memory_least_bytes", "Memory, 80 % from", "", Format::bytes, Better::less,
+                "The true bytes on the fullest device lie between this and the other end with 80 %.",
+                endOf(memoryBytes, &IntervalFactors::least)});
+  registry.add({"memory_most_bytes", "Memory, 80 % to", "", Format::bytes, Better::less,
+                "The upper end of that interval.", endOf(memoryBytes, &IntervalFactors::most)});
   registry.add({"memory_use", "Span ÷ capacity", "", Format::fraction, Better::less,
                 "Largest address span of a tile or card ÷ its capacity; above 1 it does not fit.",
                 largestUse});

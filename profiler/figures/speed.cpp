@@ -102,8 +102,8 @@ PIPESCOPE_REGISTER_FIGURES(speed) {
                   const auto perSecond = static_cast<double>(from.catalog->timebase({}).ticksPerSecond);
                   return Cell(from.stages->lost.step * kMicroseconds / perSecond);
                 }});
-  registry.add({"step_least_cycles", "Step time, 80 % from", "80 % from", Format::ticks, Better::less,
-                kLeastDoc, [](const Analyses& from) { return endOfStep(from, &IntervalFactors::least, 1); }});
+  registry.add({"step_least_cycles", "Step time, 80 % from", "80 %", Format::ticks, Better::less, kLeastDoc,
+                [](const Analyses& from) { return endOfStep(from, &IntervalFactors::least, 1); }});
   registry.add({"step_most_cycles", "Step time, 80 % to", "80 % to", Format::ticks, Better::less,
                 "The upper end of the step time's interval.",
                 [](const Analyses& from) { return endOfStep(from, &IntervalFactors::most, 1); }});

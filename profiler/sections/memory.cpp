@@ -77,6 +77,11 @@ base::Result<Section> makeMemory(const Context& context) {
     section.facts.push_back(factOf(key, analyses));
     for (std::string* text : {&section.facts.back().label, &section.facts.back().doc})
       *text = forUnits(*text, !whole);
+    if (std::string_view(key) != "max_tile_bytes") continue;
+    for (Fact& fact : memoryIntervalFacts(analyses)) {
+      fact.doc = forUnits(std::move(fact.doc), !whole);
+      section.facts.push_back(std::move(fact));
+    }
   }
   for (const char* key : {"cache_block_bytes", "cache_blocks", "cache_samples"})
     section.facts.push_back(ifKnown(factOf(key, analyses)));

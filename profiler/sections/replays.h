@@ -1,6 +1,9 @@
 #pragma once
 // Answers of replays of a call: the best single move, which the stages section shows, and the section of a
 // what-if.
+#include <optional>
+
+#include "profiler/figures/error_interval.h"
 #include "profiler/replay/best_move.h"
 #include "profiler/sections/frame/section.h"
 
@@ -21,8 +24,11 @@ std::string bestMoveText(const replay::BestMoveAnswer& answer);
 /// The facts of the stages section about it.
 std::vector<Fact> bestMoveFacts(const replay::BestMoveAnswer& answer);
 
+/// The interval of the step of a call. None: nothing is modelled, or the profile cannot tell.
+std::optional<figures::FigureInterval> stepIntervalOf(const Context& context);
 /// The answer of `pipescope what-if`: the step before and after with the parts of the difference, and the
-/// stages.
-Section whatIfSection(const analysis::Catalog& catalog, const replay::WhatIf& answer);
+/// stages. `interval`: of the recorded step.
+Section whatIfSection(const analysis::Catalog& catalog,
+                      const std::optional<figures::FigureInterval>& interval, const replay::WhatIf& answer);
 
 }  // namespace pipescope::sections

@@ -207,6 +207,12 @@ base::Result<Section> makeSummary(const Context& context) {
                           : "Emulated: times come from device models."},
   };
   std::ranges::find(section.facts, "hypothetical", &Fact::key)->inText = false;
+  Fact probability = ifKnown(partOf("fits_share", analyses));
+  // Where it is certain, it says nothing new.
+  constexpr double kCertain = 0.999;
+  const double share = figures::numberIn(probability.value).value_or(1);
+  if (share > kCertain || share < 1 - kCertain) probability.inText = false;
+  section.facts.insert(section.facts.begin() + 1, std::move(probability));
   std::vector<Fact> step = stepIntervalFacts(analyses);
   step.insert(step.begin(), factOf("step_cycles", analyses));
   step.front().inText = step[1].inText;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/figures/step_interval.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/figure_facts.h"
 #include "profiler/sections/frame/words.h"
@@ -42,6 +43,25 @@ std::vector<Fact> stepFacts(const WhatIf& answer) {
   addFigure("imbalance");
   addFigure("bubble_fraction");
   return facts;
+}
+
+/// Adds the interval of the replayed step behind the step. A replay changes little of what a device model
+/// gets wrong, so that the new step is as far off as the recorded one.
+void addInterval(const std::optional<figures::FigureInterval>& interval, const WhatIf& answer,
+                 const ShownTime& time, std::vector<Fact>& facts) {
+  const auto end = [&](double factor) { return interval ? Cell(answer.after.stepTicks * factor) : Cell(); };
+  std::vector<Fact> added;
+  for (const auto& [key, value] :
+       {std::pair<const char*, Cell>{"step_least_cycles", end(interval ? interval->factors.least : 1)},
+        {"step_most_cycles", end(interval ? interval->factors.most : 1)},
+        {"step_interval_basis", interval ? Cell(interval->basis) : Cell()}}) {
+    const figures::Figure& figure = figures::figure(key);
+    added.push_back(
+        {std::string("after_") + key, std::string("  ") + figure.part, value, figure.format, figure.doc});
+  }
+  showAsRange(added, time);
+  const auto after = std::ranges::find(facts, "after_step_cycles", &Fact::key);
+  facts.insert(after + 1, std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
 }
 
 /// Lists the steps from the recorded step time to the new one. The rows add up.
@@ -149,9 +169,21 @@ std::string hypotheticalRemark(const std::vector<int>& stages) {
 
 }  // namespace
 
-Section whatIfSection(const analysis::Catalog& catalog, const WhatIf& answer) {
+std::optional<figures::FigureInterval> stepIntervalOf(const Context& context) {
+  const auto stages = stagesOf(context);
+  if (!stages.ok()) return std::nullopt;
+  figures::Analyses from;
+  from.catalog = &context.catalog;
+  from.executable = context.executable;
+  from.stages = stages->get();
+  return figures::stepInterval(from);
+}
+
+Section whatIfSection(const analysis::Catalog& catalog,
+                      const std::optional<figures::FigureInterval>& interval, const WhatIf& answer) {
   const Words words = wordsOf(catalog);
   Section section{"what-if", "What if", stepFacts(answer), {}, {}};
+  addInterval(interval, answer, words.time, section.facts);
   section.tables = {waterfall(answer, words), whatIfStageTable(answer, words), stashTable(answer)};
   section.remarks = answer.remarks;
   const std::vector<int> tooLarge = tooLargeStages(answer);

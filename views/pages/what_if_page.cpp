@@ -79,9 +79,9 @@ base::Result<std::shared_ptr<const HeldRecording>> hold(const replay::ChangeCont
   return std::shared_ptr<const HeldRecording>(std::move(made));
 }
 
-std::shared_ptr<WhatIfContent> contentOf(const analysis::Catalog& catalog, const replay::WhatIf& answer) {
+std::shared_ptr<WhatIfContent> contentOf(const sections::Context& reports, const replay::WhatIf& answer) {
   auto made = std::make_shared<WhatIfContent>();
-  made->section = sections::whatIfSection(catalog, answer);
+  made->section = sections::whatIfSection(reports.catalog, sections::stepIntervalOf(reports), answer);
   made->columns = columnsOf(*tableNamed(made->section, "waterfall"));
   return made;
 }
@@ -93,7 +93,7 @@ std::shared_ptr<const WhatIfContent> recordedContent(const sections::Context& re
   const auto stages = sections::stagesOf(reports);
   if (!stages.ok()) return nullptr;
   const auto answer = replay::recordedAnswer(context, reports.executable, **stages);
-  return answer ? contentOf(context.catalog, *answer) : nullptr;
+  return answer ? contentOf(reports, *answer) : nullptr;
 }
 
 base::Result<std::shared_ptr<record::MemoryProfile>> replayedProfile(
@@ -183,7 +183,7 @@ class WhatIfPage : public shell::Page {
       const QString refused = answer.ok() ? QString() : text(answer.error().message);
       if (!answer.ok() && !changes.empty()) answer = replay::whatIf(context, recording->recording, {});
       if (!answer.ok()) return answer.error();
-      const std::shared_ptr<WhatIfContent> made = contentOf(job.catalog, *answer);
+      const std::shared_ptr<WhatIfContent> made = contentOf(reports, *answer);
       made->held = std::move(recording);
       return Apply([this, content = std::shared_ptr<const WhatIfContent>(made), refused] {
         if (!refused.isEmpty()) compareWanted_ = false;

@@ -43,6 +43,14 @@ double widthOf(const std::string& grade) {
   }
 }
 
+/// Standard deviation of the error of a further row, from the squared errors of rows, widened because few
+/// rows do not tell it well.
+double errorOfFurtherRow(double squares, std::size_t count) {
+  const auto rows = static_cast<double>(count);
+  constexpr double kEighty = 0.9, kNormal = 1.2816;  // quantile of both sides together, and of many rows
+  return std::sqrt(squares / rows) * studentQuantile(kEighty, std::max(1.0, rows - 1)) / kNormal;
+}
+
 const FigureValue* figureIn(const devices::SystemFigures& figures, const std::string& name) {
   if (figures.system) {
     if (const auto found = figures.system->figures.find(name); found != figures.system->figures.end())
@@ -73,10 +81,13 @@ class DeviceText {
     const bool ofSystem = figures_.system && figures_.system->figures.contains(name);
     (ofSystem ? system_ : chip_) += figureLine(name, *figureIn(figures_, name), value, least, most, source);
   }
-  /// The error of a step, which belongs to no figure of the base.
-  void addStepError(double value, const std::string& source) {
-    chip_ += fmt::format("step_error = {{ value = {:.4f}, unit = \"1\", grade = \"M\", source = \"{}\" }}\n",
-                         value, source);
+  /// The error of a step or of memory, which belongs to no figure of the base.
+  void addError(const char* name, double value, const std::string& source) {
+    chip_ += fmt::format(
+        "{} = {{ value = {:.4f}, unit = \"1\", grade = \"M\", source = \"{}: standard deviation of "
+        "ln(emulated ÷ "
+        "measured) of a further row\" }}\n",
+        name, value, source);
   }
   std::string text(const std::string& title, const std::string& description) const {
     const FigureFile& base = figures_.system ? *figures_.system : figures_.chip;
@@ -349,10 +360,7 @@ class Calibrator {
     result_.noise = fit.noise;
     double squares = 0;
     for (const double error : fit.leaveOneOut) squares += error * error;
-    const auto rows = static_cast<double>(fit.leaveOneOut.size());
-    constexpr double kEighty = 0.9, kNormal = 1.2816;  // quantile of both sides together, and of many rows
-    result_.stepError =
-        std::sqrt(squares / rows) * studentQuantile(kEighty, std::max(1.0, rows - 1)) / kNormal;
+    result_.stepError = errorOfFurtherRow(squares, fit.leaveOneOut.size());
     for (std::size_t p = 0; p < parameters_.size(); ++p) {
       CalibratedProperty& property = result_.properties[p];
       property.factor = std::exp(fit.logs[p]);
@@ -440,6 +448,13 @@ bool determinesAnything(const Calibration& calibration) {
                              [](const CalibratedProperty& property) { return property.refusal.empty(); });
 }
 
+double MeasuredWorkspace::error(bool isReserved) const {
+  double squares = 0;
+  for (const double error : isReserved ? leftOut : before) squares += std::log1p(error) * std::log1p(error);
+  constexpr double kLeast = 1e-4;  // a figure must be positive
+  return std::max(kLeast, errorOfFurtherRow(squares, before.size()));
+}
+
 std::string calibratedToml(const Calibration& calibration, const CalibrationRequest& request) {
   const std::string file = std::filesystem::path(request.measurements).filename().string();
   std::string safe;
@@ -452,11 +467,11 @@ std::string calibratedToml(const Calibration& calibration, const CalibrationRequ
                fmt::format("calibrated by {} rows of {}; 95 %", calibration.rows.size(), safe));
   }
   if (calibration.stepError > 0)
-    text.addStepError(
-        calibration.stepError,
-        fmt::format("calibrated by {} rows of {}: standard deviation of ln(emulated ÷ measured) of "
-                    "a further row",
-                    calibration.rows.size(), safe));
+    text.addError("step_error", calibration.stepError,
+                  fmt::format("calibrated by {} rows of {}", calibration.rows.size(), safe));
+  if (calibration.workspace)
+    text.addError("memory_error", calibration.workspace->error(calibration.hasWorkspace()),
+                  fmt::format("calibrated by {} rows of {}", calibration.workspace->before.size(), safe));
   if (calibration.hasWorkspace()) {
     const std::string& name = calibration.figures.reservedMemory;
     const double before = figureIn(calibration.figures, name)->value;

@@ -40,6 +40,9 @@ struct CalibratedRow {
 struct MeasuredWorkspace {
   double bytes = 0, least = 0, most = 0;  ///< mean, and its interval
   std::vector<double> before, leftOut;  ///< emulated ÷ measured − 1 of each row, and if the row is left out
+  /// Standard deviation of ln(emulated ÷ measured) of a further row. `isReserved`: the device's figures
+  /// reserve the bytes.
+  double error(bool isReserved) const;
 };
 
 /// The row that would narrow the interval of a property most if it were measured next.

@@ -79,6 +79,11 @@ base::Status takeFigures(const base::Result<std::string>& answer, ValidatedRow& 
              least = figures.figures.number("step_time_least_us"),
              most = figures.figures.number("step_time_most_us");
   if (step && least && most && *step > 0) row.interval = std::pair(*least / *step, *most / *step);
+  const auto bytes = figures.figures.number("memory_bytes"),
+             leastBytes = figures.figures.number("memory_least_bytes"),
+             mostBytes = figures.figures.number("memory_most_bytes");
+  if (bytes && leastBytes && mostBytes && *bytes > 0)
+    row.memoryInterval = std::pair(*leastBytes / *bytes, *mostBytes / *bytes);
   return {};
 }
 
@@ -103,8 +108,8 @@ sections::SectionTable agreementTable(const Validation& validation) {
       {"p90_error", "p90 error", Format::fraction,
        "90 % of the variants have no larger |emulated ÷ measured − 1|"},
       {"inside_interval", "In interval", Format::count,
-       "variants whose measurement lies in the emulated time's interval, which holds 80 %"},
-      {"with_interval", "Of", Format::count, "variants whose emulated time has an interval"},
+       "variants whose measurement lies in the interval of the emulated value, which holds 80 %"},
+      {"with_interval", "Of", Format::count, "variants whose emulated value has an interval"},
       {"rank_correlation", "Rank correlation", Format::ratio, "Spearman's"},
       {"pairs_in_order", "Pairs in order", Format::count, "pairs of variants that are ordered as measured"},
       {"pairs", "Of pairs", Format::count, "with different measurements"},
@@ -251,15 +256,16 @@ std::optional<Agreement> agreementOf(const Validation& validation, Measure measu
 
 Coverage coverageOf(const Validation& validation, Measure measure) {
   Coverage coverage;
-  if (measure == Measure::memoryBytes) return coverage;
+  const bool ofMemory = measure == Measure::memoryBytes;
   const auto m = static_cast<std::size_t>(measure);
   for (const ValidatedRow& row : validation.rows) {
     const auto ratio = ratioOf(row, m);
-    if (!ratio || !row.interval) continue;
+    const auto& interval = ofMemory ? row.memoryInterval : row.interval;
+    if (!ratio || !interval) continue;
     ++coverage.rows;
-    // Times: measured ÷ emulated. A rate is the other way round.
-    const double longer = measure == Measure::stepTimeUs ? 1 / *ratio : *ratio;
-    coverage.inside += row.interval->first <= longer && longer <= row.interval->second ? 1 : 0;
+    // Times and bytes: measured ÷ emulated. A rate is the other way round.
+    const double more = measure == Measure::stepTimeUs || ofMemory ? 1 / *ratio : *ratio;
+    coverage.inside += interval->first <= more && more <= interval->second ? 1 : 0;
   }
   return coverage;
 }

@@ -29,6 +29,8 @@ struct ValidatedRow {
   /// Lower and upper end of the step time's interval, each divided by the step time. Nothing: it has no
   /// interval.
   std::optional<std::pair<double, double>> interval = {};
+  /// The same of memory.
+  std::optional<std::pair<double, double>> memoryInterval = {};
   std::string error = {};  ///< reason why the variant cannot run
   std::string note = {};   ///< place in which it does not fit
 };

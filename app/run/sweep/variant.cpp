@@ -63,8 +63,9 @@ base::Status addMemory(const record::MemoryProfile& profile, const analysis::Cat
   for (const model::Executable& executable : catalog.executables) {
     PIPESCOPE_ASSIGN(const analysis::Memory memory, analysis::memory(profile, catalog, executable.id));
     figures::Analyses of;
+    of.catalog = &catalog;
     of.memory = &memory;
-    for (const char* key : {"memory_bytes", "memory_use"})
+    for (const char* key : {"memory_bytes", "memory_use", "memory_least_bytes", "memory_most_bytes"})
       takeLarger(figures::figure(key).value(of), variant.values[key]);
   }
   return {};

@@ -50,6 +50,7 @@ class FigureReader {
   explicit FigureReader(const FigureFile& file) : file_(file) {
     // Readers of profiles make intervals of it, for devices of all families.
     (void)positiveOr("step_error", "1", 0);
+    (void)positiveOr("memory_error", "1", 0);
   }
 
   /// A figure above 0 and at most `largest`.

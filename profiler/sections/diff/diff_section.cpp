@@ -164,6 +164,7 @@ Section diffHead(const Context& before, const Context& after, const analysis::Di
                                                                         : notComparable(statesCosts(before));
   section.facts.insert(section.facts.begin(), {"in_short", "In short", textCell(inShort), Format::plain,
                                                "the change of the step in words", !inShort.empty()});
+  for (Fact& fact : diffIntervalFacts(one, other, shown)) section.facts.push_back(std::move(fact));
   const figures::Figure& hypothetical = figures::figure("hypothetical");
   for (const auto& [when, label, side] :
        {std::tuple("before", "Hypothetical before", &one), std::tuple("after", "Hypothetical after", &other)})

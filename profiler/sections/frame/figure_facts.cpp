@@ -1,5 +1,7 @@
 #include "profiler/sections/frame/figure_facts.h"
 
+#include "profiler/sections/frame/words.h"
+
 namespace pipescope::sections {
 namespace {
 
@@ -33,13 +35,31 @@ Fact partOf(std::string_view key, const figures::Analyses& from) {
   return factNamed(figure, std::string("  ") + (*figure.part == '\0' ? figure.label : figure.part), from);
 }
 
-std::vector<Fact> stepIntervalFacts(const figures::Analyses& from) {
-  std::vector<Fact> facts;
-  for (const char* key : {"step_least_cycles", "step_most_cycles", "step_interval_basis"}) {
-    facts.push_back(partOf(key, from));
-    facts.back().inText = !std::holds_alternative<std::monostate>(facts.back().value);
+void showAsRange(std::vector<Fact>& facts, const ShownTime& time) {
+  for (Fact& fact : facts) fact = ifKnown(std::move(fact));
+  Fact &least = facts[0], &most = facts[1];
+  if (least.inText) {
+    const std::string from = loneText(least.value, least.format, time),
+                      to = loneText(most.value, most.format, time);
+    least.text = withoutUnitOf(to, from) + " … " + to;
   }
+  most.inText = false;
+}
+
+std::vector<Fact> intervalFacts(std::string_view least, std::string_view most, std::string_view basis,
+                                const figures::Analyses& from, const ShownTime& time) {
+  std::vector<Fact> facts = {partOf(least, from), partOf(most, from), partOf(basis, from)};
+  showAsRange(facts, time);
   return facts;
+}
+
+std::vector<Fact> stepIntervalFacts(const figures::Analyses& from) {
+  return intervalFacts("step_least_cycles", "step_most_cycles", "step_interval_basis", from,
+                       from.catalog == nullptr ? ShownTime() : wordsOf(*from.catalog).time);
+}
+
+std::vector<Fact> memoryIntervalFacts(const figures::Analyses& from) {
+  return intervalFacts("max_tile_least_bytes", "max_tile_most_bytes", "memory_interval_basis", from);
 }
 
 std::vector<Fact> replayedFacts(std::string_view key, const Cell& before, const Cell& after) {

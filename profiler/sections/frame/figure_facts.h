@@ -18,9 +18,16 @@ Fact factOf(std::string_view key, const figures::Analyses& from);
 Fact ifKnown(Fact fact);
 /// The fact of a figure that is a part of the fact before it.
 Fact partOf(std::string_view key, const figures::Analyses& from);
-/// The ends of the interval of the step time and what it is taken from. Text shows them where they have a
-/// value.
+/// The ends of an interval and what it is taken from, such as "step_least_cycles", "step_most_cycles" and
+/// "step_interval_basis". Text shows both ends in one line, where they have a value.
+std::vector<Fact> intervalFacts(std::string_view least, std::string_view most, std::string_view basis,
+                                const figures::Analyses& from, const ShownTime& time = {});
 std::vector<Fact> stepIntervalFacts(const figures::Analyses& from);
+/// The interval of the fullest tile or device.
+std::vector<Fact> memoryIntervalFacts(const figures::Analyses& from);
+/// Makes text show the first two of three facts, the ends of an interval and its basis, in one line:
+/// "494.5 … 870.2 µs".
+void showAsRange(std::vector<Fact>& facts, const ShownTime& time);
 /// The same facts of a recorded call and of its replay with changes: "before_KEY" and "after_KEY".
 std::vector<Fact> replayedFacts(std::string_view key, const Cell& before, const Cell& after);
 

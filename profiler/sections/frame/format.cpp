@@ -9,7 +9,7 @@
 namespace pipescope::sections {
 
 std::string factText(const Section& section, const Fact& fact) {
-  return loneText(fact.value, fact.format, section.time());
+  return fact.text.empty() ? loneText(fact.value, fact.format, section.time()) : fact.text;
 }
 
 bool countsBefore(const std::string& a, const std::string& b) {

@@ -163,7 +163,7 @@ base::Result<std::string> schemaOfDiff() {
 base::Result<std::string> schemaOfWhatIf() {
   EmptyProfile empty;
   PIPESCOPE_TRY(empty.make());
-  return schemaOf(whatIfSection(empty.context().catalog, {}));
+  return schemaOf(whatIfSection(empty.context().catalog, std::nullopt, {}));
 }
 
 }  // namespace pipescope::sections

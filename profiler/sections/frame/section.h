@@ -44,6 +44,7 @@ struct Fact {
   std::string doc;     ///< one sentence that defines the value and names its denominator
   bool inText = true;  ///< false if text shows the value elsewhere
   PartNames parts = {};
+  std::string text = {};  ///< what text shows instead of the value; empty: the value
 };
 
 struct SectionColumn {

@@ -34,7 +34,8 @@ sections::SectionTable figureTable(const sections::Section& section, const analy
   const bool hasLoss = std::ranges::any_of(
       catalog.outcomes, [](const model::Outcome& row) { return row.name == "final_loss"; });
   for (const std::string_view key :
-       {"model_flop_use", "flop_use_with_recompute", "imbalance", "bubble_fraction", "final_loss"}) {
+       {"step_cycles", "step_least_cycles", "model_flop_use", "flop_use_with_recompute", "imbalance",
+        "bubble_fraction", "final_loss"}) {
     const sections::Fact* fact = factNamed(section, key);
     if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
     if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
