@@ -345,6 +345,14 @@ PIPESCOPE_REGISTER_BUILDER(decoder) {
          0,
          {"rotary", "learned", "none"},
          "How the model knows the positions of tokens."},
+        {"head_norm",
+         false,
+         0,
+         0,
+         {},
+         "RMS norm of the queries and keys of each head before they are turned, as in Qwen3; the heads share "
+         "its "
+         "weights."},
         {"rotary_size", std::int64_t{0}, 0, 1e6, {}, "Elements of a head that are turned; 0: all."},
         {"rotary_base", 10000.0, 1, 1e12, {}, "Base of the rotary frequencies."},
         {"activation",

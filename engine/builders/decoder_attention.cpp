@@ -109,10 +109,12 @@ TensorId DecoderAttention::project(const std::string& name, TensorId x, std::int
   return w_.linear(name, x, {outputs, s_.boolean("attention_bias"), normal_, 0});
 }
 
-/// Splits x into heads (batch × positions × heads × size), and rotates their first elements by position.
+/// Splits x into heads (batch × positions × heads × size), normalises them if the model does, and rotates
+/// their first elements by position.
 TensorId DecoderAttention::turned(const std::string& name, TensorId x, std::int64_t heads,
                                   std::int64_t size) {
   x = w_.reshape(name + "/split", x, {shape_.batch, shape_.positions, heads, size});
+  if (s_.boolean("head_norm")) x = w_.rmsNorm(name + "/norm", x, s_.real("norm_epsilon"));
   if (rotary_ == 0) return x;
   const ModelWriter::Scope scope(w_, name + "/rotary");
   std::vector<std::int64_t> parts{rotary_ / 2, rotary_ / 2};

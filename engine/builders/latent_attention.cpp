@@ -27,6 +27,8 @@ bool DecoderAttention::checkLatent() {
     w_.fail(
         "model.latent_width needs model.head_size, the elements of a key without position, and "
         "model.rotary_size, those with one");
+  } else if (s_.boolean("head_norm")) {
+    w_.fail("model.latent_width has norms of its own: leave model.head_norm out");
   } else if (shape_.keyHeads != shape_.heads) {
     w_.fail("model.latent_width gives each head its own keys: leave model.key_heads out");
   } else if (hostCache_ || !s_.boolean("cache_reuse")) {

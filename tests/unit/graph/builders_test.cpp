@@ -261,9 +261,11 @@ TEST(Builders, NameTheirBlocksByLayers) {
 TEST(Builders, RefuseWithTheNearestName) {
   EXPECT_EQ(buildersRefusal("restnet", {}), "the builder restnet is not known; did you mean resnet?");
   EXPECT_EQ(buildersRefusal("gpt", {}),
-            "the builder gpt is not known; known are bert, decoder, deepseek-v3, gpt-3-175b, llama-2-70b, "
+            "the builder gpt is not known; known are bert, decoder, deepseek-v3, gpt-3-175b, kimi-k2, llama-2-70b, "
             "llama-2-7b, "
-            "llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, mixtral-8x22b, mixtral-8x7b, resnet, vit");
+            "llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, mixtral-8x22b, mixtral-8x7b, qwen3-235b-a22b, "
+            "qwen3-30b-a3b, "
+            "qwen3-32b, qwen3-8b, resnet, vit");
   EXPECT_EQ(buildersRefusal("bert", {{"layer", n(3)}}),
             "model.layer is given, but the builder bert has no such setting; did you mean layers?");
   EXPECT_EQ(buildersRefusal("resnet", {{"hidden", n(3)}}),
@@ -294,6 +296,10 @@ TEST(Builders, RefuseWithTheNearestName) {
             "model.heads is 12; it must divide by model.key_heads = 5");
   EXPECT_EQ(buildersRefusal("decoder", {{"rotary_size", n(66)}}),
             "model.rotary_size is 66; it must be even and at most the head's size, 64");
+  EXPECT_EQ(buildersRefusal(
+                "decoder",
+                {{"latent_width", n(64)}, {"head_size", n(64)}, {"rotary_size", n(16)}, {"head_norm", true}}),
+            "model.latent_width has norms of its own: leave model.head_norm out");
   EXPECT_EQ(
       buildModel({"decoder", {{"phase", t("decode")}}, 1, false}, ops::standardOperators()).error().message,
       "model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
@@ -312,6 +318,11 @@ TEST(KnownModels, HaveThePublishedNumbersOfParameters) {
                                                          {"mixtral-8x7b", 46'702'792'704},
                                                          {"mixtral-8x22b", 140'620'634'112},
                                                          {"deepseek-v3", 671'026'404'352},
+                                                         {"kimi-k2", 1'026'408'209'408},
+                                                         {"qwen3-8b", 8'190'735'360},
+                                                         {"qwen3-32b", 32'762'123'264},
+                                                         {"qwen3-30b-a3b", 30'532'122'624},
+                                                         {"qwen3-235b-a22b", 235'093'634'560},
                                                          {"gpt-3-175b", 174'604'259'328}}) {
     auto graph = buildModel({name, {}, 1, true}, ops::standardOperators());
     ASSERT_TRUE(graph.ok()) << name << ": " << graph.error().message;

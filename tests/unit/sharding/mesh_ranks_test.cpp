@@ -28,7 +28,8 @@ Settings drawnDecoder(Draw& draw, std::int64_t heads, std::int64_t positions) {
                                                            : "learned")},
                     {"parallel", draw.coin()},
                     {"tie_embeddings", draw.coin()},
-                    {"attention_bias", draw.coin()}};
+                    {"attention_bias", draw.coin()},
+                    {"head_norm", draw.coin()}};
   return settings;
 }
 
