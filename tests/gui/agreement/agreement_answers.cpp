@@ -24,8 +24,9 @@ void expectRecordedStepAgrees(const Figures& of) {
   if (!first) return;
   const auto replayed = replay::whatIf(context, *recording, {});
   ASSERT_TRUE(replayed.ok()) << replayed.error().message;
-  const sections::Section before = sections::whatIfSection(of.catalog(), *first),
-                          after = sections::whatIfSection(of.catalog(), *replayed);
+  const auto interval = sections::stepIntervalOf(of.context());
+  const sections::Section before = sections::whatIfSection(of.catalog(), interval, *first),
+                          after = sections::whatIfSection(of.catalog(), interval, *replayed);
   EXPECT_EQ(before.remarks, after.remarks);
   ASSERT_EQ(before.facts.size(), after.facts.size());
   for (std::size_t i = 0; i < before.facts.size(); ++i) {
