@@ -106,9 +106,26 @@ class TrafficCounter {
     return std::max<std::int64_t>(1, (bytes + card_.sliceBytes - 1) / card_.sliceBytes);
   }
 
+  bool crossesLinks(std::size_t k) const {
+    const Engine engine = list_.kernels[k].kernel.engine;
+    return engine == Engine::network || engine == Engine::host;
+  }
+
   /// A kernel that continues with what the one before it made takes it through on-chip memory, slice by
-  /// slice.
+  /// slice. A tensor that crosses links lies in HBM as a whole: a collective starts once it is complete, and
+  /// the kernel behind a collective once that has ended.
   void takeOver(std::size_t k, std::int64_t bytes, bool inside) {
+    if (crossesLinks(k - 1) || crossesLinks(k)) {
+      if (!crossesLinks(k - 1)) {
+        traffic_[k - 1].written += bytes;
+        traffic_[k - 1].stored += bytes;
+        traffic_[k - 1].moved += bytes;
+      }
+      if (!crossesLinks(k)) traffic_[k].read += bytes, traffic_[k].loaded += bytes;
+      traffic_[k].feeds.push_back({k - 1, 1});
+      passed_ += bytes;
+      return;
+    }
     traffic_[k - 1].stored += bytes;
     traffic_[k - 1].moved += bytes;
     if (card_.onChipIsCache && !inside) traffic_[k - 1].written += bytes;

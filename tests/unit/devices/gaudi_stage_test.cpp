@@ -198,6 +198,31 @@ TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
   EXPECT_EQ(dma("gaudi2"), 0);
 }
 
+/// What crosses links lies in HBM as a whole: the kernel behind a collective starts once that has ended, and
+/// is busy for its own work only.
+TEST(GaudiStage, AKernelBehindACollectiveWaitsForAllOfIt) {
+  const std::int64_t n = 4096;
+  const auto lowered = [n](bool collective) {
+    StageMaker maker(0, 0);
+    const auto x = maker.tensor("x", {n, n}, TensorUse::input, kCardHalf),
+               y = maker.tensor("y", {n, n}, TensorUse::activation, kCardHalf);
+    std::vector<ops::Work> work;
+    if (collective)
+      work.push_back({ops::Collective{ops::Collective::Kind::allToAll, n * n, kCardHalf}, 1, ""});
+    work.push_back({ops::Rearrange{n * n, n, kCardHalf}, 1, "Order"});
+    maker.add(Pass::forward, "exchange", "RankScatterExperts", work, {x}, {y});
+    StageIr stage = maker.stage();
+    stage.mesh.replicas = 8;
+    return lowerOnCard(*systemOf("hls-gaudi2"), stage);
+  };
+  const LoweredDevice alone = lowered(false), behind = lowered(true);
+  const auto &own = alone.passes[0].segments[0].steps, &both = behind.passes[0].segments[0].steps;
+  ASSERT_EQ(both.size(), own.size() + 1);
+  const LoweredStep &sent = both[both.size() - 2], &ordered = both.back();
+  EXPECT_GE(ordered.offset.count, sent.offset.count + sent.ticks.count);
+  EXPECT_NEAR(static_cast<double>(ordered.ticks.count), static_cast<double>(own.back().ticks.count), 1);
+}
+
 TEST(GaudiStage, SlicesAndCopiesTakeTurnsOnTheDmaLane) {
   StageMaker maker(0, 0);
   const std::int64_t n = 3000;

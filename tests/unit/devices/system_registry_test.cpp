@@ -29,8 +29,8 @@ TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
     ASSERT_NE(system, nullptr) << name;
     EXPECT_EQ(system->name(), name);
     const bool gaudi = name.find("gaudi") == 0 || name.find("hls-") == 0 || name == "dl1";
-    const bool card = name.find("dgx-") == 0 || name.find("mi300x") == 0 || name == "a100-80" ||
-                      name == "h100" || name == "b200";
+    const bool card = name.find("dgx-") == 0 || name.find("mi300x") == 0 || name.find("gb") == 0 ||
+                      name == "a100-80" || name == "h100" || name == "b200" || name == "b300";
     EXPECT_EQ(system->family(), name == "fixed" ? "fixed" : gaudi ? "gaudi" : card ? "card" : "ipu");
     EXPECT_FALSE(system->description().empty());
   }
