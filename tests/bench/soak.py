@@ -12,7 +12,7 @@ import threading
 import pipescope
 
 SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "samples")
-RUNS = [("mnist/pipelined.toml", {"execution.mode": "training", "training.epochs": 1, "data.samples": 400}),
+RUNS = [("mnist/pipelined.toml", {"execution.mode": "training", "data.samples": 4000}),
         ("mnist/eight_gaudis.toml", {"execution.numerics": False}),
         ("fixed/imbalanced.toml", {})]
 TABLES = ("device", "placement", "step", "variable", "operator", "property")
