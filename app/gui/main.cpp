@@ -13,8 +13,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "app/gui/crash_note.h"
 #include "app/gui/given_files.h"
 #include "app/gui/import_trace.h"
 #include "app/gui/log_file.h"
@@ -39,6 +41,7 @@
 #include "profiler/store/format.h"
 #include "views/shell/background.h"
 #include "views/shell/comparison.h"
+#include "views/shell/dialogs/crash_dialog.h"
 #include "views/shell/heap.h"
 #include "views/shell/look/icons.h"
 #include "views/shell/look/picture_format.h"
@@ -206,13 +209,32 @@ class Windows {
                      [this, &window](const shell::MadeProfile& made) { openBeside(window, made); });
     QObject::connect(&window, &shell::MainWindow::runAgainRequested, &window,
                      [this, &window](const QStringList& changes) { edit(window, changes); });
+    QObject::connect(&window.session(), &shell::ProfileSession::stateChanged, &window,
+                     [this] { noteOpenProfiles(); });
     offerSamples(window, samplePlaces(), openProfile, options_.screenshot.isEmpty());
     offerRemoteFiles(window, remoteSetup());
     window.setCardOpener(openProfile);
     return window;
   }
 
+  /// Says what ended the last session, above a window.
+  void tellOfCrash(shell::MainWindow& window, const CrashNote& note) {
+    auto* dialog = new shell::CrashDialog(note.what, note.profiles, note.report, note.path, &window);
+    QObject::connect(dialog, &shell::CrashDialog::openWanted, &window,
+                     [this](const QString& file) { openBeside(file); });
+    dialog->show();
+  }
+
  private:
+  void noteOpenProfiles() const {
+    QStringList files;
+    for (const auto& window : windows_) {
+      const QString file = window->session().wantedPath();
+      if (!file.isEmpty() && !files.contains(file)) files << file;
+    }
+    noteOpenFiles(files);
+  }
+
   static inline const auto kWorkbench = QStringLiteral("workbench");
 
   /// Shows the settings of the window's profile in the workbench, with changes of them.
@@ -274,6 +296,7 @@ class Windows {
     if (found == windows_.end()) return;
     found->release()->deleteLater();
     windows_.erase(found);
+    noteOpenProfiles();
   }
 
   /// Goes to the time that the command line gives. The profile must be open, because it defines the length of
@@ -329,15 +352,18 @@ int run(int argc, char** argv, const WindowOptions& options) {
     scratch = std::make_unique<QTemporaryDir>();
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, scratch->path());
   }
+  const std::optional<CrashNote> crash = options.screenshot.isEmpty() ? takeCrashNote() : std::nullopt;
+  noteCrashes(versionText().toStdString());
   shell::Palette palette;
   palette.setTheme(options.theme ? shell::themeFromName(*options.theme) : shell::WindowSettings().theme());
   QApplication::setWindowIcon(shell::icon(QStringLiteral("pipescope"), palette));
   Windows windows(options, palette);
   if (const base::Status known = windows.check(); !known.ok()) return say(known.error().message), 2;
   std::unique_ptr<Screenshot> screenshot;
-  const auto show = [&](shell::MainWindow& window) {
+  auto show = [&, told = false](shell::MainWindow& window) mutable {
     if (options.size) window.resize(*options.size);
     window.show();
+    if (crash && !std::exchange(told, true)) windows.tellOfCrash(window, *crash);
     if (options.screenshot.isEmpty()) return;
     window.resize(options.size.value_or(QSize(1600, 900)));
     screenshot =
@@ -375,6 +401,7 @@ int main(int argc, char** argv) {
   shell::keepHeapSmall();
   base::setCheckHandler([](const std::string& sentence) {
     std::fprintf(stderr, "pipescope-gui: internal fault: %s\n", sentence.c_str());
+    gui::noteFault(sentence);
     std::_Exit(3);
   });
   base::endOnMachineTrouble("pipescope-gui", 1);

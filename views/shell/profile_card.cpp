@@ -10,14 +10,10 @@
 namespace pipescope::shell {
 namespace {
 
-QString configured(const analysis::Catalog& catalog, std::string_view path) {
-  const auto found = std::ranges::find(catalog.configuration, path, &model::ConfigurationEntry::path);
-  return found == catalog.configuration.end() ? QString() : QString::fromStdString(found->value);
-}
-
 void addWork(const analysis::Catalog& catalog, const model::Executable& executable, ProfileCard& card) {
   QStringList parts;
-  if (const QString name = configured(catalog, "model.name"); !name.isEmpty()) parts << name;
+  if (const std::string name = catalog.property("model"); !name.empty())
+    parts << QString::fromStdString(name);
   const std::string division = catalog.divisionOf(executable.id);
   if (executable.stages > 1) parts << QObject::tr("%1 stages").arg(executable.stages);
   if (!division.empty())
