@@ -89,7 +89,7 @@ Words partsOf(const std::string& said, const char* pattern) {
                    static_cast<int>(groups.size())))
     return {};
   Words parts;
-  for (std::size_t i = 1; i < groups.size(); ++i) parts.push_back(groups[i].as_string());
+  for (std::size_t i = 1; i < groups.size(); ++i) parts.emplace_back(groups[i].data(), groups[i].size());
   return parts;
 }
 
