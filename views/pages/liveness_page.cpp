@@ -239,7 +239,7 @@ class LivenessPage : public shell::Page {
 
   void showLives() {
     const std::int64_t steps = static_cast<std::int64_t>(data_->liveness.steps.size());
-    const auto [first, last] = std::minmax(chart_->mark(), chart_->markedUntil());
+    const auto [first, last] = std::minmax({chart_->mark(), chart_->markedUntil()});
     const auto rows = std::make_shared<const LifeRows>(lifeRows_);
     const int marked = lives_->marked();
     lives_->setFigure(
@@ -523,7 +523,7 @@ class LivenessPage : public shell::Page {
 
   /// The selected steps and the one of them in which most is live.
   QString describeMarked() const {
-    const auto [first, last] = std::minmax(chart_->mark(), chart_->markedUntil());
+    const auto [first, last] = std::minmax({chart_->mark(), chart_->markedUntil()});
     int most = first;
     for (int step = first; step <= last; ++step) {
       if (above(static_cast<std::size_t>(step)) > above(static_cast<std::size_t>(most))) most = step;
@@ -561,7 +561,7 @@ class LivenessPage : public shell::Page {
     const int step = chart_->mark();
     if (!data_ || snapshot == nullptr || step < 0 || step >= static_cast<int>(data_->liveness.steps.size()))
       return;
-    const auto [first, last] = std::minmax(step, chart_->markedUntil());
+    const auto [first, last] = std::minmax({step, chart_->markedUntil()});
     const auto indexOf = [this](int one) {
       return data_->liveness.steps[static_cast<std::size_t>(one)].step;
     };
