@@ -60,7 +60,7 @@ base::Status GzipWriter::pump(int flush) {
     const int done = deflate(&stream, flush);
     PIPESCOPE_CHECK(done != Z_STREAM_ERROR, "zlib lost its state");
     const std::size_t size = state_->buffer.size() - stream.avail_out;
-    if (size > 0) PIPESCOPE_TRY(state_->next({reinterpret_cast<const char*>(state_->buffer.data()), size}));
+    PIPESCOPE_TRY(state_->next({reinterpret_cast<const char*>(state_->buffer.data()), size}));
   } while (stream.avail_out == 0);
   return {};
 }

@@ -47,7 +47,7 @@ base::Result<LoweredWork> lower(const ops::Sort& work, const IpuLoweringContext&
   };
   const std::size_t last = lowered.compute(chip, "Sort/CompareAndSwap", transformed(elements, cycles),
                                            {"popops::CompareAndSwapAtDistance", kCodeSort, kStateSimple, 0});
-  if (last < lowered.steps.size()) lowered.steps[last].sync *= steps;
+  lowered.steps[last].sync *= steps;
   lowered.hold("Sort", transformed(elements, [&](std::int64_t n) { return 2 * n * bytes; }), 0,
                lowered.steps.size());
   return lowered;

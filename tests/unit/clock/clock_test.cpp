@@ -282,6 +282,18 @@ TEST(Clock, TheHostWorksBesideTheStepUnlessItReadsResults) {
   EXPECT_EQ(runCall(call, host, {})->end.count, 5 + 50 + 50 + 40);
 }
 
+TEST(Clock, OnlyTheLastMicroBatchOfTheCallMayReturnItsOutput) {
+  Call call = callOf({10}, {30}, 3);
+  call.iterations = 2;
+  fillAndDrain(call);
+  call.replicas[0].stages[0].works[0].hostOut = {pieceOf(Pass::hostOut, 4)};
+  call.output.mode = OutputRule::Mode::last;
+  // The six forward passes take 10 each. The third one of the second iteration ends at 3·40 + 3·10.
+  const Timeline timeline = run(call);
+  EXPECT_THAT(spansOf(timeline, Pass::hostOut), ElementsAre(std::tuple(0, 2, 150, 154)));
+  EXPECT_EQ(runCall(call, {}, {})->end.count, 2 * 3 * 40 + 4);
+}
+
 TEST(Clock, ReplicasWaitForEachOtherInCollectivesUnlessTheyWereMeasured) {
   Call call = callOf({10}, {30}, 1);
   fillAndDrain(call);

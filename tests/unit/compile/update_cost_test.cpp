@@ -53,6 +53,23 @@ TEST(UpdateCost, AGradientIsScaledWhereItsLossWas) {
             12);
 }
 
+TEST(UpdateCost, OnlyNarrowWeightsHaveAMasterCopy) {
+  UpdateRequest update;
+  update.optimizer = std::make_shared<ShowsDivisor>();
+  const auto states = [&](graph::ElementType type) {
+    std::vector<std::string> names;
+    for (const OptimizerCost::State& state : updateCost(update, 1).states({type, {6, 5}}))
+      names.push_back(state.name);
+    return names;
+  };
+  using States = std::vector<std::string>;
+  EXPECT_EQ(states(graph::ElementType::float16), States());
+  update.numbers.masterWeights = true;
+  EXPECT_EQ(states(graph::ElementType::float16), States{"master"});
+  EXPECT_EQ(states(graph::ElementType::bfloat16), States{"master"});
+  EXPECT_EQ(states(graph::ElementType::float32), States());
+}
+
 /// Inputs arrive at 100 bytes per second at device 0 and at 50 at device 1.
 class NetworkSystem : public devices::System {
  public:

@@ -56,6 +56,22 @@ TEST(FixedSystem, PassesTakeTheirLaunchAndReceiveWhatComesFromAnotherDevice) {
   EXPECT_EQ((ticks[{2, Pass::backward}]), 21) << "nothing comes back to the last stage";
 }
 
+TEST(FixedSystem, CopiesTakeTimeForTheirBytesOnlyWhereABandwidthIsStated) {
+  FixedCosts costs;
+  costs.stages = {{.forward = 1}, {.forward = 1}};
+  costs.exchange = 3;
+  const std::vector<Flow> flows = {{0, 1, base::Bytes(100)}, {1, 0, base::Bytes(0)}};
+  const auto units = [&] {
+    std::vector<std::int64_t> taken;
+    for (const base::Ticks ticks : makeFixedSystem(costs, 2)->transferTicks(flows))
+      taken.push_back(ticks.count / kFixedTicksPerUnit);
+    return taken;
+  };
+  EXPECT_EQ(units(), (std::vector<std::int64_t>{3, 3}));
+  costs.bandwidth = 20;
+  EXPECT_EQ(units(), (std::vector<std::int64_t>{8, 3}));
+}
+
 TEST(FixedSystem, HoldsWhatItsStagesSay) {
   FixedCosts costs;
   constexpr std::int64_t kMib = 1 << 20;

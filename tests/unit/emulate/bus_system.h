@@ -99,6 +99,7 @@ struct BusOptions {
   bool recordAll = false;
   bool overlapIo = false;        ///< host copies run beside the compute
   emulate::HostModel host = {};  ///< seconds are ticks here
+  std::vector<double> microBatchCosts = {};
 };
 
 /// Calls of a schedule on such devices, with one stage on each device and `bytes` on each boundary. `run` and
@@ -145,6 +146,7 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   facts.recordAllReplicas = options.recordAll;
   facts.overlapIo = options.overlapIo;
   facts.host = options.host;
+  facts.microBatchCosts = options.microBatchCosts;
   record::Recorder recorder(result.profile);
   emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages * replicas);
   result.executable = emulate::recordExecutable(recorder, system, ids, ir, lowered, *order, facts, level);

@@ -270,6 +270,27 @@ TEST(Barrier, WaitsHaveTheirCausesAndCopiesTheirMicroBatches) {
   EXPECT_EQ(microBatches, (std::vector<std::int64_t>{0, 1, 2, -1}));
 }
 
+/// Micro-batches with the cost 1 take as long as given, and equal costs the same.
+TEST(MicroBatchCosts, EachTakesItsCostTimesAsLong) {
+  BusSystem system(2, {4, 2}, {8, 6}, noBus);
+  BusRun run;
+  emulateOn(system, "gpipe", 2, 4, true, 4, emulate::RecordLevel::steps, run,
+            {.microBatchCosts = {1, 2, 0.5, 2}});
+  std::map<std::tuple<int, model::Pass, std::int64_t>, std::int64_t> ticks;
+  for (const model::Placement& p : run.placements)
+    ticks[{p.stage, p.pass, p.microBatch}] += (p.end - p.start).count;
+  const auto of = [&](int stage, model::Pass pass) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t k = 0; k < 4; ++k) all.push_back(ticks[{stage, pass, k}]);
+    return all;
+  };
+  using Ticks4 = std::vector<std::int64_t>;
+  EXPECT_EQ(of(0, model::Pass::forward), (Ticks4{4, 8, 2, 8}));
+  EXPECT_EQ(of(1, model::Pass::forward), (Ticks4{2, 4, 1, 4}));
+  EXPECT_EQ(of(0, model::Pass::backward), (Ticks4{8, 16, 4, 16}));
+  EXPECT_EQ(of(1, model::Pass::backward), (Ticks4{6, 12, 3, 12}));
+}
+
 TEST(MicroBatchCosts, DistributionsHaveTwoNumbers) {
   for (const char* text :
        {"uniform(128)", "uniform(128, 256, 512)", "uniform()", "normal(128)", "lognormal(a, b)"}) {

@@ -102,6 +102,7 @@ TEST_F(ReadFormats, RunsNoProgramOfASnapshot) {
     const auto cut = import(write("cut.pickle", bytes.substr(0, size)));
     ASSERT_FALSE(cut.ok());
     EXPECT_NE(cut.error().message.find("ends early"), std::string::npos) << cut.error().message;
+    EXPECT_NE(cut.error().message.find("cut.pickle"), std::string::npos) << cut.error().message;
   }
 }
 

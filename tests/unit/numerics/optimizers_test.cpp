@@ -346,6 +346,18 @@ TEST(LearningRate, WarmsUpThenFollowsItsSchedule) {
   EXPECT_DOUBLE_EQ(s.at(50), 0.0);
 }
 
+TEST(LearningRate, APolynomialEndsAtItsLastRate) {
+  LearningRateSchedule s;
+  s.kind = "polynomial";
+  s.base = 1;
+  s.end = 0.2;
+  s.power = 2;
+  s.total = 8;
+  EXPECT_DOUBLE_EQ(s.at(0), 1);
+  EXPECT_DOUBLE_EQ(s.at(4), 0.4);  // a quarter of the way from 0.2 to 1
+  EXPECT_DOUBLE_EQ(s.at(8), 0.2);
+}
+
 TEST(LearningRate, RefusesWhatMakesNoSense) {
   LearningRateSchedule s;
   s.kind = "cosin";

@@ -190,6 +190,10 @@ TEST(LossScaling, AdaptsToLargeGradients) {
     scales.push_back(trained->updater()->lossScale().value());
   }
   EXPECT_EQ(scales, (std::vector<double>{0.5, 1, 0.5, 1}));
+  // Only what exceeds an eighth of the largest float16 number is large.
+  trained = session(graph, optimizer("sgd", {{"learning_rate", 0}}), executor, options);
+  step(*trained, {8188, 1, 1, 1}, ElementType::float16);
+  EXPECT_EQ(trained->updater()->lossScale().value(), 2);
   // Counts add up over micro-batches and over the updates of a period. One large element of 400 is a quarter
   // of a percent.
   for (const double threshold : {0.002, 0.003}) {

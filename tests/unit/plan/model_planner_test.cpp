@@ -23,6 +23,7 @@ TEST(ModelPlan, IsTheBestOfAllSplitsOfTheTutorial) {
   const ConfigurationPlan plan = mustPlan(parsed(sampleText("mnist/two_stages", true)));
   ASSERT_TRUE(plan.present);
   EXPECT_TRUE(plan.best.plan.exact);
+  EXPECT_EQ(plan.best.plan.compiled, static_cast<std::int64_t>(std::size(kOperators)));
   EXPECT_GT(plan.best.plan.best.tried.samplesPerSecond, plan.present->samplesPerSecond);
   EXPECT_EQ(plan.present->samplesPerSecond, rateOf(parsed(sampleText("mnist/two_stages", true))));
   const Configuration plain = parsed(sampleText("mnist/two_stages", false));
