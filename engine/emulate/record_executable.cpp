@@ -272,6 +272,7 @@ class ExecutableRecorder {
                                                         op.bytes,
                                                         op.block}));
       if (op.collective) recordCollective(operators.back(), *op.collective);
+      recorder_.gather();
       if (op.leastSeconds > 0) operatorPeaks_.push_back({operators.back(), op.flops / op.leastSeconds});
     }
     for (const devices::LoweredSegment& segment : pass.segments) {
@@ -291,6 +292,7 @@ class ExecutableRecorder {
             step.op < 0 ? model::OperatorId() : operators[static_cast<std::size_t>(step.op)];
         programs.push_back(tree.addStep(step, op));
         if (level_ >= RecordLevel::steps) recordStep(id, device, step, programs.back());
+        recorder_.gather();
       }
       recordLevels(device, pass, segment, row, id, programs);
     }

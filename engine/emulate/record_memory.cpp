@@ -17,6 +17,7 @@ void MemoryRecorder::recordSpace(int device, const devices::LoweredMemory& memor
   const model::MemorySpaceId space =
       ids_.memory[static_cast<std::size_t>(device)][static_cast<std::size_t>(memory.space)];
   for (const devices::LoweredVariable& variable : memory.variables) {
+    recorder_.gather();
     const model::VariableId id = recorder_.add(model::Variable{{},
                                                                executable_,
                                                                space,
@@ -41,11 +42,13 @@ void MemoryRecorder::recordSpace(int device, const devices::LoweredMemory& memor
     programs.push_back(tree.programOf(step));
     recorder_.add(model::LivenessStep{executable_, space, static_cast<std::int32_t>(i), programs.back(),
                                       step.pass, step.notAlwaysLive, step.maxUnitNotAlwaysLive});
+    recorder_.gather();
   }
   if (level_ >= RecordLevel::steps) recordVertices(memory, space, programs);
   for (const devices::UnitBytesRun& run : memory.units) {
     recorder_.add(model::UnitMemory{executable_, space, run.category, run.region, run.alwaysLive,
                                     run.firstUnit, run.unitCount, run.bytes});
+    recorder_.gather();
   }
 }
 

@@ -33,6 +33,12 @@ base::Status Recorder::commitIfDue(bool nextFollows) {
   return late || pendingRows_ > kMostPendingRows ? commit() : base::Status();
 }
 
+void Recorder::handOver() {
+  if (!sink_.buffers()) return;
+  sink_.gather(pending_);
+  pendingRows_ = pending_.size();
+}
+
 base::Status Recorder::finish(model::ProfileState state, const std::string& reason) {
   // A sink that buffers writes its remaining rows in finish(), so there is no need to wait for them here.
   PIPESCOPE_TRY(sink_.buffers() ? sink_.take(pending_) : commit());

@@ -25,6 +25,9 @@ class Sink {
     if (status.ok()) rows.clear();
     return status;
   }
+  /// Takes rows that readers see with the next commit and not before, and leaves `rows` empty. Only sinks
+  /// that buffer do so. A failure is the answer of the next commit.
+  virtual void gather(model::RowSet& rows) { static_cast<void>(rows); }
   /// Ends the profile; no commit follows. For the states cancelled and incomplete, `reason` is a sentence
   /// that says why.
   virtual base::Status finish(model::ProfileState state, const std::string& reason) = 0;
@@ -64,10 +67,18 @@ class Recorder {
   /// Set `nextFollows` when another call follows within microseconds; small batches then wait up to 50 ms,
   /// because each handover costs time.
   base::Status commitIfDue(bool nextFollows = false);
+  /// Loops that add rows of one commit may call this as often as they like: a sink that buffers then codes
+  /// many of them early, so that fewer are held.
+  void gather() {
+    if (pendingRows_ >= kRowsToGather) handOver();
+  }
   /// Commits the remaining rows, then ends the profile.
   base::Status finish(model::ProfileState state, const std::string& reason = {});
 
  private:
+  static constexpr std::size_t kRowsToGather = 65'536;
+  void handOver();
+
   Sink& sink_;
   model::RowSet pending_;
   std::size_t pendingRows_ = 0;

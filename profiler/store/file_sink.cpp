@@ -72,6 +72,7 @@ struct FileSink::Impl {
   std::size_t heldRows = 0;  // taken and not coded yet, including those in coding
   Clock::time_point oldest;  // time at which the oldest row that is not committed was taken
   bool uncommitted = false;  // rows were taken since the last transaction
+  bool moreFollow = false;      // rows of the next transaction are still to come
   bool flush = false, stop = false, busy = false;
   base::Status status;  // status of the thread; the first failure stays
 
@@ -94,7 +95,7 @@ struct FileSink::Impl {
   void workOnce(std::unique_lock<std::mutex>& lock, bool commitNow, bool awaited);
   void giveBack(std::span<model::RowSet> sets);
   void queue(model::RowSet& rows, std::size_t count);
-  base::Status hand(model::RowSet* rows, bool wait);
+  base::Status hand(model::RowSet* rows, bool wait, bool whole = true);
   void join();
 };
 
@@ -104,10 +105,10 @@ void FileSink::Impl::work() {
   const std::size_t rowsToCode = std::clamp<std::size_t>(options.mostRowsHeld, 1, kRowsToCode);
   std::unique_lock lock(mutex);
   while (true) {
-    const auto due = [&] { return uncommitted && Clock::now() >= oldest + options.delay; };
+    const auto due = [&] { return uncommitted && !moreFollow && Clock::now() >= oldest + options.delay; };
     const auto ready = [&] { return flush || stop || waitingRows >= rowsToCode || due(); };
     while (!ready()) {
-      uncommitted ? void(wake.wait_until(lock, oldest + options.delay)) : wake.wait(lock);
+      uncommitted && !moreFollow ? void(wake.wait_until(lock, oldest + options.delay)) : wake.wait(lock);
     }
     const bool awaited = flush || stop, commitNow = awaited || due();
     busy = true;
@@ -129,7 +130,7 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
   waiting.clear();
   waitingRows = 0;
   if (commitNow) uncommitted = false;
-  const bool failed = !status.ok();
+  const bool failed = !status.ok(), held = moreFollow;
   lock.unlock();
   base::Status result;
   for (std::span<model::RowSet> left(sets); !left.empty();) {
@@ -142,7 +143,7 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
     giveBack(group);
     left = left.subspan(group.size());
   }
-  const bool commits = commitNow || isEnough(writer->preparedBytes());
+  const bool commits = !held && (commitNow || isEnough(writer->preparedBytes()));
   if (!failed && result.ok() && commits) result = startCommit();
   if (awaited) {
     const base::Status last = waitForCommit();
@@ -218,10 +219,11 @@ void FileSink::Impl::queue(model::RowSet& rows, std::size_t count) {
   waiting.push_back(std::exchange(rows, std::move(next)));
 }
 
-base::Status FileSink::Impl::hand(model::RowSet* rows, bool wait) {
+base::Status FileSink::Impl::hand(model::RowSet* rows, bool wait, bool whole) {
   const auto start = Clock::now();
   std::unique_lock lock(mutex);
   done.wait(lock, [&] { return heldRows <= options.mostRowsHeld || !status.ok(); });
+  moreFollow = !whole;
   if (rows != nullptr && status.ok()) {
     const std::size_t count = rows->size();
     if (!uncommitted) uncommitted = true, oldest = Clock::now();
@@ -280,6 +282,10 @@ base::Status FileSink::commit(const model::RowSet& rows) {
 
 base::Status FileSink::take(model::RowSet& rows) {
   return impl_->hand(&rows, false);
+}
+
+void FileSink::gather(model::RowSet& rows) {
+  static_cast<void>(impl_->hand(&rows, false, false));
 }
 
 bool FileSink::isAtPath() const {

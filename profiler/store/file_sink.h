@@ -36,7 +36,8 @@ class FileSink : public record::Sink {
   /// Errors are those of ProfileWriter::create.
   static base::Result<std::unique_ptr<FileSink>> create(const std::filesystem::path& path,
                                                         FileSinkOptions options = {});
-  /// Writes what was taken if finish() was not called; the state then stays `running`. With
+  /// Writes what was taken if finish() was not called, but for rows that were gathered for a commit that did
+  /// not come; the state then stays `running`. With
   /// WriterOptions::onlyWhole the file is removed instead.
   ~FileSink() override;
 
@@ -45,6 +46,7 @@ class FileSink : public record::Sink {
   base::Status commit(const model::RowSet& rows) override;
   bool buffers() const override { return true; }
   base::Status take(model::RowSet& rows) override;
+  void gather(model::RowSet& rows) override;
   base::Status finish(model::ProfileState state, const std::string& reason) override;
   /// True after finish() if the file at the path is this profile (ProfileWriter::isAtPath).
   bool isAtPath() const;

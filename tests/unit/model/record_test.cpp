@@ -71,8 +71,13 @@ struct BufferingSink : Sink {
     return {};
   }
   bool buffers() const override { return true; }
+  void gather(model::RowSet& rows) override {
+    gathered += rows.size();
+    rows.clear();
+  }
   base::Status finish(ProfileState, const std::string&) override { return {}; }
   std::vector<std::size_t> taken;
+  std::size_t gathered = 0;
 };
 
 TEST(Recorder, AFewRowsWaitForMoreWhereMoreComeAtOnce) {
@@ -87,6 +92,29 @@ TEST(Recorder, AFewRowsWaitForMoreWhereMoreComeAtOnce) {
   recorder.add(Device{});
   ASSERT_TRUE(recorder.finish(ProfileState::complete).ok());
   EXPECT_EQ(sink.taken.back(), 1u);
+}
+
+TEST(Recorder, ManyRowsOfOneCommitAreHandedOverEarly) {
+  BufferingSink sink;
+  Recorder recorder(sink);
+  for (std::int64_t i = 0; i < 200'000; ++i) {
+    EXPECT_EQ(recorder.add(model::Variable{}).value, i);
+    recorder.gather();
+  }
+  EXPECT_GT(sink.gathered, 100'000u);
+  EXPECT_TRUE(sink.taken.empty()) << "no commit was asked for";
+  ASSERT_TRUE(recorder.commit().ok());
+  EXPECT_EQ(sink.gathered + sink.taken.front(), 200'000u);
+  // A sink that does not buffer gets all of them at once.
+  FailingSink plain;
+  Recorder other(plain);
+  for (int i = 0; i < 200'000; ++i) {
+    other.add(model::Variable{});
+    other.gather();
+  }
+  EXPECT_EQ(plain.committedRows, 0u);
+  ASSERT_TRUE(other.commit().ok());
+  EXPECT_EQ(plain.committedRows, 200'000u);
 }
 
 TEST(Recorder, AFailedCommitLosesNothing) {

@@ -87,6 +87,33 @@ TEST(FileSink, RowsThatWereTakenAreWrittenAlsoWithoutAnEnd) {
   EXPECT_EQ(readProfile(path), render(makeRowSet(5, 3)));
 }
 
+/// Gathers more rows than the sink may hold, so that they are coded, and more bytes than it would wait with.
+TEST(FileSink, GatheredRowsAppearWithTheNextCommit) {
+  for (const bool commits : {true, false}) {
+    const Folder folder;
+    const fs::path path = folder / "profile.pop";
+    model::RowSet all;
+    {
+      FileSinkOptions options = neverDue();
+      options.delay = std::chrono::seconds(0);
+      auto sink = FileSink::create(path, options);
+      ASSERT_OK(sink);
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        model::RowSet rows = makeLongSet(i);
+        all.append(rows);
+        (*sink)->gather(rows);
+        EXPECT_TRUE(rows.empty());
+        EXPECT_FALSE(fs::exists(path));
+      }
+      if (commits) ASSERT_OK((*sink)->commit(makeRowSet(3, 0)));
+    }
+    EXPECT_EQ(fs::exists(path), commits);
+    if (!commits) continue;
+    all.append(makeRowSet(3, 0));
+    EXPECT_EQ(readProfile(path), render(all));
+  }
+}
+
 TEST(FileSink, RowsThatAreBeingCodedWhenItEndsAreWrittenToo) {
   constexpr std::int64_t kRows = 70'000;  // enough to be coded before a transaction is due
   for (const bool finish : {true, false}) {
