@@ -69,10 +69,9 @@ base::Result<devices::LoweredDevice> LoweredStages::lower(const devices::System&
   return *device;
 }
 
-std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutableIr& part,
-                                                          const std::string& options,
-                                                          const std::function<PassedStages()>& run) {
-  if (!remembersStages_) return std::make_shared<const PassedStages>(run());
+PassedStages LoweredStages::passed(const ExecutableIr& part, const std::string& options,
+                                   const std::function<PassedStages()>& run) {
+  if (!remembersStages_) return run();
   // The structured bindings name all members, so that a new member does not compile until it is part of the
   // key.
   const auto& [name, kind, stages, boundaries, mesh, ordersForMemory, sharesCode, runsSideBySide] = part;
@@ -93,12 +92,12 @@ std::shared_ptr<const PassedStages> LoweredStages::passed(const ExecutableIr& pa
   }
   {
     const std::lock_guard lock(mutex_);
-    if (std::shared_ptr<const PassedStages> known = passed_.find(key)) return known;
+    if (const std::shared_ptr<const PassedStages> known = passed_.find(key)) return *known;
   }
   const auto passed = std::make_shared<const PassedStages>(run());
   const std::lock_guard lock(mutex_);
   passed_.add(key, passed);
-  return passed;
+  return *passed;
 }
 
 }  // namespace pipescope::compile

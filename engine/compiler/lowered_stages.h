@@ -65,8 +65,8 @@ class LoweredStages {
   /// Result of `run` for the stages of one device, which is computed if it is not known. `part` is the IR
   /// with these stages, and with the boundaries that they send; `options` is a text that differs where `run`
   /// does something else.
-  std::shared_ptr<const PassedStages> passed(const ExecutableIr& part, const std::string& options,
-                                             const std::function<PassedStages()>& run);
+  PassedStages passed(const ExecutableIr& part, const std::string& options,
+                      const std::function<PassedStages()>& run);
   /// Devices that were lowered, and that were found.
   std::int64_t lowered() const { return lowered_; }
   std::int64_t found() const { return found_; }

@@ -272,19 +272,22 @@ class ModelCompiler {
     }
     std::vector<ExecutableIr*> list;
     for (auto& [device, part] : parts) list.push_back(&part);
-    std::vector<std::shared_ptr<const PassedStages>> passed(list.size());
+    std::vector<PassedStages> passed(list.size());
     const std::string off = fmt::format("{}", fmt::join(request_.passesOff, ","));
     executor_.parallelFor(list.size(), [&](std::size_t i) {
       passed[i] = known_->passed(*list[i], off, [&] {
         PassRunner own = makePasses(specs);
         own.runOn(*list[i]);
-        return PassedStages{list[i]->stages, own.reports()};
+        return PassedStages{std::move(list[i]->stages), own.reports()};
       });
     });
     std::map<int, StageIr> byIndex;
-    for (const auto& device : passed) {
-      for (const StageIr& stage : device->stages) byIndex[stage.index] = stage;
-      passes.add(device->reports);
+    for (PassedStages& device : passed) {
+      for (StageIr& stage : device.stages) {
+        const int index = stage.index;
+        byIndex[index] = std::move(stage);
+      }
+      passes.add(device.reports);
     }
     for (auto& [index, stage] : byIndex) ir.stages.push_back(std::move(stage));
   }
