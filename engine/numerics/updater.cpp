@@ -202,7 +202,7 @@ void Updater::addOne(const Range& range, std::span<float> sum, std::size_t slotI
   } else {
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
   }
-  if (options_.accumulator == graph::ElementType::float32) return;
+  if (single_ || options_.accumulator == graph::ElementType::float32) return;
   std::optional<ops::RandomSequence> random;
   if (options_.stochasticRounding)
     random.emplace(ops::RunIdentity{.seed = options_.seed, .iteration = step, .microBatch = microBatch},
@@ -382,8 +382,7 @@ void Updater::accumulate(std::size_t first, std::size_t count, std::size_t all, 
   const bool last = first + count == all, alone = options_.instances == nullptr,
              atOnce = last && alone && !needsWholeGradients();
   step_ = step;
-  single_ =
-      all == 1 && options_.replicas == 1 && alone && options_.accumulator == graph::ElementType::float32;
+  single_ = all == 1 && options_.replicas == 1 && alone;
   const bool running = options_.meanStrategy == MeanStrategy::running;
   const auto micro = static_cast<double>((running ? static_cast<std::size_t>(options_.replicas) : all) *
                                          static_cast<std::size_t>(options_.instanceCount()));

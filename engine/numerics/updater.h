@@ -142,7 +142,7 @@ class Updater {
   std::vector<std::array<double, 4>> ruleSums_;  ///< sums of each gradient
   double divisor_ = 1, norm_ = 0;
   std::int64_t step_ = 0;
-  bool single_ = false;  ///< The update uses one micro-batch of one replica, whose sum is not rounded.
+  bool single_ = false;  ///< The update uses one micro-batch of one replica: nothing is accumulated.
 };
 
 }  // namespace pipescope::numerics

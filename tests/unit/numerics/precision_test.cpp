@@ -235,6 +235,8 @@ TEST(Accumulation, RunningMeansDoNotOverflow) {
   // A half-precision accumulator rounds each sum: 2048 + 1 is 2048 there.
   EXPECT_EQ(trained({2048, 1, 1, 1}, MeanStrategy::post, ElementType::float16), 512);
   EXPECT_EQ(trained({2048, 1, 1, 1}, MeanStrategy::post, ElementType::float32), 512.75);
+  // There is no accumulator where an update has one gradient, 1 + 2⁻¹².
+  EXPECT_EQ(trained({1.000244140625F}, MeanStrategy::post, ElementType::float16), 1.000244140625);
 }
 
 TEST(Sgd, UnscalesAndDividesInTheOptimizer) {
