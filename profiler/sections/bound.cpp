@@ -48,6 +48,12 @@ class BoundReader {
     PIPESCOPE_ASSIGN(bound_.value, sum(0));
     if (next() != '\0')
       return base::badInput(fmt::format("\"{}\" stands behind the end of the bound.", text_));
+    const bool counted = unitOfKey() != kKeyUnits.end() || isInTicks();
+    if (hasPercent_ && counted && !bound_.usesBaseline)
+      return base::badInput(
+          fmt::format("The figure {} is no share, so % needs something that it is a part of: write 105 % * "
+                      "baseline, or a unit instead of %.",
+                      key_));
     return bound_;
   }
 
@@ -103,6 +109,7 @@ class BoundReader {
   base::Result<double> inUnitOfKey(double value) {
     if (next() == '%') {
       text_.remove_prefix(1);
+      hasPercent_ = true;
       return value / 100;
     }
     std::size_t length = 0;
@@ -117,8 +124,11 @@ class BoundReader {
           fmt::format("\"{}\" is no unit; there are %, ns, us, ms, s, kB, MB, GB, TB, KiB, "
                       "MiB, GiB and TiB.",
                       name));
-    const bool ticks = key_ == "cycles" || key_.ends_with("_cycles");
-    if (ticks && unit->isTime) {
+    if (key_.empty()) {
+      text_.remove_prefix(length);
+      return value;
+    }
+    if (isInTicks() && unit->isTime) {
       if (ticksPerSecond_ <= 0)
         return base::badInput(fmt::format(
             "The times of this profile are cost units, so {} is a plain number of them: leave {} out.", key_,
@@ -126,14 +136,20 @@ class BoundReader {
       text_.remove_prefix(length);
       return value * unit->size * ticksPerSecond_;
     }
-    const auto own = std::ranges::find_if(kKeyUnits, [&](const BoundUnit& each) {
-      return key_ == each.name.substr(1) || key_.ends_with(each.name);
-    });
+    const auto own = unitOfKey();
     if (own == kKeyUnits.end() || own->isTime != unit->isTime)
       return base::badInput(
           fmt::format("The figure {} is not counted in {}.", key_, unit->isTime ? "time" : "bytes"));
     text_.remove_prefix(length);
     return value * unit->size / own->size;
+  }
+
+  bool isInTicks() const { return key_ == "cycles" || key_.ends_with("_cycles"); }
+  /// The unit that the key ends in; the end of kKeyUnits: none.
+  std::array<BoundUnit, 5>::const_iterator unitOfKey() const {
+    return std::ranges::find_if(kKeyUnits, [&](const BoundUnit& each) {
+      return key_ == each.name.substr(1) || key_.ends_with(each.name);
+    });
   }
 
   /// The next character that is not a blank; 0 at the end.
@@ -151,6 +167,7 @@ class BoundReader {
   double baseline_;
   std::string_view key_;
   double ticksPerSecond_;
+  bool hasPercent_ = false;
   Bound bound_;
 };
 

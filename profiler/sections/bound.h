@@ -15,7 +15,7 @@ struct Bound {
 /// may end in % (1.2 and 120 % are equal) or in a unit of time or bytes (ns us ms s, kB MB GB TB, KiB MiB GiB
 /// TiB), which is then turned into that of `key`, such as time_us or memory_bytes, or into ticks of
 /// `ticksPerSecond`, such as for step_cycles. Without a number of ticks (0), times are cost units, which have
-/// no unit. The error says what is wrong with the expression.
+/// no unit. An empty key takes any unit. The error says what is wrong with the expression.
 base::Result<Bound> evaluateBound(const std::string& expression, double baseline, std::string_view key,
                                   double ticksPerSecond = 1);
 

@@ -271,6 +271,15 @@ base::Status checkOfNone(const Check& check, const Section& section) {
   return found->lacks.empty() ? base::Status() : noValue(check, "the profile", found->lacks);
 }
 
+/// The bound in the unit of the figure.
+base::Result<Bound> boundOf(const Check& check, double baseline, const CheckedSection& profile) {
+  base::Result<Bound> bound = evaluateBound(check.bound, baseline, check.path.back(),
+                                            profile.costs ? 0 : static_cast<double>(profile.ticksPerSecond));
+  if (!bound.ok())
+    return base::badInput(fmt::format("--fail-if '{}': {}", check.text, bound.error().message));
+  return bound;
+}
+
 /// A sentence about a value that meets the check; empty: it does not.
 base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure,
                                         const CheckedSection& profile) {
@@ -282,12 +291,7 @@ base::Result<std::string> sentenceIfMet(const Check& check, const Figure& figure
     if ((smallLetters(own) == check.word) != (check.comparison == "==")) return std::string();
     return fmt::format("{} is {} (--fail-if '{}')", path, own, check.text);
   }
-  const base::Result<Bound> evaluated =
-      evaluateBound(check.bound, numberIn(figure.baseline).value_or(0), check.path.back(),
-                    profile.costs ? 0 : static_cast<double>(profile.ticksPerSecond));
-  if (!evaluated.ok())
-    return base::badInput(fmt::format("--fail-if '{}': {}", check.text, evaluated.error().message));
-  const Bound& bound = *evaluated;
+  PIPESCOPE_ASSIGN(const Bound bound, boundOf(check, numberIn(figure.baseline).value_or(0), profile));
   if (!std::isfinite(bound.value))
     return base::badInput(
         fmt::format("--fail-if '{}': the bound of {} is no finite number.", check.text, path));
@@ -319,7 +323,8 @@ base::Result<Check> parseCheck(const std::string& text) {
   if (check.section.empty() || check.path.empty()) return wrong("");
   if (check.comparison == "==" || check.comparison == "!=") check.word = wordIn(check.bound);
   if (!check.word.empty()) return check;
-  const base::Result<Bound> bound = evaluateBound(check.bound, 1, check.path.back());
+  // The figure may not exist, which says more than that it has no unit.
+  const base::Result<Bound> bound = evaluateBound(check.bound, 1, "");
   if (!bound.ok()) return wrong(" " + bound.error().message);
   check.usesBaseline = bound->usesBaseline;
   return check;
@@ -355,6 +360,7 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
   // recorded.
   if (figures.empty() && profile.section.lacks.empty()) {
     PIPESCOPE_TRY(checkOfNone(check, profile.section));
+    if (check.word.empty()) PIPESCOPE_TRY(boundOf(check, 1, profile));
     return sentences;
   }
   if (!valued) return noValue(check, "the profile", profile.section.lacks);

@@ -133,6 +133,24 @@ TEST(Bound, NumbersMayHaveAPercentSignOrAUnit) {
             "The figure imbalance is not counted in bytes.");
 }
 
+/// 3 % of nothing is no time. A percentage of the baseline is.
+TEST(Bound, APercentageOfATimeNeedsTheBaseline) {
+  for (const char* key : {"time_us", "memory_bytes", "step_cycles"}) {
+    EXPECT_THAT(evaluateBound("3 %", 1, key).error().message,
+                testing::HasSubstr(std::string("The figure ") + key + " is no share"));
+    EXPECT_DOUBLE_EQ(evaluateBound("105 % * baseline", 20, key)->value, 21);
+  }
+}
+
+TEST(Check, AnUnknownFigureIsNamedBeforeItsUnit) {
+  const Section section = figures(0.25, 0.75);
+  EXPECT_THAT(outcome("stages.nonsense > 1.5 ms", section), testing::HasSubstr("nonsense"));
+  EXPECT_THAT(outcome("stages.nonsense > 1.5 ms", section),
+              testing::Not(testing::HasSubstr("not counted in time")));
+  EXPECT_EQ(outcome("stages.imbalance > 1.5 ms", section),
+            "--fail-if 'stages.imbalance > 1.5 ms': The figure imbalance is not counted in time.");
+}
+
 /// Cycles are compared with times by the clock of the profile.
 TEST(Check, ComparesCyclesWithTimes) {
   const Section section = figures(0.25, 0.75);
