@@ -1,8 +1,10 @@
 #include "profiler/import/read/event_sorter.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <random>
 #include <tuple>
 
@@ -121,6 +123,25 @@ TEST(EventSorter, GivesEventsInBatches) {
       EXPECT_EQ(all, 1000U);
     }
   }
+}
+
+/// A file that may not grow is like a full disk, which another try may find with more room.
+TEST(EventSorter, AFullDiskIsTroubleOfTheMachine) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 1000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  EventSorter sorter(testing::TempDir(), {.memoryBytes = 1 << 20, .readBytes = 64});
+  std::mt19937 random(6);
+  base::Status status;
+  for (std::int64_t i = 0; i < 1000 && status.ok(); ++i) status = sorter.add(randomEvent(random, i));
+  if (status.ok()) status = sorter.holdAtMost(0);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, base::ErrorKind::machine);
+  EXPECT_NE(status.error().message.find("choose an output on a disk with more room"), std::string::npos);
 }
 
 TEST(EventSorter, UsesTheSystemsFolderWhereItsOwnCannotBeWritten) {

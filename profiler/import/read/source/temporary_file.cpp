@@ -15,9 +15,13 @@ std::FILE* openTemporaryFile(const std::filesystem::path& folder) {
 }
 
 base::Error temporaryFileFailure(const std::filesystem::path& folder) {
-  return base::ioError(
+  const int number = errno;
+  const std::string message =
       fmt::format("Temporary data cannot be written to {}: {}; choose an output on a disk with more room.",
-                  folder.string(), std::strerror(errno)));
+                  folder.string(), std::strerror(number));
+  const bool lacks =
+      number == ENOSPC || number == EDQUOT || number == EFBIG || number == EMFILE || number == ENFILE;
+  return lacks ? base::machineError(message) : base::ioError(message);
 }
 
 }  // namespace pipescope::importing
