@@ -105,15 +105,20 @@ base::Status TypedFlags::checkEffect(const config::Configuration& c) const {
                     "leave one of them out.",
                     data->second.name));
   }
+  static const std::set<std::string> ofBackwardPasses = {
+      "execution.recompute",           "execution.checkpoints",       "execution.zero",
+      "execution.shard_optimizer",     "execution.offload_optimizer", "execution.shard_accumulators",
+      "execution.offload_accumulators"};
   const std::string& mode = c.text("execution.mode");
   const bool infers = mode == "inference";
   if (mode == "all") return {};
   for (const auto& [path, flag] : flags_) {
-    const bool ofTraining = path.starts_with("training.") && path != "training.loss";
+    const bool ofTraining =
+        (path.starts_with("training.") && path != "training.loss") || ofBackwardPasses.contains(path);
     const bool ofInference = path.starts_with("inference.") || path == "data.test_samples";
     const bool validates = c.integer("training.validation_interval") > 0;
     const bool useless = infers ? ofTraining || path == "data.samples" : ofInference && !validates;
-    if (!useless || flag.name.starts_with("--set")) continue;
+    if (!useless) continue;
     const std::string other = (infers ? "inference." : "training.") + std::string(config::lastPart(path));
     const config::Key* twin = keys_.find(infers && path == "data.samples" ? "data.test_samples" : other);
     const std::string instead =

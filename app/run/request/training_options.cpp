@@ -33,6 +33,12 @@ base::Status checkOptions(const Configuration& c) {
       return base::badInput(fmt::format(
           "{} is given, but training.automatic_loss_scaling is off: set it, or leave this out.", key));
   }
+  if (c.given("training.lr_unit") && c.text("training.lr_schedule") == "constant" &&
+      c.integer("training.lr_warmup") == 0)
+    return base::badInput(
+        "training.lr_unit is given, but training.lr_schedule is constant and training.lr_warmup is 0, so "
+        "that "
+        "nothing is counted: set one of them, or leave this out.");
   if (c.given("training.mean_strategy") && c.text("training.reduction") == "sum")
     return base::badInput(
         "training.mean_strategy is given, but training.reduction is sum: leave one of them out.");

@@ -38,7 +38,8 @@ TEST(MeasuredFlows, LeadToStagesThatThereAre) {
   ASSERT_TRUE(emulated.ok()) << emulated.error().message;
   const auto measured = asMeasured(*emulated, [](model::RowSet& rows) {
     std::vector<model::Transfer>& transfers = rows.of<model::Transfer>();
-    for (const model::Transfer known : std::vector<model::Transfer>(transfers)) {
+    const std::vector<model::Transfer> before = transfers;
+    for (const model::Transfer& known : before) {
       for (const model::Placement& p : rows.of<model::Placement>()) {
         const bool outward = (p.stage == 1 && known.kind == model::TransferKind::activation) ||
                              (p.stage == 0 && known.kind == model::TransferKind::gradient);

@@ -175,6 +175,23 @@ TEST(HostTrace, AnOpenSpanBelongsToTheThreadThatBeganIt) {
   EXPECT_THAT(recording.spans(), ElementsAre("begins: open"));
 }
 
+/// Other clock readings lie within the spans, which are therefore at least as long.
+TEST(HostTrace, SpansLastAsLongAsTheirWork) {
+  Recording recording;
+  std::int64_t least = 0;
+  onThread("works", [&] {
+    OpenHostSpan open(hostName("test", "open"));
+    const HostSpanTimer timer(hostName("test", "timer"));
+    const std::int64_t begin = hostNow();
+    while (least < 100'000) least = hostNow() - begin;
+    open.end();
+  });
+  recording.take();
+  const auto spans = recording.rows<model::HostSpan>();
+  ASSERT_EQ(spans.size(), 2U);
+  for (const model::HostSpan& span : spans) EXPECT_GE((span.end - span.start).count, least);
+}
+
 TEST(HostTrace, WhatAThreadHoldsIsLimitedAndTheProfileSaysSo) {
   Recording recording;
   onThread("own", [] {
