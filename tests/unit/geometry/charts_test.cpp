@@ -430,6 +430,27 @@ TEST(GraphFold, ALongChainBecomesColumns) {
   }
 }
 
+/// The head of an arrow may end above its box. It goes with the box to the next column.
+TEST(GraphFold, AnArcThatEndsAboveItsBoxFollowsTheBox) {
+  GraphLayout layout;
+  layout.width = 190;
+  layout.height = 30 * 80;
+  for (int i = 0; i < 30; ++i) {
+    layout.boxes.push_back({0, i * 80, 190, 40});
+    if (i > 0) layout.arcs.push_back({{95, (i - 1) * 80 + 40}, {95, i * 80 - 3}});
+  }
+  const GraphLayout folded = foldTallGraph(layout, std::vector<int>(30, -1), 3);
+  std::set<int> columns;
+  for (std::size_t i = 0; i < folded.arcs.size(); ++i) {
+    const Box &from = folded.boxes[i], &to = folded.boxes[i + 1];
+    columns.insert(to.x);
+    EXPECT_EQ(folded.arcs[i].front(), std::pair(from.x + 95, from.bottom())) << i;
+    EXPECT_EQ(folded.arcs[i].back(), std::pair(to.x + 95, to.y - 3)) << i;
+    EXPECT_EQ(folded.arcs[i].size(), from.x == to.x ? 2U : 6U) << i;
+  }
+  EXPECT_GT(columns.size(), 1U);
+}
+
 TEST(GraphFold, OneWideRowDoesNotKeepALongChainTall) {
   // Thirty boxes below each other, the last but one with two more beside it: as wide as the canvas wants.
   std::vector<GraphArc> arcs;
