@@ -154,6 +154,9 @@ TEST(JointPlan, TurningOverTakesTheCyclesOfPopLibs) {
   EXPECT_EQ(turnCycles(mk2, 64, 8, true), 6 * 79);
   EXPECT_EQ(turnCycles(mk2, 18 * 16, 4, true), 6 * 77);
   EXPECT_EQ(turnCycles(mk2, 36, 6, true), 6 * 143);
+  // The fast form of float16 repeats 1 + 3·(size ÷ 4) times at most, which must be below 512: up to 680.
+  EXPECT_EQ(turnCycles(mk2, 680 * 680, 680, true), 6 * (37 + 12 + 170 * (15 + 4 * 168)));
+  EXPECT_EQ(turnCycles(mk2, 684 * 684, 684, true), 6 * (15 + 8 + 684 * (5 + 684 * 5 / 2)));
   EXPECT_EQ(turnCycles(mk2, 64, 8, false), 6 * 98);
   EXPECT_EQ(turnCycles(mk2, 25, 5, false), 6 * 96);
 }
