@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
+#include <optional>
+
+#include "profiler/base/number_text.h"
 
 namespace pipescope::app {
 namespace {
 
 base::Result<double> proportionOf(const std::string& text) {
-  double value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || !(value > 0) || value > 1)
+  const std::optional<double> value = base::numberOf(text);
+  if (!value || !(*value > 0) || *value > 1)
     return base::badInput(fmt::format(
         "--vary {}: \"{}\" is no proportion; it is a number above 0 and up to 1.", kStageProportion, text));
-  return value;
+  return *value;
 }
 
 bool isBetterPlan(const plan::TriedPlan& a, const plan::TriedPlan& b) {

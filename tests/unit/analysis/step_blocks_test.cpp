@@ -1,4 +1,4 @@
-// Compares the steps of a segment in a range with a search through all rows.
+// Compares the steps of a segment in a range with a search through all rows, and divides their time by kind.
 #include "profiler/analysis/timeline/step_blocks.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "profiler/analysis/kind_times.h"
 #include "profiler/record/memory_profile.h"
 
 namespace pipescope::analysis {
@@ -69,6 +70,20 @@ TEST(StepReader, FindsWhatMeetsTheRangeHoweverOftenAndInWhateverOrderItIsAsked) 
       }
     }
   }
+}
+
+TEST(ExclusiveTicks, APartThatHoldsNothingHasNoTicks) {
+  const std::vector<std::pair<std::int64_t, std::int64_t>> empty = {{30, 30}, {40, 30}, {120, 150}, {-9, 0}};
+  model::Step step;
+  step.ticks = Ticks(100);
+  for (const auto& [from, to] : empty) {
+    EXPECT_EQ(exclusiveTicks({}, model::Pass::forward, Ticks(100), Ticks(from), Ticks(to)), TicksByKind{});
+    EXPECT_EQ(exclusiveTicks({&step, 1}, model::Pass::forward, Ticks(100), Ticks(from), Ticks(to)),
+              TicksByKind{});
+  }
+  TicksByKind whole{};
+  whole[kindIndex(model::StepKind::compute)] = 100;
+  EXPECT_EQ(exclusiveTicks({}, model::Pass::forward, Ticks(100), Ticks(-5), Ticks(150)), whole);
 }
 
 }  // namespace
