@@ -46,6 +46,7 @@ class Notes {
   void add(bool given, const std::string& key, const std::string& why) {
     if (given) notices_.push_back(fmt::format("{} has no effect, because {}.", key, why));
   }
+  void say(std::string sentence) { notices_.push_back(std::move(sentence)); }
   std::vector<std::string> take() { return std::move(notices_); }
 
  private:
@@ -138,8 +139,12 @@ void noteSchedule(const ModelRequest& request, const Compilation& compilation, N
     const auto usual = schedules::makeOrder(LayoutRequest().schedule, shape);
     return !usual.ok() || !ordersAlike(each.order, *usual);
   };
-  notes.add(!anyExecutable(compilation, differs), pipelined ? "execution.schedule" : "execution.strategy",
-            "the model has one stage, whose passes follow each other in the same order anyway");
+  // Host copies may lie otherwise, so the sentence speaks of the order only.
+  if (anyExecutable(compilation, differs)) return;
+  notes.say(
+      fmt::format("{} changes no order, because the model has one stage: its passes run in the same "
+                  "sequence as with {}.",
+                  pipelined ? "execution.schedule" : "execution.strategy", LayoutRequest().schedule));
 }
 
 /// The wish to compute results again, where each is used at once.
@@ -165,7 +170,7 @@ void noteHost(const ModelRequest& request, Notes& notes) {
   if (request.inferenceHost) return;
   const emulate::HostModel& host = request.host;
   const bool works = host.secondsPerStep > 0 || host.secondsPerSample > 0 || host.secondsPerCall > 0;
-  const bool prepares = host.secondsPerLoad > 0;
+  const bool prepares = host.secondsPerLoad > 0 || host.loaderRate > 0;
   notes.add(host.readsResults && !works, "host.reads_results", "the work of the host takes no time");
   notes.add(host.cores > 0 && !works && !prepares, "host.cores", "the work of the host takes no time");
   notes.add(host.processes > 0 && !works && !prepares && host.memory.count == 0, "host.processes",

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "engine/compiler/stage_layout.h"
+
 namespace pipescope::compile {
 namespace {
 
@@ -57,6 +59,54 @@ TEST(MeshOrder, ReplicasOfAPlaceAreNeighboursIfPlacesAreOutermost) {
   mesh.placesOutermost = false;
   EXPECT_EQ(mesh.group(0, {}), (std::vector<int>{0, 8}));
   EXPECT_EQ(mesh.group(9, {}), (std::vector<int>{1, 9}));
+}
+
+/// Two ranks along tensor, three along context and two along expert, in the second replica of two places.
+TEST(MeshOrder, ARankMeetsThoseThatDifferAlongOneAxis) {
+  Mesh mesh;
+  mesh.replicas = 2;
+  mesh.places = 2;
+  mesh.contexts = 3;
+  mesh.experts = 2;
+  mesh.width = 12;
+  const auto chip = [](int tensor, int context, int expert) {
+    return 24 + tensor + 2 * (context + 3 * expert);
+  };
+  const auto met = [&](model::MeshAxis axis) {
+    ops::Collective collective;
+    collective.axis = axis;
+    return mesh.group(chip(1, 2, 1), collective);
+  };
+  EXPECT_EQ(met(model::MeshAxis::tensor), (std::vector<int>{chip(0, 2, 1), chip(1, 2, 1)}));
+  EXPECT_EQ(met(model::MeshAxis::context), (std::vector<int>{chip(1, 0, 1), chip(1, 1, 1), chip(1, 2, 1)}));
+  EXPECT_EQ(met(model::MeshAxis::expert), (std::vector<int>{chip(1, 2, 0), chip(1, 2, 1)}));
+}
+
+/// Stages 0 and 2 share a device.
+TEST(DeviceSettings, StagesOfOneDeviceAgree) {
+  const auto settingsOf = [](double first, double third) {
+    LayoutRequest layout;
+    layout.stages.resize(3);
+    layout.stages[0].settings = {{"available_memory_proportion", first}};
+    layout.stages[1].settings = {{"available_memory_proportion", 0.5}};
+    layout.stages[2].settings = {{"available_memory_proportion", third}};
+    std::vector<StageSpec> stages(3);
+    stages[0].place = stages[2].place = 4;
+    stages[1].place = 7;
+    return deviceSettings(layout, stages);
+  };
+  const auto agreed = settingsOf(0.25, 0.25);
+  ASSERT_TRUE(agreed.ok()) << agreed.error().message;
+  std::vector<std::pair<int, double>> found;
+  for (const devices::FamilySetting& one : *agreed)
+    found.emplace_back(one.device, std::get<double>(one.value));
+  EXPECT_EQ(found, (std::vector<std::pair<int, double>>{{4, 0.25}, {7, 0.5}}));
+  const auto refused = settingsOf(0.25, 0.75);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(
+      refused.error().message,
+      "[[stages]] gives device 4 available_memory_proportion 0.25 and 0.75: its stages share one, give them "
+      "the same.");
 }
 
 }  // namespace
