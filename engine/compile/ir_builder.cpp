@@ -1,5 +1,7 @@
 #include "engine/compile/ir_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -82,6 +84,39 @@ base::Result<ExecutableIr> buildPipes(const graph::Graph& graph, const std::vect
   return ir;
 }
 
+/// Refuses tied weights whose copies would not stay the same.
+base::Status checkTied(const graph::Graph& graph, const std::vector<TiedWeight>& tied,
+                       const std::vector<PartialGradient>& partial, const IrOptions& options) {
+  if (options.kind != model::ExecutableKind::training) return {};
+  for (const TiedWeight& weight : tied) {
+    const std::string& name = graph.tensor(weight.parameter).name;
+    if (options.locations.accumulators.offChip)
+      return base::badInput(fmt::format(
+          "Stages on several devices use parameter {} and add up its gradients there, which "
+          "execution.offload_accumulators keeps in streaming memory: put its users on one device, "
+          "or leave the option out.",
+          name));
+    if (std::ranges::any_of(graph.stateUpdates,
+                            [&](const auto& each) { return each.parameter == weight.parameter; }))
+      return base::badInput(fmt::format(
+          "The forward pass writes parameter {}, which stages on several devices use: put its users on one "
+          "device.",
+          name));
+    std::set<int> trained;
+    for (const PartialGradient& part : partial)
+      if (part.parameter == weight.parameter) trained.insert(part.place);
+    const bool any = !trained.empty() || std::ranges::any_of(graph.parameterGradients, [&](const auto& each) {
+      return each.first == weight.parameter;
+    });
+    if (any && trained.size() < weight.places.size())
+      return base::badInput(fmt::format(
+          "Stages on several devices use parameter {}, but not all of them compute a gradient of it, so its "
+          "copies would differ: put its users on one device.",
+          name));
+  }
+  return {};
+}
+
 }  // namespace
 
 base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<StageSpec>& stages,
@@ -102,6 +137,8 @@ base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<
   const graph::Graph& planned = sums ? sums->graph : graph;
   const std::vector<PartialGradient> partial = sums ? sums->partial : std::vector<PartialGradient>();
   const std::vector<StageBoundary> boundaries = BoundaryFinder(planned, stageOf).find();
+  const std::vector<TiedWeight> tied = tiedWeights(planned, stages);
+  PIPESCOPE_TRY(checkTied(planned, tied, partial, options));
   ExecutableIr ir;
   ir.name = options.name;
   ir.kind = options.kind;
@@ -110,7 +147,7 @@ base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<
   // them keeps them.
   std::set<std::pair<int, std::string>> shared;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    StageBuilder builder(planned, partial, stageOf, boundaries, options, registry, static_cast<int>(s));
+    StageBuilder builder(planned, partial, tied, stageOf, boundaries, options, registry, static_cast<int>(s));
     PIPESCOPE_ASSIGN(StageIr stage, builder.build());
     stage.place = stages[s].place;
     stage.mesh = options.mesh;

@@ -81,6 +81,14 @@ struct IrOptions {
 
 /// `graph` has gradients (training) or is a forward graph (inference). Stages come from placeStages. A value
 /// that skips stages passes through each of them.
+///
+/// Where stages at several places use one weight, each of these places keeps a copy of it, with an
+/// accumulator and the states of its optimizer. Once an iteration the places add up the gradients of their
+/// copies with an all-reduce along the axis `pipe`, so that all copies stay the same. The sum covers the
+/// whole gradient that a place keeps, as in Megatron-LM (megatron/core/distributed/finalize_model_grads.py,
+/// embedding gradients) and DeepSpeed (deepspeed/runtime/pipe/module.py, allreduce_tied_weight_gradients).
+/// Refused: a tied weight that is trained by some of its places only, one that the forward pass writes, and
+/// one whose accumulator lies off the chip.
 base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<StageSpec>& stages,
                                    const IrOptions& options, const ops::OperatorRegistry& registry);
 

@@ -16,7 +16,7 @@ using graph::TensorId;
 class LocalSummation {
  public:
   LocalSummation(const Graph& source, const std::vector<StageSpec>& stages)
-      : source_(source), stageOf_(stageOfBlocks(stages)) {}
+      : source_(source), stages_(stages), stageOf_(stageOfBlocks(stages)) {}
 
   std::optional<LocalSums> run() {
     std::vector<const Node*> spread;
@@ -53,6 +53,7 @@ class LocalSummation {
 
   const Node& producerOf(TensorId id) const { return source_.node(source_.tensor(id).producer); }
   int stageOf(const Node& node) const { return stageOf_.at(node.block); }
+  int placeOf(int stage) const { return stages_[static_cast<std::size_t>(stage)].place; }
 
   /// True for a sum of gradients that nodes of several stages made.
   bool isSpread(const Node& node) const {
@@ -87,7 +88,13 @@ class LocalSummation {
         carried = node.outputs.front();
         after_[carriedFrom].push_back(std::move(node));
       }
-      if (parameter) result_.partial.push_back({owner->first, carried, first});
+      if (parameter) result_.partial.push_back({owner->first, carried, false, placeOf(stage)});
+    }
+    // The stages of a place come from the last to the first, which updates.
+    std::set<int> updated;
+    for (auto part = result_.partial.rbegin(); part != result_.partial.rend() && parameter; ++part) {
+      if (part->parameter != owner->first) break;
+      part->updates = updated.insert(part->place).second;
     }
     if (parameter) result_.graph.parameterGradients.erase(owner->first);
   }
@@ -97,6 +104,7 @@ class LocalSummation {
   }
 
   const Graph& source_;
+  const std::vector<StageSpec>& stages_;
   std::map<std::string, int> stageOf_;
   std::set<NodeId> removed_;
   std::map<NodeId, std::vector<Node>> after_;  ///< sums that follow a node of the source

@@ -12,7 +12,9 @@ namespace pipescope::compile {
 /// Contribution of one stage to the gradient of a parameter that several stages use.
 struct PartialGradient {
   graph::TensorId parameter, gradient;
-  bool updates = false;  ///< the stage updates the parameter; the others only add to its accumulator
+  /// The stage updates the parameter. The others at its place only add to its accumulator.
+  bool updates = false;
+  int place = 0;  ///< place of the stage
 };
 
 struct LocalSums {
@@ -26,7 +28,8 @@ struct LocalSums {
 /// decomposegradsum.cpp).
 ///
 /// A parameter that stages on one device share has one accumulator there, to which each of these stages adds
-/// its own gradient, as PopART does with tied weights. Such a gradient crosses no boundary;
+/// its own gradient, as PopART does with tied weights. Stages on different devices each have a copy of the
+/// parameter and an accumulator (ir_builder.h). Such a gradient crosses no boundary;
 /// `parameterGradients` of the result has no entry for the parameter, but `partial` has one for each stage.
 ///
 /// The IR takes the result. Numerics keeps the one sum in its canonical order. None: no gradient is made by

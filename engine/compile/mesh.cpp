@@ -41,11 +41,13 @@ std::string Mesh::describeRanks() const {
 
 std::vector<int> Mesh::group(int chip, const ops::Collective& collective) const {
   using Holders = ops::Collective::Holders;
-  PIPESCOPE_CHECK(collective.axis != model::MeshAxis::pipe,
-                  "places exchange by transfers, not by collectives");
   std::vector<int> chips;
   const int replica = replicaOf(chip), place = placeOf(chip), rank = rankOf(chip);
-  if (collective.axis == model::MeshAxis::data) {
+  if (collective.axis == model::MeshAxis::pipe) {
+    PIPESCOPE_CHECK(!collective.places.empty(), "a collective over places names them");
+    for (const std::int64_t each : collective.places)
+      chips.push_back(this->chip(replica, static_cast<int>(each), rank));
+  } else if (collective.axis == model::MeshAxis::data) {
     std::vector<int> ranks{rank};
     if (collective.holders != Holders::replicas)
       ranks = ranksAlong(rankAxis(*this, model::MeshAxis::context), rank, 0);

@@ -48,7 +48,8 @@ struct Mesh {
   int holders(bool divided) const { return replicas * contexts * (divided ? 1 : experts); }
   /// The chips that take part in a collective of `chip`, ascending. Along the axis `data`, `group`
   /// neighbouring replicas take part; with 0 all do, mirrored places included, and the ranks that
-  /// `holders` names. Along the axes within a place, `group` neighbours take part; with 0 all do.
+  /// `holders` names. Along the axes within a place, `group` neighbours take part; with 0 all do. Along the
+  /// axis `pipe`, the chips of this rank and replica in Collective::places do.
   std::vector<int> group(int chip, const ops::Collective& collective) const;
 };
 

@@ -16,11 +16,12 @@ using graph::TensorType;
 using model::Pass;
 
 StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
-                           const std::map<std::string, int>& stageOf,
+                           const std::vector<TiedWeight>& tied, const std::map<std::string, int>& stageOf,
                            const std::vector<StageBoundary>& boundaries, const IrOptions& options,
                            const ops::OperatorRegistry& registry, int stage)
     : graph_(graph),
       partial_(partial),
+      tied_(tied),
       stageOf_(stageOf),
       boundaries_(boundaries),
       options_(options),
@@ -28,7 +29,7 @@ StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialG
       stage_(stage) {
   ir_.index = stage;
   for (const auto& [parameter, gradient] : graph_.parameterGradients)
-    ofParameters_.push_back({parameter, gradient, true});
+    ofParameters_.push_back({parameter, gradient, true, 0});
   ofParameters_.insert(ofParameters_.end(), partial_.begin(), partial_.end());
   for (std::size_t place = 0; place < ofParameters_.size(); ++place)
     places_[ofParameters_[place].gradient].push_back(place);
@@ -40,6 +41,7 @@ base::Result<StageIr> StageBuilder::build() {
   addHostOut();  // before the backward pass gives restored and recomputed values their own tensors
   if (training()) {
     PIPESCOPE_TRY(addBackward());
+    addTiedSums();
     addAllReduce();
     addUpdate();
   }
@@ -138,8 +140,9 @@ std::vector<PartialGradient> StageBuilder::gradientsOf(const Node& node) const {
 }
 
 bool StageBuilder::isPartial(const PartialGradient& part) const {
-  return std::ranges::any_of(partial_,
-                             [&](const PartialGradient& each) { return each.parameter == part.parameter; });
+  return std::ranges::any_of(partial_, [&](const PartialGradient& each) {
+    return each.parameter == part.parameter && each.gradient != part.gradient && each.place == part.place;
+  });
 }
 
 void StageBuilder::addPrepared(const Node& cast) {

@@ -24,8 +24,9 @@ class StageBuilder {
 
  public:
   StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
-               const std::map<std::string, int>& stageOf, const std::vector<StageBoundary>& boundaries,
-               const IrOptions& options, const ops::OperatorRegistry& registry, int stage);
+               const std::vector<TiedWeight>& tied, const std::map<std::string, int>& stageOf,
+               const std::vector<StageBoundary>& boundaries, const IrOptions& options,
+               const ops::OperatorRegistry& registry, int stage);
   base::Result<StageIr> build();
 
  private:
@@ -99,7 +100,7 @@ class StageBuilder {
   base::Status addGradientNode(const graph::Node& node, model::Pass kind);
   /// Contributions of the node to the gradients of parameters.
   std::vector<PartialGradient> gradientsOf(const graph::Node& node) const;
-  /// True if another stage adds to the same accumulator.
+  /// True if another stage at the same place adds to the same accumulator.
   bool isPartial(const PartialGradient& part) const;
   /// Adds a parameter's gradient to its accumulator.
   void addAccumulate(const PartialGradient& part, model::Pass kind);
@@ -115,6 +116,8 @@ class StageBuilder {
   bool updatesShare(const Gradient& gradient) const;
   void addNorms();
   void addUpdateOf(const Gradient& gradient);
+  /// Adds the sums of gradients of tied weights over the places that have copies of them.
+  void addTiedSums();
   /// Adds the sum of gradients over replicas.
   void addAllReduce();
   void addUpdate();
@@ -122,6 +125,7 @@ class StageBuilder {
 
   const graph::Graph& graph_;
   const std::vector<PartialGradient>& partial_;
+  const std::vector<TiedWeight>& tied_;
   std::vector<PartialGradient> ofParameters_;  ///< whole gradients by parameter, then parts
   /// Index of each gradient in ofParameters_.
   std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;

@@ -58,7 +58,7 @@ base::Status checkBlocks(const std::vector<std::string>& blocks, const std::vect
   return {};
 }
 
-base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
+base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpec>& stages, bool copies) {
   const std::map<std::string, int> stageOf = stageOfBlocks(stages);
   std::map<graph::TensorId, const graph::Node*> userOfParameter;
   for (const graph::Node& node : graph.nodes()) {
@@ -76,14 +76,15 @@ base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpe
                           "the later stage {}: stages must ascend along the data flow.",
                           node.name, node.block, stage, producer.name, producer.block, from));
         }
-      } else if (tensor.role == graph::TensorRole::parameter) {
+      } else if (tensor.role == graph::TensorRole::parameter && !copies) {
         const auto [user, first] = userOfParameter.emplace(input, &node);
         const int other = stageOf.at(user->second->block);
         if (!first &&
             stages[static_cast<std::size_t>(other)].place != stages[static_cast<std::size_t>(stage)].place) {
           return base::badInput(
               fmt::format("Parameter {} is used by {} in stage {} and by {} in stage {}: its users must sit "
-                          "on one device.",
+                          "on one device. Frameworks for cards keep a copy on each device; PopART and "
+                          "schedules that hold the model twice do not.",
                           tensor.name, user->second->name, other, node.name, stage));
         }
       }
@@ -117,8 +118,24 @@ std::vector<StageSpec> expanded(const std::vector<std::string>& blocks, std::vec
 
 }  // namespace
 
+std::vector<TiedWeight> tiedWeights(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
+  const std::map<std::string, int> stageOf = stageOfBlocks(stages);
+  std::map<graph::TensorId, std::set<int>> placesOf;
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.pass != model::Pass::forward) continue;
+    for (const graph::TensorId input : node.inputs) {
+      if (input.valid() && graph.tensor(input).role == graph::TensorRole::parameter)
+        placesOf[input].insert(stages[static_cast<std::size_t>(stageOf.at(node.block))].place);
+    }
+  }
+  std::vector<TiedWeight> tied;
+  for (const auto& [parameter, places] : placesOf)
+    if (places.size() > 1) tied.push_back({parameter, {places.begin(), places.end()}});
+  return tied;
+}
+
 base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph,
-                                                 const std::vector<StageSpec>& asked) {
+                                                 const std::vector<StageSpec>& asked, bool copies) {
   const std::vector<std::string> blocks = blocksOf(graph);
   std::vector<StageSpec> stages = expanded(blocks, asked);
   if (stages.empty()) {
@@ -128,7 +145,7 @@ base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph,
     if (stages[s].place < 0) stages[s].place = static_cast<int>(s);
   }
   PIPESCOPE_TRY(checkBlocks(blocks, stages));
-  PIPESCOPE_TRY(checkDataFlow(graph, stages));
+  PIPESCOPE_TRY(checkDataFlow(graph, stages, copies));
   return stages;
 }
 

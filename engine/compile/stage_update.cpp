@@ -241,6 +241,24 @@ bool StageBuilder::updatesShare(const Gradient& gradient) const {
           (weight != weightHomes_.end() && weight->second.sharded));
 }
 
+void StageBuilder::addTiedSums() {
+  for (const Gradient& gradient : gradients_) {
+    const auto tied = std::ranges::find(tied_, gradient.parameter, &TiedWeight::parameter);
+    if (tied == tied_.end()) continue;
+    ops::Collective sum{.elements = gradient.home.type.elements(),
+                        .type = gradient.home.type.element,
+                        .axis = model::MeshAxis::pipe};
+    sum.places.assign(tied->places.begin(), tied->places.end());
+    const IrTensorId id = gradient.home.id;
+    pass(Pass::collective)
+        .operators.push_back({graph_.tensor(gradient.parameter).name + "/tied_sum",
+                              ops::toString(sum.kind),
+                              {{sum, 1, ""}},
+                              {id},
+                              {id}});
+  }
+}
+
 void StageBuilder::addAllReduce() {
   if (holdersOf(Holders::all) <= 1 && !options_.mesh.mirrored) return;
   const std::vector<base::Bytes>& limits = options_.gradientBuckets;

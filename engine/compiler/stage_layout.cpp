@@ -28,6 +28,12 @@ std::string scheduleOf(const LayoutRequest& layout) {
   return layout.strategy == Strategy::pipelined ? layout.schedule : "sharded";
 }
 
+bool copiesWeights(const LayoutRequest& layout) {
+  if (!layout.copiesWeights || isPhased(layout.strategy)) return false;
+  const auto schedule = schedules::findSchedule(scheduleOf(layout));
+  return schedule.ok() && (*schedule)->pipes == 1;
+}
+
 namespace {
 
 /// A schedule with two pipes puts each stage on two devices.
@@ -85,7 +91,7 @@ base::Result<std::vector<StageSpec>> layOutStages(const LayoutRequest& layout, c
   } else {
     PIPESCOPE_TRY(layOutPipeline(layout, graph, stages));
   }
-  return placeStages(graph, stages);
+  return placeStages(graph, stages, copiesWeights(layout));
 }
 
 base::Result<std::vector<devices::FamilySetting>> deviceSettings(const LayoutRequest& layout,

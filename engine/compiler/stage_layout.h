@@ -43,10 +43,14 @@ struct LayoutRequest {
   std::vector<std::int64_t> cutDevices;
   int chunks = 0;                      ///< stages on each device; 0: as the schedule wants it
   bool separateBackwardPhase = false;  ///< true: the last phase's backward pass is a phase of its own
+  bool copiesWeights = false;          ///< see devices::System::copiesWeights
 };
 
 /// The schedule that runs: a strategy other than the pipelined one has its own.
 std::string scheduleOf(const LayoutRequest& layout);
+/// True if stages at several places may use one weight, of which each place then keeps a copy. A schedule
+/// that holds the model twice has no such stages.
+bool copiesWeights(const LayoutRequest& layout);
 
 /// Blocks and device of each stage. Refused: requests that contradict each other, and what placeStages and
 /// placePhases refuse.

@@ -396,7 +396,9 @@ class ExecutableRecorder {
       case model::Pass::collective:
       case model::Pass::update:
         if (index > 0) return;
-        if (pass.pass == model::Pass::collective && segment.after >= 0) {
+        if (segment.tied >= 0) {
+          stage.tied.push_back({piece, tiedNumber(pass.operators[static_cast<std::size_t>(segment.tied)])});
+        } else if (pass.pass == model::Pass::collective && segment.after >= 0) {
           stage.overlapped.push_back({piece, segment.after});
         } else {
           stage.updates.front().push_back(piece);
@@ -417,6 +419,11 @@ class ExecutableRecorder {
     work.of(pass.pass).push_back(piece);
   }
 
+  /// The number of a sum over places. Places know it by the name of its weight.
+  int tiedNumber(const devices::LoweredOperator& sum) {
+    return tied_.try_emplace(sum.name, static_cast<int>(tied_.size())).first->second;
+  }
+
   record::Recorder& recorder_;
   const devices::System& system_;
   SystemIds& ids_;
@@ -435,6 +442,7 @@ class ExecutableRecorder {
   std::unordered_map<std::int64_t, const devices::LinkInfo*> direct_;
   std::set<std::pair<int, int>> routes_;  ///< pairs of devices whose way over several links is recorded
   std::vector<int> recomputed_;           ///< pieces of each stage's backward work that recompute
+  std::map<std::string, int> tied_;       ///< sums over places, by name
   EmulatedExecutable result_;
 };
 

@@ -1,5 +1,5 @@
-// Records what a replay of the recording needs and no other row holds: what the host does, and where
-// collectives run beside the backward pass.
+// Records what a replay of the recording needs and no other row holds: what the host does, where collectives
+// run beside the backward pass, and which of them run over places.
 #include <fmt/format.h>
 
 #include "engine/emulate/emulated_executable.h"
@@ -22,6 +22,16 @@ std::string overlappedCollectives(const EmulatedExecutable& executable) {
       }
     }
   }
+  return pairs;
+}
+
+/// "collective:number …": each sum over places, with the number that its places know it by.
+std::string tiedSums(const EmulatedExecutable& executable) {
+  std::string pairs;
+  for (const clock::ReplicaCosts& replica : executable.call.replicas)
+    for (const clock::StageCosts& stage : replica.stages)
+      for (const clock::TiedPiece& one : stage.tied)
+        pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", one.piece.segment.value, one.number);
   return pairs;
 }
 
@@ -60,6 +70,8 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
   if (system.keepsInPlace()) record("stash_in_place", "1");
   const std::string overlapped = overlappedCollectives(executable);
   if (!overlapped.empty()) record("overlapped_collectives", overlapped);
+  const std::string tied = tiedSums(executable);
+  if (!tied.empty()) record("tied_sums", tied);
 }
 
 }  // namespace pipescope::emulate

@@ -83,7 +83,8 @@ base::Result<BlockSplit> splitBlocks(const compile::ModelRequest& request, const
   }
   SplitProblem problem = blockProblem(costs, places.recomputes);
   if (level == CutLevel::numberedBlocks) cutAtNumbers(costs.blocks, problem);
-  const std::string shared = addShared(forward, costs.blocks, problem);
+  std::string shared;
+  if (!compile::copiesWeights(request.layout)) shared = addShared(forward, costs.blocks, problem);
   if (!places.free) problem.placeOfStage = places.placeOfStage;
   const std::optional<StageSplit> split = splitContiguously(problem);
   if (!split) {

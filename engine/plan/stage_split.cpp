@@ -166,7 +166,7 @@ class StageSplitter : public StageSplits {
     PIPESCOPE_ASSIGN(places_, splitPlaces(request_, recomputes_));
     problem_.recomputes = places_.recomputes;
     borders_ = splitBorders(forward_, order_);
-    findSharedParameters();
+    if (!compile::copiesWeights(request_.layout)) findSharedParameters();
     if (!places_.free) problem_.placeOfStage = places_.placeOfStage;
     return {};
   }

@@ -50,6 +50,13 @@ struct OverlappedPiece {
   int after = -1;
 };
 
+/// The sum of the gradients of a weight of which several places have copies. All places that have a piece of
+/// the same number wait for each other before it. It comes before the update of the place.
+struct TiedPiece {
+  Piece piece;
+  int number = 0;
+};
+
 /// A stage of one replica.
 struct StageCosts {
   std::vector<StageWork> works;  ///< the different ones among all micro-batches
@@ -57,6 +64,7 @@ struct StageCosts {
   std::vector<int> workOf;
   std::vector<Pieces> updates;  ///< one for each iteration, or one for all
   std::vector<OverlappedPiece> overlapped;
+  std::vector<TiedPiece> tied;
 };
 
 /// Parts of the time of a flow, for questions about other links.

@@ -1,6 +1,7 @@
 #include "profiler/clock/update_phase.h"
 
 #include <algorithm>
+#include <map>
 
 namespace pipescope::clock {
 
@@ -12,6 +13,7 @@ void UpdatePhase::run(int iteration) {
       replica->clocks.align(replica->clocks.slowest(), model::WaitCause::drain, of);
   }
   if (order.pipes > 1 && call_.training) meetMirrored(iteration);
+  if (call_.training) sumTied(iteration);
   for (int place = 0; place < call_.placeCount(); ++place) {
     const bool any = updatePlace(place, iteration);
     if (!order.serialUpdate || !any) continue;
@@ -21,24 +23,55 @@ void UpdatePhase::run(int iteration) {
 
 void UpdatePhase::meetMirrored(int iteration) {
   const int count = call_.placeCount();
-  for (int place = 0; 2 * place < count; ++place) {
-    // The place of the two that is done last, in any replica.
-    PlaceClocks* last = &replicas_.front()->clocks;
-    int slowest = place;
-    for (const auto& replica : replicas_) {
-      for (const int one : {place, count - 1 - place}) {
-        if (replica->clocks.clock(one).free <= last->clock(slowest).free) continue;
-        last = &replica->clocks;
-        slowest = one;
-      }
-    }
-    const PlaceClock end = last->clock(slowest);
-    for (const auto& replica : replicas_) {
-      for (const int one : {place, count - 1 - place})
-        replica->clocks.wait(one, end.free, model::WaitCause::collective, end.last, last->replica(), slowest,
-                             {.iteration = iteration});
+  for (int place = 0; 2 * place < count; ++place) meet({place, count - 1 - place}, iteration);
+}
+
+void UpdatePhase::meet(const std::vector<int>& places, int iteration) {
+  PlaceClocks* last = &replicas_.front()->clocks;
+  int slowest = places.front();
+  for (const auto& replica : replicas_) {
+    for (const int one : places) {
+      if (replica->clocks.clock(one).free <= last->clock(slowest).free) continue;
+      last = &replica->clocks;
+      slowest = one;
     }
   }
+  const PlaceClock end = last->clock(slowest);
+  for (const auto& replica : replicas_) {
+    for (const int one : places)
+      replica->clocks.wait(one, end.free, model::WaitCause::collective, end.last, last->replica(), slowest,
+                           {.iteration = iteration});
+  }
+}
+
+void UpdatePhase::sumTied(int iteration) {
+  struct Part {
+    int stage = 0;
+    std::size_t index = 0;  ///< index in the list of the stage
+  };
+  std::map<int, std::vector<Part>> parts;
+  for (int stage = 0; stage < call_.stageCount(); ++stage) {
+    const std::vector<TiedPiece>& own = stageOf(*replicas_.front(), stage).tied;
+    for (std::size_t i = 0; i < own.size(); ++i) parts[own[i].number].push_back({stage, i});
+  }
+  if (parts.empty()) return;
+  const auto placeOf = [&](const Part& part) {
+    return call_.placeOfStage[static_cast<std::size_t>(part.stage)];
+  };
+  std::set<int> involved;
+  for (const auto& [number, all] : parts)
+    for (const Part& part : all) involved.insert(placeOf(part));
+  for (const int place : involved) finishOverlapped(place, iteration);
+  for (const auto& [number, all] : parts) {
+    std::vector<int> places;
+    for (const Part& part : all) places.push_back(placeOf(part));
+    meet(places, iteration);
+    for (const auto& replica : replicas_)
+      for (const Part& part : all)
+        replica->clocks.work(placeOf(part), stageOf(*replica, part.stage).tied[part.index].piece,
+                             {.stage = part.stage, .iteration = iteration});
+  }
+  summed_ = std::move(involved);
 }
 
 const Pieces& UpdatePhase::updateOf(const RunningReplica& replica, int stage, int iteration) const {
@@ -48,8 +81,8 @@ const Pieces& UpdatePhase::updateOf(const RunningReplica& replica, int stage, in
 }
 
 bool UpdatePhase::updatePlace(int place, int iteration) {
-  bool any = false;
-  finishOverlapped(place, iteration);
+  bool any = summed_.erase(place) > 0;
+  if (!any) finishOverlapped(place, iteration);
   for (int stage = 0; stage < call_.stageCount(); ++stage) {
     if (!holds(place, stage)) continue;
     const std::size_t count = updateOf(*replicas_.front(), stage, iteration).size();

@@ -1,7 +1,8 @@
 #pragma once
-// The phase after a flush: sums of gradients over replicas, then weight updates. Replicas wait for each other
-// here and nowhere else.
+// The phase after a flush: sums of gradients over replicas and over places that have copies of a weight, then
+// weight updates. Replicas wait for each other here and nowhere else.
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "profiler/clock/flush.h"
@@ -23,6 +24,10 @@ class UpdatePhase {
  private:
   /// Lets each place wait for the place that holds the same stages and also has gradients to add (DualPipe).
   void meetMirrored(int iteration);
+  /// Lets these places of all replicas wait for the one that is done last.
+  void meet(const std::vector<int>& places, int iteration);
+  /// Runs the sums over places, in the order of their numbers.
+  void sumTied(int iteration);
   /// Runs the update of one place in all replicas. Returns false if the place has nothing to update.
   bool updatePlace(int place, int iteration);
   /// A collective that runs beside the backward pass of the last micro-batch.
@@ -52,6 +57,7 @@ class UpdatePhase {
 
   const Call& call_;
   RunningReplicas& replicas_;
+  std::set<int> summed_;  ///< places whose collectives beside the backward pass have ended
 };
 
 }  // namespace pipescope::clock

@@ -46,6 +46,7 @@ void speedUpCollectives(ReplicaCosts& replica, double factor) {
     for (Pieces& update : stage.updates) scale(update, 1 / factor, isCollective);
     for (OverlappedPiece& overlapped : stage.overlapped)
       overlapped.piece.ticks = scaled(overlapped.piece.ticks, 1 / factor);
+    for (TiedPiece& tied : stage.tied) tied.piece.ticks = scaled(tied.piece.ticks, 1 / factor);
   }
 }
 
@@ -55,7 +56,8 @@ bool hasCollectives(const Recording& recording) {
                        [](const Piece& piece) { return piece.pass == Pass::collective; });
   };
   for (const StageCosts& stage : recording.replicas.front().stages) {
-    if (!stage.overlapped.empty() || std::any_of(stage.updates.begin(), stage.updates.end(), any))
+    if (!stage.overlapped.empty() || !stage.tied.empty() ||
+        std::any_of(stage.updates.begin(), stage.updates.end(), any))
       return true;
   }
   return false;

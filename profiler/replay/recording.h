@@ -22,6 +22,7 @@ using clock::Pieces;
 using clock::ReplicaCosts;
 using clock::StageCosts;
 using clock::StageWork;
+using clock::TiedPiece;
 
 /// A call of the clock, with what identifies it.
 struct Recording : clock::Call {

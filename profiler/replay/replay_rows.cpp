@@ -41,6 +41,7 @@ class ReplayWriter {
     writeWaits();
     writeRun();
     writeOverlapped();
+    writeTied();
     if (extent == Extent::whole) PIPESCOPE_TRY(writeStretchedSteps());
     return {};
   }
@@ -128,21 +129,34 @@ class ReplayWriter {
         for (const OverlappedPiece& one : replica.stages[static_cast<std::size_t>(s)].overlapped) {
           const auto after = static_cast<std::size_t>(one.after);
           if (after >= backward.size()) continue;
-          const auto idOf = [&](const Piece& piece) {
-            return segmentOf({static_cast<int>(r),
-                              recording_.placeOfStage[static_cast<std::size_t>(s)],
-                              {.stage = s},
-                              piece.segment,
-                              piece.pass,
-                              Ticks(0),
-                              piece.ticks})
-                .value;
-          };
-          pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", idOf(one.piece), idOf(backward[after]));
+          pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", idOf(r, s, one.piece),
+                               idOf(r, s, backward[after]));
         }
       }
     }
     writeFact("overlapped_collectives", pairs);
+  }
+
+  /// Writes the number of each sum over places; see record_replay_facts.
+  void writeTied() {
+    std::string pairs;
+    for (std::size_t r = 0; r < recording_.replicas.size(); ++r)
+      for (int s = 0; s < recording_.stageCount(); ++s)
+        for (const TiedPiece& one : recording_.replicas[r].stages[static_cast<std::size_t>(s)].tied)
+          pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", idOf(r, s, one.piece), one.number);
+    writeFact("tied_sums", pairs);
+  }
+
+  /// Number of the written segment of a piece.
+  std::int64_t idOf(std::size_t replica, int stage, const Piece& piece) {
+    return segmentOf({static_cast<int>(replica),
+                      recording_.placeOfStage[static_cast<std::size_t>(stage)],
+                      {.stage = stage},
+                      piece.segment,
+                      piece.pass,
+                      Ticks(0),
+                      piece.ticks})
+        .value;
   }
 
   void writeStages() {

@@ -21,6 +21,7 @@ class WorkReader {
   base::Result<clock::RecordedStarts> read() {
     PIPESCOPE_TRY(countWork());
     readOverlapped();
+    readTied();
     addReplicas();
     sortPlacements();
     for (std::size_t i = 0; i < sorted_.size(); ++i) PIPESCOPE_TRY(addPlacement(i));
@@ -72,6 +73,16 @@ class WorkReader {
     std::int64_t collective = 0, after = 0;
     for (char colon = 0; words >> collective >> colon >> after && colon == ':';)
       afterOf_[model::SegmentId(collective)] = model::SegmentId(after);
+  }
+
+  /// The property lists sums over places, each with its number.
+  void readTied() {
+    std::istringstream words(
+        catalog_.property(fmt::format("replay.{}.tied_sums", recording_.executable.id.value)));
+    std::int64_t collective = 0;
+    int number = 0;
+    for (char colon = 0; words >> collective >> colon >> number && colon == ':';)
+      tiedAs_[model::SegmentId(collective)] = number;
   }
 
   void addReplicas() {
@@ -167,6 +178,12 @@ class WorkReader {
     const Placement& p = *sorted_[i];
     const Piece piece{p.segment, p.pass, p.end - p.start};
     const std::size_t r = replicaOf_.at(p.replica);
+    if (const auto tied = tiedAs_.find(p.segment); tied != tiedAs_.end()) {
+      if (p.iteration == 0)
+        recording_.replicas[r].stages[static_cast<std::size_t>(p.stage)].tied.push_back(
+            {piece, tied->second});
+      return {};
+    }
     if (afterOf_.contains(p.segment)) {
       addOverlapped(r, p, piece);
       return {};
@@ -330,6 +347,7 @@ class WorkReader {
   std::vector<const Placement*> sorted_;
   std::vector<std::vector<StageWork>> works_;  ///< works of each replica, by iteration, micro-batch and stage
   std::unordered_map<model::SegmentId, model::SegmentId> afterOf_;
+  std::unordered_map<model::SegmentId, int> tiedAs_;  ///< numbers of sums over places
   Pass last_ = model::Pass::forward;
   clock::Task current_;
   const clock::Task* lastTask_ = nullptr;

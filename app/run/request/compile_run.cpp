@@ -60,10 +60,10 @@ base::Result<CheckedRun> checkedRun(const config::Configuration& given) {
   }
   PIPESCOPE_TRY(checkConfiguration(c));
   PIPESCOPE_ASSIGN(compile::ModelRequest request, requestOf(c));
-  if (request.recompute.mode == compile::RecomputeRequest::Mode::automatic) {
-    PIPESCOPE_ASSIGN(const auto made, devices::makeSystem(request.system, request.systemOptions));
+  PIPESCOPE_ASSIGN(const auto made, devices::makeSystem(request.system, request.systemOptions));
+  request.layout.copiesWeights = made->copiesWeights();
+  if (request.recompute.mode == compile::RecomputeRequest::Mode::automatic)
     request.recompute.usual = made->recomputesPipelines();
-  }
   return CheckedRun{std::move(request), chosen.notice};
 }
 

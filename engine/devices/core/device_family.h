@@ -55,6 +55,9 @@ struct LoweredSegment {
   /// after another. Such a collective starts after this segment of the last micro-batch's backward pass. −1:
   /// it starts when all micro-batches are done.
   int after = -1;
+  /// Only for collectives of the pass `collective` that run over places: the operator. These places wait for
+  /// each other before it.
+  int tied = -1;
 };
 
 struct LoweredOperator {
@@ -273,6 +276,9 @@ class System {
   /// True if the system's framework computes the stages of a pipeline again in the backward pass unless told
   /// otherwise, as PopART does. Others keep activations, as Megatron-LM and DeepSpeed do.
   virtual bool recomputesPipelines() const { return true; }
+  /// True if the system's framework keeps a copy of a weight on each device whose stages use it, and adds up
+  /// the gradients of the copies, as Megatron-LM and DeepSpeed do. Otherwise its users share a device.
+  virtual bool copiesWeights() const { return false; }
   /// True if the system's framework gathers sharded weights for one block of the model at a time. Otherwise
   /// it gathers those of a pass at its start.
   virtual bool gathersByBlock() const { return false; }

@@ -94,6 +94,9 @@ std::vector<Bucket> bucketsOf(const compile::StageIr& stage, const StageUses& us
     if (pass.pass != model::Pass::collective) continue;
     for (std::size_t i = 0; i < pass.operators.size(); ++i) {
       const compile::IrOperator& op = pass.operators[i];
+      const auto* sum = op.work.empty() ? nullptr : std::get_if<ops::Collective>(&op.work.front().item);
+      // Places add up the gradients of tied weights where these lie.
+      if (sum != nullptr && sum->axis == model::MeshAxis::pipe) continue;
       Bucket bucket{op.name, static_cast<int>(i), {}, 0};
       for (const compile::IrTensorId id : op.inputs) {
         if (!id.valid()) continue;

@@ -262,7 +262,11 @@ class StageLowering {
       }
       placeKernels(model_, list, traffic, end, base + start, placed);
       addSteps(list, placed, traffic, {first, end}, base, segment);
-      if (collective) segment.after = backwardSegment(stage, list.kernels[first].op);
+      if (collective) {
+        const int op = list.kernels[first].op;
+        segment.after = backwardSegment(stage, op);
+        if (op >= 0 && isOverPlaces(ir.operators[static_cast<std::size_t>(op)])) segment.tied = op;
+      }
       base += base::toSeconds(segment.ticks, card_.timebase());
       pass.segments.push_back(std::move(segment));
       first = end;
@@ -275,6 +279,11 @@ class StageLowering {
     const std::vector<int>& buckets = states_.at(&stage).bucketOfSegment;
     const auto found = std::find(buckets.begin(), buckets.end(), op);
     return found == buckets.end() ? -1 : static_cast<int>(found - buckets.begin());
+  }
+
+  static bool isOverPlaces(const IrOperator& op) {
+    const auto* sum = op.work.empty() ? nullptr : std::get_if<ops::Collective>(&op.work.front().item);
+    return sum != nullptr && sum->axis == model::MeshAxis::pipe;
   }
 
   static std::vector<std::size_t> everyKernel(const KernelList& list) {

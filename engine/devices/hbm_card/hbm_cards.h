@@ -53,6 +53,7 @@ class HbmCards : public System {
   }
   bool keepsInPlace() const override { return true; }
   bool recomputesPipelines() const override { return false; }
+  bool copiesWeights() const override { return true; }   // tied embeddings of Megatron-LM and DeepSpeed
   bool gathersByBlock() const override { return true; }  // ZeRO-3 and FSDP: one module at a time
   /// Cards agree with a message there and one back.
   Ticks syncTicks(int devices) const override {

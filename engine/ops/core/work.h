@@ -108,6 +108,7 @@ struct Collective {
   enum class Holders { replicas, contexts, all } holders = Holders::replicas;
   /// The model itself asks for it, as a batch norm over replicas does, so it belongs to the work of its pass.
   bool ofModel = false;
+  std::vector<std::int64_t> places = {};  ///< along the axis `pipe`: the places that take part, ascending
 };
 
 struct HostCopy {

@@ -49,8 +49,8 @@ class WorkText {
     write(elements, type);
   }
   void add(const Collective& work) {
-    const auto& [kind, elements, type, group, axis, holders, ofModel] = work;
-    write(kind, elements, type, group, axis, holders, ofModel);
+    const auto& [kind, elements, type, group, axis, holders, ofModel, places] = work;
+    write(kind, elements, type, group, axis, holders, ofModel, places);
   }
   void add(const HostCopy& work) {
     const auto& [toDevice, bytes, remote] = work;

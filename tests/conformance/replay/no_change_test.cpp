@@ -137,6 +137,40 @@ TEST(NoChange, DrawnModelsAreReproducedToTheTick) {
   EXPECT_GE(reproduced, 150);
 }
 
+/// Copies of a weight at the first and last place, in replicas of which one is slower.
+TEST(NoChange, SumsOverPlacesAreReproduced) {
+  for (const char* schedule : {"1f1b", "gpipe", "popart", "interleaved-1f1b"}) {
+    SCOPED_TRACE(schedule);
+    ReplayedSetup setup = drawnSetup(0);
+    setup.tables = "[[device_scale]]\ndevice = 2\ncompute = 0.7\n";
+    setup.keys = {{"system.name", "hls-gaudi2"},
+                  {"model.builder", "decoder"},
+                  {"model.layers", "4"},
+                  {"model.heads", "2"},
+                  {"model.hidden", "32"},
+                  {"model.feed_forward", "64"},
+                  {"model.sequence", "16"},
+                  {"model.vocabulary", "64"},
+                  {"model.tie_embeddings", "true"},
+                  {"data.dataset", "synthetic"},
+                  {"execution.numerics", "false"},
+                  {"execution.mode", "training"},
+                  {"execution.schedule", schedule},
+                  {"execution.layers_per_stage", "1,1,1,1"},
+                  {"training.gradient_accumulation", "8"},
+                  {"training.device_iterations", "3"},
+                  {"training.replication_factor", "2"}};
+    if (std::string(schedule) == "interleaved-1f1b") setup.keys["execution.chunks"] = "2";
+    const auto emulated = emulateSetup(setup);
+    ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+    std::size_t sums = 0;
+    for (const clock::StageCosts& stage : recordingOf(*emulated)->replicas.front().stages)
+      sums += stage.tied.size();
+    EXPECT_EQ(sums, 2U);
+    expectSame(*emulated, 0);
+  }
+}
+
 TEST(NoChange, ReplicasOfDifferentSpeedAreReproduced) {
   const auto emulated =
       emulateSetup({"[[fixed.stages]]\nforward = 1\nbackward = 2\nupdate = 1\n[[fixed.stages]]\nforward = "

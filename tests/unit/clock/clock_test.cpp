@@ -330,6 +330,29 @@ TEST(Clock, ACollectiveBesideTheBackwardPassFollowsItsPiece) {
   EXPECT_EQ(timeline.placements.back().start.count, 55) << "the update waits for the sum";
 }
 
+TEST(Clock, PlacesWithCopiesOfAWeightMeetBeforeTheirSum) {
+  // Forward passes end at 10, 20 and 30; backward passes end at 36, 42 and 48, from the last place to the
+  // first. The outer places meet at 48 and add up for 7. The inner one updates at once.
+  Call call = callOf({10, 10, 10}, {6, 6, 6}, 1);
+  for (int s = 0; s < 2; ++s) {
+    call.replicas[0].flows.push_back(flowOf(s, s + 1, 0));
+    call.replicas[0].flows.push_back(flowOf(s + 1, s, 0));
+  }
+  fillAndDrain(call);
+  for (StageCosts& stage : call.replicas[0].stages) stage.updates = {{pieceOf(Pass::update, 1)}};
+  for (const std::size_t s : {0U, 2U}) call.replicas[0].stages[s].tied = {{pieceOf(Pass::collective, 7), 0}};
+  const Timeline timeline = run(call);
+  EXPECT_THAT(spansOf(timeline, Pass::collective),
+              ElementsAre(std::tuple(0, -1, 48, 55), std::tuple(2, -1, 48, 55)));
+  EXPECT_THAT(spansOf(timeline, Pass::update),
+              ElementsAre(std::tuple(0, -1, 55, 56), std::tuple(1, -1, 42, 43), std::tuple(2, -1, 55, 56)));
+  // A slower second replica keeps both replicas' places waiting: its first backward pass ends 4 later.
+  call.replicas.push_back(call.replicas.front());
+  call.replicas[1].number = 1;
+  call.replicas[1].stages[0].works[0].backward = {pieceOf(Pass::backward, 10)};
+  EXPECT_EQ(runCall(call, {}, {})->end.count, 52 + 7 + 1);
+}
+
 TEST(Clock, LearnsWhatItsRulesDoNotExplain) {
   // Recorded: forward 0 … 10, backward 17 … 47: seven ticks that no rule explains.
   Call call = callOf({10}, {30}, 1);

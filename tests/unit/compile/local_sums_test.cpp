@@ -159,5 +159,79 @@ TEST(LocalSums, TiedWeightsShareAnAccumulator) {
   EXPECT_EQ(updates, 1);
 }
 
+const std::vector<StageSpec> kTiedApart{
+    {{"embeddings"}, 0}, {{"decoder/layer0", "decoder/layer1", "decoder/layer2"}, 1}, {{"head"}, 2}};
+
+/// The operators of a stage whose first result is the table of 64 rows, or its gradient.
+std::vector<const IrOperator*> ofTable(const StageIr& stage, model::Pass pass) {
+  std::vector<const IrOperator*> found;
+  for (const PassIr& each : stage.passes) {
+    for (const IrOperator& op : each.operators) {
+      if (each.pass == pass && !op.outputs.empty() && op.outputs[0].valid() &&
+          stage.tensors[op.outputs[0]].type.elements() == 64 * 8)
+        found.push_back(&op);
+    }
+  }
+  return found;
+}
+
+TEST(LocalSums, PlacesThatHoldATiedWeightAddUpItsGradient) {
+  const graph::Graph graph = smallModel("decoder", true);
+  ASSERT_FALSE(placeStages(graph, kTiedApart).ok());
+  ASSERT_TRUE(placeStages(graph, kTiedApart, true).ok());
+  const std::vector<TiedWeight> tied = tiedWeights(graph, kTiedApart);
+  ASSERT_EQ(tied.size(), 1U);
+  EXPECT_EQ(tied[0].places, (std::vector<int>{0, 2}));
+  EXPECT_TRUE(tiedWeights(graph, {{blocksOf(graph), 0}}).empty());
+  const ExecutableIr ir = localSumsPlan(graph, kTiedApart);
+  for (const BoundaryTensor& b : ir.boundaries) EXPECT_LE(b.type.bytes().count, 4 * 8 * 4) << b.name;
+  for (const int place : {0, 2}) {
+    SCOPED_TRACE(place);
+    const StageIr& stage = ir.stages[static_cast<std::size_t>(place)];
+    std::map<TensorUse, int> uses;
+    for (const IrTensor& tensor : stage.tensors) {
+      EXPECT_FALSE(tensor.shared) << tensor.name;
+      if (tensor.type.elements() == 64 * 8) ++uses[tensor.use];
+    }
+    EXPECT_EQ(uses[TensorUse::weight], 1);
+    EXPECT_EQ(uses[TensorUse::accumulator], 1);
+    const auto sums = ofTable(stage, model::Pass::collective);
+    ASSERT_EQ(sums.size(), 1U);
+    const auto& sum = std::get<ops::Collective>(sums[0]->work.front().item);
+    EXPECT_EQ(sum.axis, model::MeshAxis::pipe);
+    EXPECT_EQ(sum.kind, ops::Collective::Kind::allReduce);
+    EXPECT_EQ(sum.elements, 64 * 8);
+    EXPECT_EQ(sum.places, (std::vector<std::int64_t>{0, 2}));
+    const auto updates = ofTable(stage, model::Pass::update);
+    ASSERT_EQ(updates.size(), 1U);
+    EXPECT_EQ(updates[0]->inputs[0], sums[0]->outputs[0]) << "the update reads the sum";
+  }
+  for (const PassIr& pass : ir.stages[1].passes) EXPECT_NE(pass.pass, model::Pass::collective);
+}
+
+TEST(LocalSums, CopiesThatWouldDifferAreRefused) {
+  const graph::Graph graph = smallModel("decoder", true);
+  IrOptions options;
+  options.stashEntries.resize(3);
+  options.locations.accumulators.offChip = true;
+  const auto refusal = [&](const graph::Graph& model) {
+    const auto made = buildIr(model, kTiedApart, options, ops::standardOperators());
+    return made.ok() ? std::string() : made.error().message;
+  };
+  EXPECT_NE(refusal(graph).find("which execution.offload_accumulators keeps in streaming memory"),
+            std::string::npos);
+  options.locations.accumulators.offChip = false;
+  // A statistic that the forward pass writes, and a weight of which one stage's gradient does not count.
+  graph::Graph written = graph;
+  const graph::TensorId table = tiedWeights(graph, kTiedApart)[0].parameter;
+  written.stateUpdates.push_back({table, table});
+  EXPECT_NE(refusal(written).find("The forward pass writes parameter"), std::string::npos);
+  graph::Graph half = graph;
+  for (auto& [parameter, gradient] : half.parameterGradients) {
+    if (parameter == table) gradient = half.node(half.tensor(gradient).producer).inputs.front();
+  }
+  EXPECT_NE(refusal(half).find("but not all of them compute a gradient of it"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pipescope::compile

@@ -109,5 +109,18 @@ TEST(DeviceSettings, StagesOfOneDeviceAgree) {
       "the same.");
 }
 
+TEST(MeshOrder, PlacesThatShareAWeightMeetByReplicaAndRank) {
+  const ops::Collective sum{.axis = model::MeshAxis::pipe, .places = {0, 3}};
+  for (const bool outermost : {false, true}) {
+    Mesh mesh;
+    mesh.replicas = 2;
+    mesh.places = 4;
+    mesh.width = 2;
+    mesh.placesOutermost = outermost;
+    const std::vector<int> both{chipByStrides(mesh, 1, 0, 1), chipByStrides(mesh, 1, 3, 1)};
+    for (const int chip : both) EXPECT_EQ(mesh.group(chip, sum), both);
+  }
+}
+
 }  // namespace
 }  // namespace pipescope::compile

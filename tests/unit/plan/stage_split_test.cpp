@@ -238,6 +238,15 @@ TEST(StageSplit, TiedWeightsShareADevice) {
   EXPECT_THAT(splitRefusal(request),
               HasSubstr("parameter embeddings/tokens/weight is used by embeddings/tokens and by head/tokens, "
                         "which must lie on one device, and with schedule 1f1b they cannot"));
+  // Frameworks for cards keep a copy on each device.
+  request.system = "hls-gaudi2";
+  request.layout.copiesWeights = true;
+  devices.clear();
+  const Compilation apart = splitCompilation(request);
+  for (const StageIr& stage : apart.executables.front().ir.stages) devices.push_back(stage.place);
+  EXPECT_EQ(devices, (std::vector<int>{0, 1, 2, 3}));
+  request.layout.schedule = "dualpipe";
+  EXPECT_THAT(splitRefusal(request), HasSubstr("which must lie on one device"));
 }
 
 /// Products with transposed weights, as PyTorch exports linear layers of a model in training.

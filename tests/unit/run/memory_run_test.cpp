@@ -393,6 +393,24 @@ TEST_F(MemoryRunTest, TiedWeightsLieOnceOnTheirDevice) {
       refusal(tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) + stage("\"head\"", 2), "popart"))
           .find("its users must sit on one device"),
       std::string::npos);
+  // Cards keep a copy on the first and the last device, and add up their gradients once an iteration.
+  for (const char* schedule : {"1f1b", "popart", "zb-h1"}) {
+    SCOPED_TRACE(schedule);
+    auto apart = tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) + stage("\"head\"", 2), schedule);
+    ASSERT_TRUE(apart.setText("system.name", "hls-gaudi2", config::Origin::flag).ok());
+    const auto ran = run(apart);
+    ASSERT_TRUE(ran.ok()) << ran.error().message;
+    const Read profile = read();
+    EXPECT_EQ(counter(profile, "loss"), losses);
+    EXPECT_EQ(table(profile), 2);
+    std::vector<model::Collective> sums;
+    for (const model::Collective& row : **profile.source->rows<model::Collective>())
+      if (row.axis == model::MeshAxis::pipe) sums.push_back(row);
+    ASSERT_EQ(sums.size(), 2U);
+    EXPECT_EQ(sums[0].ranks, 2);
+    EXPECT_EQ(sums[0].bytes.count, 64 * 16 * 4);
+    EXPECT_EQ(sums[0].sent.count, 64 * 16 * 4) << "an all-reduce of two sends 2 · 1/2 of it";
+  }
 }
 
 }  // namespace
