@@ -58,6 +58,9 @@ struct IrOperator {
   std::vector<Chain> chains = {};
   bool again = false;      ///< computes a forward result again, within the backward pass
   std::string group = {};  ///< group of a convolution that may run beside others of this name (multi_conv.h)
+  /// Input whose memory the result takes over in frameworks for cards; not valid: none. The pass `in_place`
+  /// withdraws it where the input is read later.
+  IrTensorId replaced = {};
 };
 
 /// Operators first … first + count − 1 of a pass are one call of a function. All calls of one function on a

@@ -171,6 +171,9 @@ base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   for (const TensorId input : node.inputs) {
     if (input.valid()) op.inputs.push_back(tensorFor(input));
   }
+  const int replaced = registry_.find(node.op)->replacedInput;
+  if (replaced >= 0 && static_cast<std::size_t>(replaced) < node.inputs.size())
+    op.replaced = tensorFor(node.inputs[static_cast<std::size_t>(replaced)]);
   for (const IrTensorId input : op.inputs) restoreBefore(input, kind, op.again);
   for (const TensorId output : node.outputs) op.outputs.push_back(tensorFor(output));
   pass(kind).operators.push_back(std::move(op));

@@ -39,8 +39,8 @@ class StageText {
     write(function, name, first, count);
   }
   void add(const IrOperator& op) {
-    const auto& [name, kind, work, inputs, outputs, block, chains, again, group] = op;
-    write(name, kind, work, inputs, outputs, block, chains, again, group);
+    const auto& [name, kind, work, inputs, outputs, block, chains, again, group, replaced] = op;
+    write(name, kind, work, inputs, outputs, block, chains, again, group, replaced);
   }
   void add(const IrOperator::Chain& chain) {
     const auto& [first, count] = chain;

@@ -46,7 +46,10 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
                                         "the transfer took as long"
                                       : "for copies between devices (exchange)";
     case model::WaitCause::collective:
-      return "for the other replicas (collective)";
+      return g.axis == model::MeshAxis::pipe
+                 ? fmt::format("for {}, whose device adds up the gradients of the same weight (collective)",
+                               stage)
+                 : "for the other replicas (collective)";
     case model::WaitCause::host:
       if (catalog.measured())
         return g.reason == "input pipeline"
@@ -103,6 +106,7 @@ SectionTable waitTable(const Context& context, const std::vector<analysis::WaitG
       {"waits_for_device", "Index", Format::index, "Device index", false},
       {"stage", "Stage", Format::index, "stage waited for"},
       {"cause", "Cause", Format::plain, ""},
+      {"axis", "Axis", Format::plain, "of the mesh, along which the collective runs"},
       {"cycles", words.cycles(), Format::ticks, ""},
       {"count", "Count", Format::amount, "waits per iteration"},
       {"share", "Share", Format::fraction, "of the call's time"},
@@ -118,10 +122,12 @@ SectionTable waitTable(const Context& context, const std::vector<analysis::WaitG
                           others.empty() ? deviceName(catalog, g.waitedForDevice) : others,
                           others.empty() ? deviceIndexCell(g.waitedForDevice) : Cell(),
                           g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
-                          model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share,
+                          model::toString(g.cause), g.axis ? Cell(model::toString(*g.axis)) : Cell(),
+                          g.ticksPerIteration, g.countPerIteration, g.share,
                           catalog.measured() ? Cell(g.reason) : Cell(),
                           catalog.measured() ? Cell(g.blockedPerIteration) : Cell(), sentence(context, g)});
   }
+  hideUnused(table, {"axis"});
   return table;
 }
 

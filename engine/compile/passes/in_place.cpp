@@ -1,5 +1,6 @@
 // Writes elementwise results over an input that nothing reads afterwards. An operator offers this with
-// Map::inPlace of its first Work; this pass withdraws the offer if every input is still needed.
+// Map::inPlace of its first Work, or with IrOperator::replaced; this pass withdraws the offer if the inputs
+// are still needed.
 #include <algorithm>
 
 #include "engine/compile/passes/pass.h"
@@ -32,6 +33,7 @@ class StageInPlace {
           map->inPlace = on && takesOver(op, position);
           if (map->inPlace) count(op, effect);
         }
+        if (op.replaced.valid() && !(on && isFree(op.replaced, op.outputs[0], position))) op.replaced = {};
         ++position;
       }
     }
@@ -54,12 +56,18 @@ class StageInPlace {
     if (std::ranges::count_if(op.outputs, [](IrTensorId id) { return id.valid(); }) != 1 ||
         !op.outputs[0].valid())
       return false;
-    const graph::TensorType& made = typeOf(op.outputs[0]);
     return std::ranges::any_of(op.inputs, [&](IrTensorId input) {
-      if (!input.valid() || uses_.lastRead(input) != position) return false;
-      const IrTensor& root = stage_.tensors[uses_.root(input)];
-      return isPassing(root.use) && root.type.element == made.element && root.type.bytes() == made.bytes();
+      return input.valid() && isPassing(stage_.tensors[uses_.root(input)].use) &&
+             isFree(input, op.outputs[0], position);
     });
+  }
+
+  /// True if the operator at `position` reads the input last, and its memory has room for just the result.
+  bool isFree(IrTensorId input, IrTensorId result, std::int64_t position) const {
+    const IrTensor& root = stage_.tensors[uses_.root(input)];
+    const bool entry = isPassing(root.use) || root.use == TensorUse::stash;
+    return entry && uses_.lastRead(input) == position && root.type.element == typeOf(result).element &&
+           root.type.bytes() == typeOf(result).bytes();
   }
 
   /// Writing in place can be slower than writing elsewhere, so the saved time may be negative.

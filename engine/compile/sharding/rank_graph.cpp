@@ -334,7 +334,9 @@ class RankGraph : public GraphRewriter {
   }
 
   /// −log softmax of the label's score, with the scores of all classes divided: the ranks exchange the
-  /// largest score, the sum of exponentials and the score of the label of each row.
+  /// largest score, the sum of exponentials and the score of the label of each row. DividedCrossEntropy gives
+  /// the scores their gradient. The score of the label is picked first, so that the exponentials can take the
+  /// place of the scores.
   Status crossEntropy(const Node& node, const NodeDivision& own) {
     PIPESCOPE_ASSIGN(const TensorId scores, part(node, node.inputs[0], own.inputs[0], true));
     PIPESCOPE_ASSIGN(const TensorId labels, part(node, node.inputs[1], kWhole, true));
@@ -344,23 +346,26 @@ class RankGraph : public GraphRewriter {
     PIPESCOPE_ASSIGN(const TensorId still, add(node, "still", "StopGradient", {scores}, {}));
     PIPESCOPE_ASSIGN(const TensorId largest, add(node, "own_largest", "ReduceMax", {still}, alongClasses));
     PIPESCOPE_ASSIGN(const TensorId shift, add(node, "largest", "RankMax", {largest}, attributes()));
-    PIPESCOPE_ASSIGN(const TensorId shifted, add(node, "shifted", "Sub", {scores, shift}, {}));
+    PIPESCOPE_ASSIGN(const LocalRows local, localRows(node, labels, type.shape[1]));
+    PIPESCOPE_ASSIGN(const TensorId column, unsqueezed(node, "column", local.index, 2));
+    PIPESCOPE_ASSIGN(const TensorId mask, unsqueezed(node, "mask", local.inside, 2));
+    PIPESCOPE_ASSIGN(const TensorId picked,
+                     add(node, "picked", "GatherElements", {still, column}, {{"axis", std::int64_t{1}}}));
+    PIPESCOPE_ASSIGN(const TensorId above, add(node, "above", "Sub", {picked, shift}, {}));
+    PIPESCOPE_ASSIGN(
+        const TensorId ownLabel,
+        add(node, "own_label", "Where", {mask, above, number(node, "nothing", 0, type.element)}, {}));
+    PIPESCOPE_ASSIGN(const TensorId label, add(node, "label", "RankSum", {ownLabel}, attributes()));
+    PIPESCOPE_ASSIGN(const TensorId shifted, add(node, "shifted", "Sub", {still, shift}, {}));
     PIPESCOPE_ASSIGN(const TensorId exponentials, add(node, "exponentials", "Exp", {shifted}, {}));
     PIPESCOPE_ASSIGN(const TensorId ownSum,
                      add(node, "own_sum", "ReduceSum", {exponentials, wholeNumbers(node, {1})},
                          {{"keepdims", std::int64_t{1}}}));
     PIPESCOPE_ASSIGN(const TensorId sum, add(node, "sum", "RankSum", {ownSum}, attributes()));
-    PIPESCOPE_ASSIGN(const LocalRows local, localRows(node, labels, type.shape[1]));
-    PIPESCOPE_ASSIGN(const TensorId column, unsqueezed(node, "column", local.index, 2));
-    PIPESCOPE_ASSIGN(const TensorId mask, unsqueezed(node, "mask", local.inside, 2));
-    PIPESCOPE_ASSIGN(const TensorId picked,
-                     add(node, "picked", "GatherElements", {shifted, column}, {{"axis", std::int64_t{1}}}));
-    PIPESCOPE_ASSIGN(
-        const TensorId ownLabel,
-        add(node, "own_label", "Where", {mask, picked, number(node, "nothing", 0, type.element)}, {}));
-    PIPESCOPE_ASSIGN(const TensorId label, add(node, "label", "RankSum", {ownLabel}, attributes()));
     PIPESCOPE_ASSIGN(const TensorId logarithm, add(node, "logarithm", "Log", {sum}, {}));
-    PIPESCOPE_ASSIGN(const TensorId each, add(node, "each", "Sub", {logarithm, label}, {}));
+    PIPESCOPE_ASSIGN(const TensorId known, add(node, "known", "Sub", {logarithm, label}, {}));
+    PIPESCOPE_ASSIGN(const TensorId each, add(node, "each", "DividedCrossEntropy",
+                                              {known, scores, exponentials, sum, column, mask}, {}));
     PIPESCOPE_ASSIGN(const TensorId mean,
                      add(node, "mean", "ReduceMean", {each},
                          {{"axes", std::vector<std::int64_t>{0, 1}}, {"keepdims", std::int64_t{0}}}));

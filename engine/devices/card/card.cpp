@@ -64,7 +64,8 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.kernelIssue = graphs ? 0 : start;
   if (!graphs) card.recipeLaunch = 0;
   card.onChipIsCache = true;
-  card.sumsInPlace = true;  // C: Megatron-LM, core/distributed/param_and_grad_buffer.py
+  card.sumsInPlace = true;       // C: Megatron-LM, core/distributed/param_and_grad_buffer.py
+  card.replacesOperands = true;  // C: Megatron-LM, core/tensor_parallel/cross_entropy.py
   card.sliceBytes = card.onChipBytes;
   card.mostOperands = 16;  // X: most inputs of a kernel into which a compiler fuses elementwise operators
   if (card.peakFp8 > 0) {

@@ -18,8 +18,8 @@ bool isHostPass(model::Pass pass) {
 
 }  // namespace
 
-TensorLives::TensorLives(const compile::StageIr& stage, bool stashInPlace)
-    : stage_(&stage), stashInPlace_(stashInPlace), lives_(stage.tensors.size()) {
+TensorLives::TensorLives(const compile::StageIr& stage, bool stashInPlace, bool replaces)
+    : stage_(&stage), stashInPlace_(stashInPlace), replaces_(replaces), lives_(stage.tensors.size()) {
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
 }
 
@@ -65,8 +65,10 @@ void TensorLives::operatorAt(const compile::IrOperator& op, std::int32_t written
       lives_[outputs[0]].empty()) {
     alias_[outputs[0]] = root(inputs[0]);
   }
+  // A view reads nothing. What it is a view of lives on.
+  if (op.work.empty() && inputs.size() > 1) inputs.resize(1);
   for (const std::size_t input : inputs) readAt(root(input), endStep);
-  const bool inPlace = worksInPlace(op);
+  const bool inPlace = worksInPlace(op) || (replaces_ && op.replaced.valid());
   for (const std::size_t output : outputs) {
     const std::size_t made = root(output);
     const bool alsoRead =

@@ -17,8 +17,8 @@ class TensorLives {
  public:
   TensorLives() = default;
   /// `stashInPlace`: values of a stash lie where the forward pass made them. The entry of the micro-batch
-  /// that runs then lives like an activation.
-  explicit TensorLives(const compile::StageIr& stage, bool stashInPlace = false);
+  /// that runs then lives like an activation. `replaces`: results take the memory of IrOperator::replaced.
+  explicit TensorLives(const compile::StageIr& stage, bool stashInPlace = false, bool replaces = false);
 
   void enterPass(model::Pass pass, std::int32_t firstStep);
   /// `writtenStep` is the first step of the operator that writes results.
@@ -44,7 +44,7 @@ class TensorLives {
   void makeAt(std::size_t tensor, std::int32_t firstStep, std::int32_t endStep);
 
   const compile::StageIr* stage_ = nullptr;
-  bool stashInPlace_ = false;
+  bool stashInPlace_ = false, replaces_ = false;
   std::vector<std::size_t> alias_;
   std::vector<std::vector<Life>> lives_;
   model::Pass pass_ = model::Pass::forward;

@@ -57,7 +57,7 @@ class StageLowering {
 
  private:
   struct StageState {
-    explicit StageState(const StageIr& stage) : uses(stage), lives(stage, true) {}
+    StageState(const StageIr& stage, bool replaces) : uses(stage), lives(stage, true, replaces) {}
     StageUses uses;
     TensorLives lives;
     std::vector<std::size_t> variables;  ///< variable of each IR tensor
@@ -73,7 +73,7 @@ class StageLowering {
   }
 
   void addTensors(const StageIr& stage) {
-    StageState& state = states_.emplace(&stage, stage).first->second;
+    StageState& state = states_.try_emplace(&stage, stage, card_.replacesOperands).first->second;
     const std::set<std::int64_t> outputs = outputsOf(stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
       const compile::IrTensor& tensor = stage.tensors.items()[i];

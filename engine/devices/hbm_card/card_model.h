@@ -45,6 +45,8 @@ struct CardFigures {
   std::size_t mostOperands = 1;  ///< operands that a fused kernel may have
   /// Cards that update shares sum gradients where they were accumulated, instead of in a buffer of their own.
   bool sumsInPlace = false;
+  /// Results take the place of the operands that operators name for it (OperatorDefinition::replacedInput).
+  bool replacesOperands = false;
   double callOverhead = 0;  ///< seconds between two calls of the host
   double hostBytesPerSecond = 1, hostLatency = 0;
 

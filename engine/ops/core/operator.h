@@ -131,6 +131,9 @@ struct OperatorDefinition {
   /// The input whose memory output 0 may take over, if the kernel reads an element before it writes it; −1:
   /// none.
   int inPlaceInput = -1;
+  /// The input over which frameworks for cards write output 0, once nothing else reads it, although the Work
+  /// is more than a Map; −1: none. States its source.
+  int replacedInput = -1;
   /// The kernel with max(·, 0) applied to output 0, for a Relu that alone reads it. Null: the Relu runs by
   /// itself.
   Result<Kernel> (*kernelWithRelu)(const OperatorCall&) = nullptr;

@@ -191,7 +191,10 @@ PIPESCOPE_REGISTER_OPERATOR(softmax_cross_entropy_loss) {
                 .maxInputs = 4,
                 .infer = inferScoresGradient,
                 .kernel = gradLossKernel,
-                .work = gradLossWork});
+                .work = gradLossWork,
+                // Megatron-LM, core/tensor_parallel/cross_entropy.py: the scores in float32 become
+                // probabilities and then the gradient in place.
+                .replacedInput = 1});
 }
 
 }  // namespace pipescope::ops

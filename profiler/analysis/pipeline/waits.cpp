@@ -24,13 +24,15 @@ struct WaitKey {
   int waitedForStage = -1;
   model::WaitCause cause = model::WaitCause::fill;
   std::string reason;
+  std::optional<model::MeshAxis> axis = {};
   auto operator<=>(const WaitKey&) const = default;
 };
 struct WaitKeyHash {
   std::size_t operator()(const WaitKey& key) const {
     std::size_t hash = std::hash<std::string>()(key.reason);
     for (const std::int64_t part : {key.device.value, key.waitedForDevice.value,
-                                    std::int64_t{key.waitedForStage}, static_cast<std::int64_t>(key.cause)})
+                                    std::int64_t{key.waitedForStage}, static_cast<std::int64_t>(key.cause),
+                                    key.axis ? static_cast<std::int64_t>(*key.axis) : std::int64_t{-1}})
       hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15ULL, hash ^= hash >> 32U;
     return hash;
   }
@@ -42,7 +44,9 @@ struct WaitSum {
 /// Sums up the waits of a run while they pass by.
 class WaitSums {
  public:
-  WaitSums(const std::vector<model::Placement>& placements, const Catalog& catalog) : byId_(placements) {
+  /// The placements must live as long as the sums.
+  WaitSums(const std::vector<model::Placement>& placements, const Catalog& catalog)
+      : placements_(placements), byId_(placements) {
     for (const model::Placement& placement : placements) {
       if (placement.iteration >= 0 || !catalog.measured()) iterations_.insert(placement.iteration);
     }
@@ -59,7 +63,7 @@ class WaitSums {
                       : device != firstStage_.end() ? device->second
                                                     : -1;
     WaitSum& sum = sums_[{wait.device, wait.waitedForDevice, stage, wait.cause,
-                          measured_ ? measured_->reasonOf(wait) : std::string()}];
+                          measured_ ? measured_->reasonOf(wait) : std::string(), axisOf(wait, stage)}];
     base::addWrapped(sum.ticks, (wait.end - wait.start).count);
     if (measured_) base::addWrapped(sum.blocked, measured_->blockedDuring(wait).count);
     ++sum.count;
@@ -68,7 +72,20 @@ class WaitSums {
   std::vector<WaitGroup> groups(const model::Run& run) const;
 
  private:
+  /// The axis of the collective that an emulated wait is for. Places wait for each other where they add up
+  /// the gradients of a weight that each of them has; then the device does not hold the stage that is late.
+  std::optional<model::MeshAxis> axisOf(const model::Wait& wait, int stage) {
+    if (wait.cause != model::WaitCause::collective || measured_) return std::nullopt;
+    if (held_.empty()) {
+      for (const model::Placement& placement : placements_) held_.insert({placement.device, placement.stage});
+    }
+    const bool own = stage < 0 || held_.contains({wait.device, stage});
+    return own ? model::MeshAxis::data : model::MeshAxis::pipe;
+  }
+
+  const std::vector<model::Placement>& placements_;
   const PlacementsById byId_;
+  std::set<std::pair<model::DeviceId, int>> held_;  ///< stages of each device; filled when asked for
   std::set<int> iterations_;
   std::optional<MeasuredWaits> measured_;
   /// First stage of a device that a wait names without a placement.
@@ -88,6 +105,7 @@ std::vector<WaitGroup> WaitSums::groups(const model::Run& run) const {
     group.waitedForStage = key.waitedForStage;
     group.cause = key.cause;
     group.reason = key.reason;
+    group.axis = key.axis;
     group.ticksPerIteration = static_cast<double>(sum.ticks) * perIteration;
     group.countPerIteration = static_cast<double>(sum.count) * perIteration;
     group.blockedPerIteration = static_cast<double>(sum.blocked) * perIteration;

@@ -1,5 +1,6 @@
 #pragma once
 // Finds which device waits for which, and the critical path.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct WaitGroup {
   double ticksPerIteration = 0;
   double countPerIteration = 0;
   double share = 0;  ///< share of the run's length
+  /// Waits for a collective of an emulated run: the axis of the mesh along which it runs.
+  std::optional<model::MeshAxis> axis = {};
   /// Reason of a recorded run's wait (measured_waits.h), and the part of the time during which work whose
   /// input was ready stood behind the receive that is waited for.
   std::string reason;

@@ -82,6 +82,23 @@ TEST(InPlace, TakesOverAnInputWhoseLifeEnds) {
   EXPECT_TRUE(std::get<ops::Map>(effect.added.at(0)[0].work.front().item).inPlace);
 }
 
+TEST(InPlace, KeepsAReplacedOperandThatNothingReadsLater) {
+  for (const bool readLater : {false, true}) {
+    IrPassesMaker make;
+    const auto x = make.tensor("x", TensorUse::stash), g = make.tensor("g"), other = make.tensor("other");
+    make.add(Pass::backward, "loss",
+             {{ops::Reduce{ops::ReduceFunction::max, 1, 64, true}, 1, ""}, map(ops::MapFunction::exp)}, {x},
+             {g});
+    make.operators()[0].replaced = x;
+    if (readLater) make.add(Pass::backward, "again", {product()}, {x}, {other});
+    ExecutableIr off = make.ir;
+    runIrPasses("in_place", make.ir);
+    EXPECT_EQ(make.operators()[0].replaced.valid(), !readLater);
+    runIrPasses("outline", off);
+    EXPECT_FALSE(off.stages[0].passes[0].operators[0].replaced.valid()) << "the pass is off";
+  }
+}
+
 TEST(InPlace, SwitchedOffTakesAllOffersBackButUpdates) {
   IrPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"),

@@ -5,6 +5,7 @@
 #include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/stages.h"
+#include "profiler/analysis/pipeline/waits.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
@@ -410,6 +411,17 @@ TEST_F(MemoryRunTest, TiedWeightsLieOnceOnTheirDevice) {
     EXPECT_EQ(sums[0].ranks, 2);
     EXPECT_EQ(sums[0].bytes.count, 64 * 16 * 4);
     EXPECT_EQ(sums[0].sent.count, 64 * 16 * 4) << "an all-reduce of two sends 2 · 1/2 of it";
+    const auto waits =
+        analysis::waitGroups(*profile.source, *profile.catalog, profile.catalog->executables.front().id);
+    ASSERT_TRUE(waits.ok());
+    int meetings = 0;
+    for (const analysis::WaitGroup& group : *waits) {
+      EXPECT_EQ(group.axis.has_value(), group.cause == model::WaitCause::collective);
+      if (!group.axis) continue;
+      EXPECT_EQ(*group.axis, model::MeshAxis::pipe) << "there are no other replicas";
+      ++meetings;
+    }
+    EXPECT_EQ(meetings, 1) << "the one that is ready first waits for the other";
   }
 }
 
