@@ -12,6 +12,7 @@
 #include "app/plan/dimension_estimate.h"
 #include "app/plan/plan_variants.h"
 #include "app/plan/step_spread.h"
+#include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
 #include "app/run/request/user_folders.h"
@@ -405,6 +406,7 @@ class DimensionPlanner {
     request.computesNumbers = false;
     request.layout.stages.clear();
     request.layout.splitInto = static_cast<int>(of.division.places * of.division.chunks);
+    PIPESCOPE_TRY(addWeightCopies(request));
     return request;
   }
 

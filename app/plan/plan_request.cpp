@@ -235,6 +235,7 @@ class ConfigurationPlanner {
     request.layout.cutDevices.clear();
     request.layout.whole = false;
     request.layout.splitInto = stages;
+    PIPESCOPE_TRY(addWeightCopies(request));
     return request;
   }
 

@@ -176,15 +176,23 @@ devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replic
   if (facts.scales.empty()) return own;
   // A place is as slow as its slowest rank, because every layer ends in a collective of all ranks.
   const DeviceScale slowest = scaleOfPlace(facts, own.device, mesh.width);
-  double link = slowest.link;  // of those with whom gradients are summed
-  for (int rank = 0; rank < mesh.width; ++rank)
-    for (const int device : mesh.group(first.device + rank, {.holders = ops::Collective::Holders::all}))
-      link = std::min(link, scaleOf(facts, device).link);
+  const auto slowestLink = [&](int device, const ops::Collective& sum) {
+    double link = slowest.link;
+    for (int rank = 0; rank < mesh.width; ++rank)
+      for (const int other : mesh.group(device + rank, sum))
+        link = std::min(link, scaleOf(facts, other).link);
+    return link;
+  };
+  const double link = slowestLink(first.device, {.holders = ops::Collective::Holders::all});
   for (devices::LoweredPass& pass : own.passes) {
     for (devices::LoweredSegment& segment : pass.segments) {
       const model::Pass kind = segment.pass.value_or(pass.pass);
       if (!isScaled(kind)) continue;
-      if (kind == model::Pass::collective)
+      if (segment.tied >= 0)
+        slowDown(
+            segment,
+            1 / slowestLink(own.device, *pass.operators[static_cast<std::size_t>(segment.tied)].collective));
+      else if (kind == model::Pass::collective)
         slowDown(segment, 1 / link);
       else
         slowDown(segment, 1 / slowest.compute, 1 / slowest.link);

@@ -25,9 +25,10 @@ struct BlockSplit {
 };
 
 /// Splits the request into LayoutRequest::splitInto stages of whole blocks, so that the longest one is as
-/// short as possible. Stages that share a parameter share a device. With CutLevel::numberedBlocks, what comes
-/// before the numbered blocks stays in the first stage, and what follows them in the last one. Refused: fewer
-/// blocks than stages, what the schedule refuses, and parameters that it does not let stages share.
+/// short as possible. Stages that share a parameter share a device, unless each may have a copy
+/// (compile::copiesWeights). With CutLevel::numberedBlocks, what comes before the numbered blocks stays in
+/// the first stage, and what follows them in the last one. Refused: fewer blocks than stages, what the
+/// schedule refuses, and parameters that it does not let stages share.
 base::Result<BlockSplit> splitBlocks(const compile::ModelRequest& request, const BlockCosts& costs,
                                      CutLevel level);
 

@@ -67,8 +67,9 @@ base::Result<compile::ModelRequest> splitAtCuts(const compile::ModelRequest& req
 /// The request with its model split into LayoutRequest::splitInto stages. The stages are contiguous, and the
 /// load of the longest is as small as the device model's estimate says that it can be: forward, backward and,
 /// if `recomputes`, recompute passes with host copies and with the exchange at both ends. Where stages use
-/// the same parameter, they share a device. Borders between blocks, then between layers by their name paths,
-/// are preferred as long as they make the longest stage at most 5 % longer.
+/// the same parameter, they share a device, unless each may have a copy (compile::copiesWeights). Borders
+/// between blocks, then between layers by their name paths, are preferred as long as they make the longest
+/// stage at most 5 % longer.
 ///
 /// What a model costs as one stage is not quite what its parts cost as several: each pass of each stage is
 /// launched, and inputs are stashed. So the stages that were found are compiled, the differences become fixed

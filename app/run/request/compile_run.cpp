@@ -60,10 +60,11 @@ base::Result<CheckedRun> checkedRun(const config::Configuration& given) {
   }
   PIPESCOPE_TRY(checkConfiguration(c));
   PIPESCOPE_ASSIGN(compile::ModelRequest request, requestOf(c));
-  PIPESCOPE_ASSIGN(const auto made, devices::makeSystem(request.system, request.systemOptions));
-  request.layout.copiesWeights = made->copiesWeights();
-  if (request.recompute.mode == compile::RecomputeRequest::Mode::automatic)
+  PIPESCOPE_TRY(addWeightCopies(request));
+  if (request.recompute.mode == compile::RecomputeRequest::Mode::automatic) {
+    PIPESCOPE_ASSIGN(const auto made, devices::makeSystem(request.system, request.systemOptions));
     request.recompute.usual = made->recomputesPipelines();
+  }
   return CheckedRun{std::move(request), chosen.notice};
 }
 
@@ -78,6 +79,12 @@ base::Result<compile::ModelRequest> requestOfRun(const config::Configuration& co
   PIPESCOPE_ASSIGN(CheckedRun checked, checkedRun(configuration));
   if (auto* request = std::get_if<compile::ModelRequest>(&checked.request)) return std::move(*request);
   return base::badInput("system.name = \"fixed\" has given costs and no model.");
+}
+
+base::Status addWeightCopies(compile::ModelRequest& request) {
+  PIPESCOPE_ASSIGN(const auto made, devices::makeSystem(request.system, request.systemOptions));
+  request.layout.copiesWeights = made->copiesWeights();
+  return {};
 }
 
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor,

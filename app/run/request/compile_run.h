@@ -15,6 +15,10 @@ base::Status checkRun(const config::Configuration& configuration);
 /// has no model.
 base::Result<compile::ModelRequest> requestOfRun(const config::Configuration& configuration);
 
+/// Sets LayoutRequest::copiesWeights to what the framework of the request's system does. Errors: no such
+/// system.
+base::Status addWeightCopies(compile::ModelRequest& request);
+
 /// Validates a configuration and compiles its executables before it reads any data. Every error message names
 /// the key, block, layer or stage. If there is an `executor`, it lowers devices in parallel; `known`
 /// remembers what they made of stages, for further compilations. The result depends on neither.

@@ -71,6 +71,25 @@ TEST(DimensionPlanTest, EqualsBruteForceOnGaudis) {
   expectWrittenPlanRuns(asConfigurationPlan(plan.proposals.front()));
 }
 
+/// The bounds hold where places have copies of a weight, and plans with such stages run.
+TEST(DimensionPlanTest, SplitsTiedModelsOnCards) {
+  DimensionRequest request;
+  request.samples = 8;
+  request.choices = {{"execution.schedule", {"1f1b"}},
+                     {"training.micro_batch_size", {"1"}},
+                     {"execution.zero", {""}},
+                     {"execution.recompute", {"none"}}};
+  Configuration tied = smallDecoder("hls-gaudi2:4");
+  ASSERT_TRUE(tied.setText("model.tie_embeddings", "true", config::Origin::flag).ok());
+  const DimensionPlan plan = expectBestOfAll(tied, request);
+  EXPECT_EQ(plan.refused, 0U) << plan.firstRefusal;
+  const auto split = std::ranges::find_if(plan.proposals, [](const DimensionProposal& proposal) {
+    return proposal.split.tried.stages.size() > 1;
+  });
+  ASSERT_NE(split, plan.proposals.end());
+  expectWrittenPlanRuns(asConfigurationPlan(*split));
+}
+
 TEST(DimensionPlanTest, EqualsBruteForceOnIpus) {
   DimensionRequest request;
   request.samples = 8;
