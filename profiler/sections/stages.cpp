@@ -201,10 +201,11 @@ SectionTable communicationTable(const std::vector<analysis::AxisCommunication>& 
       {"sent_bytes", "Sent", Format::bytes, "That the chip sends, if tensors go round a ring."},
       {"cycles", words.cycles(), Format::ticks, "Length of all collectives."},
       {"exposed_cycles", "Exposed", Format::ticks, "Part during which no other engine of the chip works."},
-      {"hidden_cycles", "Hidden", Format::ticks, "Part during which another engine works."}};
+      {"hidden_cycles", "Hidden", Format::ticks, "Part during which another engine works."},
+      {"share", "Share", Format::fraction, "Length of all collectives ÷ length of an iteration."}};
   for (const analysis::AxisCommunication& a : axes)
     table.rows.push_back({static_cast<std::int64_t>(a.stage), model::toString(a.axis), a.ranks, a.count,
-                          a.sent, a.ticks, a.exposed, a.ticks - a.exposed});
+                          a.sent, a.ticks, a.exposed, a.ticks - a.exposed, a.share});
   return table;
 }
 

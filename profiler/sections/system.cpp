@@ -198,8 +198,7 @@ base::Result<Section> makeSystem(const Context& context) {
   section.tables[1].mostInText = kMostLinksInText;
   if (use.unknownCollectives)
     section.remarks.push_back(
-        "The link \"collectives\" has what a device sends to other replicas in collectives. Which of the "
-        "links "
+        "The link \"collectives\" has what a device sends to other chips in collectives. Which of the links "
         "between them carry it is not recorded, so their figures are not known.");
   if (std::ranges::any_of(use.spaces, [](const auto& space) { return !space.known; }))
     section.remarks.push_back(

@@ -41,7 +41,12 @@ class UseFinder {
     PIPESCOPE_TRY(lookIntoSegments());
     addPlacements();
     std::vector<CollectiveUse> result;
-    for (auto& [key, use] : uses_) result.push_back(std::move(use));
+    const model::Run* run = catalog_.lastRunOf(executable_);
+    const double length = run == nullptr ? 0 : static_cast<double>((run->end - run->start).count);
+    for (auto& [key, use] : uses_) {
+      if (length > 0) use.share = use.ticks * placed_.iterations() / length;
+      result.push_back(std::move(use));
+    }
     return result;
   }
 
@@ -129,6 +134,7 @@ std::vector<AxisCommunication> communicationByAxis(const std::vector<CollectiveU
     sum.sent += use.sent;
     sum.ticks += use.ticks;
     sum.exposed += use.exposed;
+    sum.share += use.share;
   }
   std::vector<AxisCommunication> result;
   for (const auto& [key, sum] : sums) result.push_back(sum);

@@ -19,6 +19,7 @@ struct CollectiveUse {
   double ticks = 0;    ///< sum of their lengths
   double exposed = 0;  ///< part of these in which no other engine of the chip works
   double sent = 0;     ///< bytes that the chip sends, if they go round a ring
+  double share = 0;    ///< sum of their lengths ÷ length of an iteration, the call's mean
 };
 
 /// Sorted by stage and operator. Empty: no collective was recorded.
@@ -30,7 +31,7 @@ struct AxisCommunication {
   std::int32_t stage = -1;
   model::MeshAxis axis = model::MeshAxis::data;
   std::int64_t ranks = 1;  ///< the most that take part
-  double count = 0, sent = 0, ticks = 0, exposed = 0;
+  double count = 0, sent = 0, ticks = 0, exposed = 0, share = 0;
 };
 /// Sorted by stage and axis.
 std::vector<AxisCommunication> communicationByAxis(const std::vector<CollectiveUse>& uses);

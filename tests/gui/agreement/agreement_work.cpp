@@ -29,7 +29,7 @@ void expectBytesAgree(const Figures& of) {
   for (const json& row : of["system"]["links"]) {
     const std::int64_t bytes = row["bytes"].is_null() ? 0 : row["bytes"].get<std::int64_t>();
     if (row["from"] == "host" || row["to"] == "host") links += bytes;
-    if (row["to"] == "other replicas") collectives += bytes;
+    if (row["to"] == "other chips") collectives += bytes;
   }
   EXPECT_LE(collectives, sent);
   const auto places = analysis::devicePlaces(of.catalog(), of.context().executable);

@@ -1,4 +1,5 @@
-// Checks the bytes over links and into memory spaces against results worked out by hand.
+// Checks the bytes over links and into memory spaces, and which chips do collectives with each other, against
+// results worked out by hand.
 #include "profiler/analysis/pipeline/links/system_links.h"
 
 #include <gtest/gtest.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/links/collective_groups.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 #include "profiler/sections/frame/section.h"
@@ -112,7 +114,7 @@ TEST(SystemUse, WhatIsNotRecordedIsNotZero) {
   EXPECT_TRUE(use.links[2].known) << "the host sends device 0 nothing";
   EXPECT_FALSE(use.links[3].known) << "what the host sends device 1 is not recorded";
   EXPECT_TRUE(use.links[4].known) << "device 2 is idle";
-  EXPECT_EQ(use.links[5].to, "other replicas");
+  EXPECT_EQ(use.links[5].to, "other chips");
   EXPECT_EQ(use.links[5].bytes.count, 500);
   EXPECT_TRUE(use.unknownCollectives);
   EXPECT_TRUE(use.spaces[model::MemorySpaceId(0)].known);
@@ -199,7 +201,7 @@ TEST(SystemUse, CountsWhatCollectivesSendToOtherReplicas) {
   const SystemUse use = wired.use();
   ASSERT_EQ(use.links.size(), 6U);
   EXPECT_EQ(use.links[5].from, "D1");
-  EXPECT_EQ(use.links[5].to, "other replicas");
+  EXPECT_EQ(use.links[5].to, "other chips");
   EXPECT_EQ(use.links[5].name, "collectives");
   EXPECT_EQ(use.links[5].bytes.count, 1800);
   EXPECT_EQ(use.links[5].transfers, 3);
@@ -258,6 +260,95 @@ TEST(SystemSection, ShowsRatesAndSpaces) {
   EXPECT_NE(text.find("8.00 GB/s"), std::string::npos) << text;
   EXPECT_NE(text.find("10.0 GB/s"), std::string::npos) << "500 bytes in 50 ns: " << text;
   EXPECT_NE(text.find("streaming memory"), std::string::npos) << text;
+}
+
+using model::MeshAxis;
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// Three replicas of two places of four ranks: tensor pairs are neighbours, and two of them share a sample.
+struct MeshProfile {
+  std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
+  std::shared_ptr<const Catalog> catalog;
+
+  explicit MeshProfile(const Facts& facts) {
+    record::Recorder recorder(*profile);
+    for (int d = 0; d < 24; ++d) {
+      model::Device device;
+      device.name = "D" + std::to_string(d);
+      recorder.add(device);
+    }
+    model::Executable executable;
+    executable.replicas = 3;
+    executable.stages = 2;
+    const model::ExecutableId id = recorder.add(executable);
+    for (int place = 0; place < 2; ++place) {
+      model::Stage stage;
+      stage.executable = id;
+      stage.index = place;
+      stage.device = model::DeviceId(place * 4);
+      recorder.add(stage);
+    }
+    for (const auto& [key, value] : facts) recorder.add(model::Property{key, value});
+    EXPECT_TRUE(recorder.commit().ok());
+    auto loaded = loadCatalog(*profile);
+    EXPECT_TRUE(loaded.ok());
+    catalog = *loaded;
+  }
+
+  std::vector<std::vector<int>> groups(MeshAxis axis, int stage, int ranks) const {
+    std::vector<std::vector<int>> found;
+    for (const CollectiveGroup& group :
+         collectiveGroups(*catalog, model::ExecutableId(0), {{stage, axis, ranks, 0.25}})) {
+      EXPECT_EQ(group.axis, axis);
+      EXPECT_EQ(group.share, 0.25);
+      std::vector<int>& chips = found.emplace_back();
+      for (const model::DeviceId chip : group.chips) chips.push_back(static_cast<int>(chip.value));
+    }
+    return found;
+  }
+};
+
+using Chips = std::vector<std::vector<int>>;
+
+TEST(CollectiveGroups, FollowTheAxesOfTheMesh) {
+  const MeshProfile mesh(Facts{{"width.0", "4"}, {"axes.0", "tp 2 × cp 2"}});
+  EXPECT_EQ(mesh.groups(MeshAxis::tensor, 0, 2),
+            (Chips{{0, 1}, {2, 3}, {8, 9}, {10, 11}, {16, 17}, {18, 19}}));
+  EXPECT_EQ(mesh.groups(MeshAxis::context, 1, 2),
+            (Chips{{4, 6}, {5, 7}, {12, 14}, {13, 15}, {20, 22}, {21, 23}}));
+  EXPECT_EQ(mesh.groups(MeshAxis::data, 1, 3), (Chips{{4, 12, 20}, {5, 13, 21}, {6, 14, 22}, {7, 15, 23}}));
+  EXPECT_EQ(mesh.groups(MeshAxis::data, 0, 6), (Chips{{0, 2, 8, 10, 16, 18}, {1, 3, 9, 11, 17, 19}}))
+      << "ranks of the context axis hold the same weights";
+  EXPECT_TRUE(mesh.groups(MeshAxis::expert, 0, 4).empty());
+}
+
+TEST(CollectiveGroups, ExpertsAreOutermost) {
+  const MeshProfile mesh(Facts{{"width.0", "4"}, {"axes.0", "tp 2 × ep 2"}});
+  EXPECT_EQ(mesh.groups(MeshAxis::expert, 0, 2).front(), (std::vector<int>{0, 2}));
+  EXPECT_EQ(mesh.groups(MeshAxis::tensor, 0, 2).front(), (std::vector<int>{0, 1}));
+}
+
+TEST(CollectiveGroups, WithoutAxesAllRanksShareTensors) {
+  const MeshProfile mesh(Facts{{"width.0", "4"}});
+  EXPECT_EQ(mesh.groups(MeshAxis::tensor, 0, 4), (Chips{{0, 1, 2, 3}, {8, 9, 10, 11}, {16, 17, 18, 19}}));
+}
+
+TEST(CollectiveGroups, DamagedAxesMakeNoLargeGroups) {
+  const MeshProfile mesh(Facts{{"width.0", "4"}, {"axes.0", "tp 99999999999999999999 × cp -3"}});
+  for (const auto& group : mesh.groups(MeshAxis::tensor, 0, 4)) EXPECT_LE(group.size(), 4u);
+}
+
+TEST(SystemParts, FollowTheFiguresOfTheSystem) {
+  const auto parts = [](const Facts& facts) { return systemParts(*MeshProfile(facts).catalog); };
+  const SystemParts pod = parts(Facts{{"figure.devices", "64 IPUs; grade D; data sheet"},
+                                      {"figure.machine_devices", "4 IPUs; grade D; data sheet"},
+                                      {"figure.link_domain", "64 IPUs; grade D; data sheet"}});
+  EXPECT_EQ(pod.chipsOfBox, 4);
+  EXPECT_EQ(pod.chipsOfDomain, 64);
+  EXPECT_EQ(parts(Facts{{"figure.devices", "8 cards; grade C; HCL"}}).chipsOfBox, 8);
+  EXPECT_EQ(parts(Facts{}).chipsOfBox, 0);
+  EXPECT_EQ(parts(Facts{{"figure.devices", "-8 cards"}}).chipsOfBox, 0);
+  EXPECT_EQ(parts(Facts{{"imported_from", "chrome"}, {"figure.devices", "8 cards"}}).chipsOfBox, 0);
 }
 
 }  // namespace

@@ -197,13 +197,13 @@ class UseReader {
   }
 
   /// The algorithm of a collective decides which links it uses. The profile only says how many bytes leave
-  /// one replica.
+  /// one chip.
   void addCollective(const model::Placement& placement, const Copy& copy) {
     if (copy.out.count <= 0) return;
     const auto [place, isNew] = collectives_.try_emplace(placement.device, use_.links.size());
     if (isNew) {
       use_.links.push_back(emptyUse({}, "collectives", placement.device, {}, 0));
-      use_.links.back().to = "other replicas";
+      use_.links.back().to = "other chips";
     }
     const Ticks start = placement.start + copy.offset;
     use_.links[place->second].bytes += copy.out;

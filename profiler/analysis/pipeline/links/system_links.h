@@ -31,7 +31,7 @@ struct SystemUse {
   model::RunId run;
   Ticks length;
   /// First the links by id, then one entry for each pair of devices whose way over several links is not
-  /// known, then one for each device whose collectives send bytes to other replicas.
+  /// known, then one for each device whose collectives send bytes to other chips.
   std::vector<LinkUse> links;
   base::IdVector<model::MemorySpaceId, SpaceTraffic> spaces;
   bool unknownCollectives = false;  ///< there are links whose part of the collectives is not known
