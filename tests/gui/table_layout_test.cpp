@@ -10,6 +10,7 @@
 #include <QTableView>
 #include <QToolButton>
 #include <QTreeView>
+#include <QWheelEvent>
 
 #include "views/pages/parts/layout/columns_area.h"
 #include "views/pages/parts/layout/panel.h"
@@ -47,6 +48,88 @@ TEST_F(TableLayoutTest, ColumnsOfFiguresLieSideBySide) {
   const QHeaderView* header = table.view()->horizontalHeader();
   for (int column = 1; column < 4; ++column)
     EXPECT_NEAR(header->sectionSize(column), header->sectionSize(0), 8) << column;
+}
+
+sections::SectionTable timesTable(std::int64_t longest) {
+  sections::SectionTable table{"times", "Times", "µs per iteration", {}, {}};
+  table.columns = {{"name", "Name", sections::Format::plain, ""},
+                   {"cycles", "Time", sections::Format::ticks, ""},
+                   {"other_cycles", "Other", sections::Format::ticks, ""}};
+  table.rows = {{std::string("a"), longest, std::int64_t{5'000'000}},
+                {std::string("b"), longest / 4, std::int64_t{250'000}}};
+  return table;
+}
+
+/// A million ticks are a microsecond, as on Gaudis.
+TEST_F(TableLayoutTest, ATableOfLongTimesIsInMillisecondsOrSeconds) {
+  constexpr double kPerMicrosecond = 1'000'000;
+  pages::DataTable table(*palette);
+  const auto shown = [&](int row, int column) { return table.model()->index(row, column).data().toString(); };
+  table.setTable(timesTable(99'000'000'000), kPerMicrosecond);
+  EXPECT_EQ(shown(0, 1), QStringLiteral("99,000"));
+  table.setTable(timesTable(419'447'000'000), kPerMicrosecond);
+  EXPECT_EQ(shown(0, 1), QStringLiteral("419.45"));
+  EXPECT_EQ(shown(1, 1), QStringLiteral("104.86"));
+  EXPECT_EQ(shown(0, 2), QStringLiteral("0.0050"));
+  QStringList words;
+  for (const QLabel* label : table.findChildren<QLabel*>()) words << label->text();
+  EXPECT_TRUE(words.contains(QStringLiteral("ms per iteration")))
+      << words.join(QLatin1Char('|')).toStdString();
+  table.setTable(timesTable(31'700'000'000'000), kPerMicrosecond);
+  EXPECT_EQ(shown(0, 1), QStringLiteral("31,700"));
+  table.setTable(timesTable(317'000'000'000'000), kPerMicrosecond);
+  EXPECT_EQ(shown(0, 1), QStringLiteral("317.00"));
+}
+
+TEST_F(TableLayoutTest, ManySmallSharesHaveBarsToTheLargest) {
+  sections::SectionTable shares{
+      "shares", "Shares", "", {{"share", "Share", sections::Format::fraction, ""}}, {}};
+  shares.rows = {{0.012}, {0.006}};
+  pages::DataTable whole(*palette), largest(*palette);
+  largest.setBarsToLargest();
+  whole.setTable(shares);
+  largest.setTable(shares);
+  const auto bar = [](const pages::DataTable& table, int row) {
+    return table.model()->index(row, 0).data(pages::SectionTableModel::kShareRole).toDouble();
+  };
+  EXPECT_DOUBLE_EQ(bar(whole, 0), 0.012);
+  EXPECT_DOUBLE_EQ(bar(largest, 0), 1);
+  EXPECT_DOUBLE_EQ(bar(largest, 1), 0.5);
+}
+
+/// Turns the wheel over a widget by one notch down.
+void turnWheel(QWidget* over) {
+  const QPoint at = over->rect().center();
+  QWheelEvent event(at, over->mapToGlobal(at), {}, {0, -120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase,
+                    false);
+  QApplication::sendEvent(over, &event);
+}
+
+TEST_F(TableLayoutTest, AScrollingPageKeepsTheWheelUntilATableIsChosen) {
+  openAt({1100, 600}, QStringLiteral("summary"));
+  auto* area = child<pages::ColumnsArea>();
+  pages::DataTable* options = nullptr;
+  for (auto* table : window->currentPage()->findChildren<pages::DataTable*>())
+    if (table->isVisible() && table->title() == QLatin1String("Options")) options = table;
+  ASSERT_NE(options, nullptr);
+  QScrollBar *page = area->verticalScrollBar(), *rows = options->view()->verticalScrollBar();
+  ASSERT_GT(page->maximum(), 0);
+  ASSERT_GT(rows->maximum(), 0);
+  window->setFocus();
+  turnWheel(options->view()->viewport());
+  EXPECT_GT(page->value(), 0);
+  EXPECT_EQ(rows->value(), 0);
+  const int before = page->value();
+  window->activateWindow();
+  options->view()->setFocus();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return options->view()->hasFocus(); }));
+  turnWheel(options->view()->viewport());
+  EXPECT_GT(rows->value(), 0);
+  EXPECT_EQ(page->value(), before);
+  // A table that cannot scroll further gives the wheel back.
+  rows->setValue(rows->maximum());
+  turnWheel(options->view()->viewport());
+  EXPECT_GT(page->value(), before);
 }
 
 TEST_F(TableLayoutTest, ABarOfAShareLiesBesideItsOwnFigureAndNotBesideTheOneBefore) {

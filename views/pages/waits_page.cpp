@@ -187,6 +187,7 @@ class WaitsPage : public shell::Page {
     row->addStretch();
     gapTable_ = new DataTable(context_.palette, gapsPanel_);
     gapTable_->setRowsShown(kGapRows, kGapShare);
+    gapTable_->setBarsToLargest();
     gapTable_->setYielding({"iteration", "causes", "waits_for"});
     gapsPanel_->body()->addLayout(row);
     gapsPanel_->body()->addWidget(gapTable_);

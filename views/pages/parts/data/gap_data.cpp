@@ -49,7 +49,7 @@ sections::SectionTable gapTable(const std::vector<analysis::IdleStretch>& gaps, 
   sections::SectionTable table{"gaps",
                                "The longest idle stretches",
                                words.basis("last call") + ", " + formatCell(all, Format::count) +
-                                   " in all; a double click shows one on the trace",
+                                   " in all; bars to the longest; a double click shows one on the trace",
                                {},
                                {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},

@@ -22,7 +22,9 @@
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/table_head.h"
 #include "views/pages/parts/tables/table_menu.h"
+#include "views/pages/parts/tables/time_unit.h"
 #include "views/shell/background.h"
+#include "views/shell/look/wheel.h"
 
 namespace pipescope::pages {
 
@@ -104,6 +106,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->horizontalHeader()->setHighlightSections(false);
   view_->horizontalHeader()->setMinimumSectionSize(kNarrowestColumn);
   view_->horizontalHeader()->setResizeContentsPrecision(kMeasuredRows);
+  shell::giveWheelToPage(*view_);
   view_->installEventFilter(this);
   view_->viewport()->installEventFilter(this);
   connect(filter(), &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -232,6 +235,7 @@ void DataTable::chooseColumns() {
 }
 
 void DataTable::showTable(sections::SectionTable table) {
+  const double unit = chooseTimeUnit(table, perUnit_);
   head_->setTitle(QString::fromStdString(table.title), QString::fromStdString(table.basis));
   view_->setAccessibleName(title());
   // Columns that are empty in all rows, or that text leaves out, are hidden.
@@ -257,7 +261,7 @@ void DataTable::showTable(sections::SectionTable table) {
   const bool same =
       table.columns.size() == model_->table().columns.size() && table.key == model_->table().key;
   const bool another = table.key != model_->table().key;
-  model_->setTable(std::move(table), perUnit_, times_);
+  model_->setTable(std::move(table), unit, times_);
   if (another && !hides_) hidden_.clear();
   head_->figure()->setTable(model_->table(),
                             [this](const std::string& key) { return hidden_.contains(key); });
@@ -413,6 +417,10 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   return QWidget::eventFilter(watched, event);
 }
 
+void DataTable::setBarsToLargest() {
+  model_->setBarsToLargest(true);
+}
+
 void DataTable::markRow(int row) {
   const QModelIndex shown = proxy_->mapFromSource(model_->index(row, 0));
   if (row < 0 || !shown.isValid()) return view_->clearSelection();
@@ -442,8 +450,10 @@ QMenu* DataTable::makeMenu() {
 
 QMenu* DataTable::makeRowMenu(int row) {
   auto* menu = new QMenu(this);
-  addSubjectActions(*menu, *this, subjectAt(row));
-  fillMenu(*menu);
+  const shell::Selected subject = subjectAt(row);
+  addSubjectActions(*menu, *this, subject);
+  // The subject of the row comes first, so the table's own entries are one step away.
+  fillMenu(subject.kind == shell::Selected::Kind::none ? *menu : *menu->addMenu(tr("Table")));
   return menu;
 }
 

@@ -61,6 +61,8 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   /// Columns, by key, that are hidden one after the other if the table would otherwise scroll sideways. The
   /// button of the menu says how many are; the menu shows them again, and CSV always has them.
   void setYielding(std::vector<std::string> keys);
+  /// The largest share of a column gets the longest bar, in tables of many small shares. Call it first.
+  void setBarsToLargest();
   void sortBy(int column, Qt::SortOrder order);
   /// Selects a row of the model and scrolls to it; −1: none.
   void markRow(int row);

@@ -82,10 +82,14 @@ void SectionTableModel::setTable(sections::SectionTable table, double ticksPerSh
   decimals_.clear();
   numbers_.clear();
   shares_.clear();
+  wholes_.clear();
   for (std::size_t c = 0; c < table_.columns.size(); ++c) {
     decimals_.push_back(columnDecimals(table_, c, ticksPerShownUnit_));
     numbers_.push_back(holdsNumbers(c));
     shares_.push_back(holdsShares(c));
+    double largest = 0;
+    for (const auto& row : table_.rows) largest = std::max(largest, shares_.back() ? numberIn(row[c]) : 0.0);
+    wholes_.push_back(barsToLargest_ && largest > 0 ? largest : 1);
   }
   endResetModel();
 }
@@ -195,7 +199,7 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
     case kShareRole:
       if (widths_ == Widths::bars && shares_[static_cast<std::size_t>(index.column())] &&
           std::holds_alternative<double>(*value))
-        return std::get<double>(*value);
+        return std::get<double>(*value) / wholes_[static_cast<std::size_t>(index.column())];
       return {};
     default:
       return {};

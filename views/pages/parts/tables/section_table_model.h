@@ -31,6 +31,8 @@ class SectionTableModel : public QAbstractTableModel {
   /// A compact table has times with three digits ("1.23 M") and headings on two lines. Tool tips then have
   /// the exact times.
   void setWidths(Widths widths, const QFont& headings);
+  /// If true, the largest share of a column has the longest bar. Otherwise that stands for the whole.
+  void setBarsToLargest(bool toLargest) { barsToLargest_ = toLargest; }
   /// Sets a picture for the first column of each row.
   void setMarks(std::vector<QPixmap> marks);
   const sections::SectionTable& table() const { return table_; }
@@ -52,12 +54,13 @@ class SectionTableModel : public QAbstractTableModel {
   sections::SectionTable table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
-  std::vector<int> decimals_;  ///< decimals of ticks and plain numbers in each column
-  std::vector<bool> numbers_;  ///< true for a column that holds numbers
-  std::vector<bool> shares_;   ///< true for a column that holds shares, which have bars
+  std::vector<int> decimals_;   ///< decimals of ticks and plain numbers in each column
+  std::vector<bool> numbers_;   ///< true for a column that holds numbers
+  std::vector<bool> shares_;    ///< true for a column that holds shares, which have bars
+  std::vector<double> wholes_;  ///< the share of each column that has the longest bar
   std::optional<geometry::TimeScale> times_;
   Widths widths_ = Widths::bars;
-  bool costsJudged_ = true;
+  bool costsJudged_ = true, barsToLargest_ = false;
   QFont headingFont_;  ///< font of the headings of a compact table
 };
 
