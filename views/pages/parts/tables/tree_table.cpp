@@ -21,12 +21,14 @@
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/table_head.h"
 #include "views/pages/parts/tables/table_menu.h"
+#include "views/pages/parts/tables/tree_cells.h"
 #include "views/shell/background.h"
+#include "views/shell/look/wheel.h"
 
 namespace pipescope::pages {
 namespace {
 
-constexpr int kTreeRow = 23, kTreeNameWidth = 300, kWidestTreeColumn = 200, kTreeColumnRoom = 14,
+constexpr int kTreeNameWidth = 300, kWidestTreeColumn = 206, kTreeColumnRoom = 14 + 2 * kTreeCellPadding,
               kLeastTreeName = 240;
 constexpr double kSmallerTree = 8.0 / 9;
 
@@ -58,6 +60,8 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   layout->addWidget(head_);
   layout->addWidget(view_, 1);
   view_->setModel(proxy_);
+  view_->setItemDelegate(new TreeDelegate(palette, view_));
+  shell::giveWheelToPage(*view_);
   view_->setUniformRowHeights(true);
   view_->setSortingEnabled(true);
   view_->sortByColumn(-1, Qt::AscendingOrder);
