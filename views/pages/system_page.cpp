@@ -7,6 +7,7 @@
 #include "profiler/geometry/charts/topology.h"
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/system_data.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
 #include "views/pages/parts/layout/panel.h"
@@ -25,128 +26,12 @@ using geometry::ColourRole;
 constexpr int kRows = 14;
 constexpr std::size_t kMostBars = 16;
 
-struct SystemData {
-  sections::SectionTable devices, links, spaces, communication;
-  std::int64_t unused = 0;  ///< links that carry nothing, which the table leaves out
-  double perUnit = 1;
-  QStringList remarks;
-  std::vector<geometry::TopologyChip> chips;
-  std::vector<geometry::TopologyLink> between;
-  QStringList chipTips, linkTips;
-  std::vector<std::pair<int, int>> rowsOf;  ///< rows of the table for both directions of a link; −1: none
-};
-
-/// The value of a cell of the table of links; 0 if it is empty.
-double numberAt(const std::vector<sections::Cell>& row, std::size_t column) {
-  if (const auto* whole = std::get_if<std::int64_t>(&row[column])) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&row[column]);
-  return real == nullptr ? 0 : *real;
-}
-/// Columns of the table of links.
-enum LinkColumn : std::size_t { from, to, name, capacity, bytes, transfers, busy, rate };
-
-/// The colour of a link by its use.
-ColourRole roleOfUse(double share) {
-  constexpr double kLittle = 0.1, kMuch = 0.4;
-  if (!(share > 0)) return ColourRole::gaps;
-  return share < kLittle ? ColourRole::computeGroup
-         : share < kMuch ? ColourRole::compute
-                         : ColourRole::waitHost;
-}
-
-QString linkWords(const sections::SectionTable& links, const std::vector<sections::Cell>& row) {
-  const auto shown = [&](std::size_t column) {
-    return text(formatCell(row[column], links.columns[column].format));
-  };
-  QString words =
-      QObject::tr("%1 → %2, %3").arg(shown(LinkColumn::from), shown(LinkColumn::to), shown(LinkColumn::name));
-  if (numberAt(row, LinkColumn::transfers) <= 0) return words + QObject::tr(": not used");
-  words += QObject::tr(": in use %1 of the call").arg(shown(LinkColumn::busy));
-  if (!std::holds_alternative<std::monostate>(row[LinkColumn::bytes]))
-    words += QObject::tr(", %1").arg(shown(LinkColumn::bytes));
-  return words;
-}
-
-/// The chips, and one link for both directions between two of them.
-void addTopology(const analysis::Catalog& catalog, model::ExecutableId executable, SystemData& made) {
-  std::map<std::string, int> chipOf;
-  std::map<model::DeviceId, QStringList> stages;
-  for (const model::Stage* stage : catalog.stagesOf(executable))
-    stages[stage->device] << QString::number(stage->index);
-  for (const model::Device& device : catalog.devices) {
-    chipOf[device.name] = static_cast<int>(made.chips.size());
-    const QStringList held = stages[device.id];
-    geometry::TopologyChip chip{device.name, "", ColourRole::free, 0};
-    if (!held.isEmpty()) {
-      chip.note = (held.size() == 1 ? QObject::tr("stage %1") : QObject::tr("stages %1"))
-                      .arg(held.join(QStringLiteral(", ")))
-                      .toStdString();
-      chip.role = geometry::seriesRole(held.front().toInt());
-    }
-    made.chipTips << QStringLiteral("%1\n%2, %3")
-                         .arg(text(device.name), text(device.kind),
-                              held.isEmpty() ? QObject::tr("holds no stage that the profile records")
-                                             : text(chip.note));
-    made.chips.push_back(std::move(chip));
-  }
-  std::map<std::pair<int, int>, std::size_t> linkOf;
-  for (std::size_t r = 0; r < made.links.rows.size(); ++r) {
-    const auto& row = made.links.rows[r];
-    const auto chipAt = [&](std::size_t column) {
-      const auto found = chipOf.find(wordsIn(row[column]).toStdString());
-      return found == chipOf.end() ? -1 : found->second;
-    };
-    const int a = chipAt(LinkColumn::from), b = chipAt(LinkColumn::to);
-    const double share = numberAt(row, LinkColumn::busy);
-    if (a < 0 || b < 0 || a == b) {
-      const int chip = std::max(a, b);
-      if (chip < 0 || a == b) continue;
-      auto& own = made.chips[static_cast<std::size_t>(chip)];
-      if (wordsIn(row[LinkColumn::from]) == QLatin1String("host") ||
-          wordsIn(row[LinkColumn::to]) == QLatin1String("host"))
-        own.host = std::max(own.host, share);
-      if (share > 0) made.chipTips[chip] += QLatin1Char('\n') + linkWords(made.links, row);
-      continue;
-    }
-    const auto [known, isNew] = linkOf.try_emplace(std::minmax(a, b), made.between.size());
-    if (isNew) {
-      made.between.push_back({.from = std::min(a, b), .to = std::max(a, b)});
-      made.linkTips << QString();
-      made.rowsOf.emplace_back(-1, -1);
-    }
-    geometry::TopologyLink& link = made.between[known->second];
-    link.bytesPerSecond = std::max(link.bytesPerSecond, numberAt(row, LinkColumn::capacity));
-    link.share = std::max(link.share, share);
-    link.role = roleOfUse(link.share);
-    link.kind = wordsIn(row[LinkColumn::name]).toStdString();
-    QString& tip = made.linkTips[static_cast<int>(known->second)];
-    tip += (tip.isEmpty() ? QString() : QStringLiteral("\n")) + linkWords(made.links, row);
-    (a < b ? made.rowsOf[known->second].first : made.rowsOf[known->second].second) = static_cast<int>(r);
-  }
-}
-
-/// Takes links without traffic out of the table: those of a fully connected system are very many.
-void leaveOutUnused(SystemData& made) {
-  std::map<int, int> kept;
-  std::vector<std::vector<sections::Cell>> rows;
-  for (std::size_t r = 0; r < made.links.rows.size(); ++r) {
-    if (numberAt(made.links.rows[r], LinkColumn::transfers) <= 0) continue;
-    kept[static_cast<int>(r)] = static_cast<int>(rows.size());
-    rows.push_back(std::move(made.links.rows[r]));
-  }
-  // The page says how many links it leaves out.
-  made.unused = static_cast<std::int64_t>(made.links.rows.size() - rows.size());
-  made.links.rows = std::move(rows);
-  const auto now = [&](int row) { return kept.contains(row) ? kept[row] : -1; };
-  for (auto& [forth, back] : made.rowsOf) forth = now(forth), back = now(back);
-}
-
 }  // namespace
 
 class SystemPage : public shell::Page {
  public:
-  explicit SystemPage(shell::PageContext& context) : Page(context) {
-    auto* area = new ColumnsArea(this);
+  explicit SystemPage(shell::PageContext& context) : Page(context), area_(new ColumnsArea(this)) {
+    ColumnsArea* const area = area_;
     busyPanel_ = new Panel(context.palette, tr("Most used links"), this);
     busy_ = new timeline::BarChart(context.palette, busyPanel_);
     busy_->setAccessibleName(tr("Most used links"));
@@ -166,10 +51,12 @@ class SystemPage : public shell::Page {
     area->left()->addStretch(1);
     area->right()->addStretch(1);
     links_->setFilterVisible(true);
+    spaces_->setYielding({"largest_span_bytes", "units", "fullest_bytes"});
     setContent(area);
     topology_->installEventFilter(this);
     connect(busy_, &timeline::BarChart::clicked, this, [this](int bar) { selectLink(bar); });
     connect(topology_, &timeline::ItemChart::clicked, this, &SystemPage::choose);
+    offerSubjects(*busy_, [this](int bar) { return subjectOfBar(bar); });
     connect(&context.selection, &shell::Selection::changed, this, &SystemPage::followOthers);
     offerSubjects(*topology_, [this](int item) { return subjectOfItem(item); });
   }
@@ -190,13 +77,13 @@ class SystemPage : public shell::Page {
                                 : content->spaces) = std::move(table);
       }
       content->perUnit = section.ticksPerShownUnit;
-      addTopology(job.catalog, job.executable, *content);
       if (!job.catalog.stagesOf(job.executable).empty() && job.catalog.lastRunOf(job.executable) != nullptr) {
         PIPESCOPE_ASSIGN(const sections::Section stages,
                          sectionNamed("stages", {job.source, job.catalog, job.executable, -1, job.reports}));
         if (const sections::SectionTable* found = tableNamed(stages, "communication"))
           content->communication = *found, content->perUnit = stages.ticksPerShownUnit;
       }
+      addTopology(job.catalog, job.executable, *content);
       if (job.catalog.lastRunOf(job.executable) != nullptr) leaveOutUnused(*content);
       return Apply([this, content] { apply(content); });
     };
@@ -232,9 +119,8 @@ class SystemPage : public shell::Page {
   }
 
   void applyTopology() {
-    const auto at = [this](int width) { return geometry::Topology(data_->chips, data_->between, width); };
-    topology_->setSource({[this, at](QSize size, const geometry::TextMeasure& measure, int marked) {
-                            if (size.width() != drawnWidth_) drawn_ = at(drawnWidth_ = size.width());
+    topology_->setSource({[this](QSize size, const geometry::TextMeasure& measure, int marked) {
+                            if (size.width() != drawnWidth_) drawAt(size.width());
                             return drawn_.draw(measure, marked);
                           },
                           [this](QSize, QPoint place) { return drawn_.hit(place.x(), place.y()); },
@@ -244,38 +130,83 @@ class SystemPage : public shell::Page {
                           },
                           [this](int item) { return describe(item); },
                           timeline::ItemChart::numbered(data_->chips.size())});
+    placeTopology();
     drawnWidth_ = -1;
     fitTopology();
-    const int boxes = drawn_.boxCount(), chips = drawn_.chipCount();
+    const int boxes = drawn_.boxCount(), chips = drawn_.chipCount(), domains = drawn_.domainCount();
+    QString parts = tr("%1 in %2")
+                        .arg(chips == 1 ? tr("1 chip") : tr("%1 chips").arg(groupedCount(chips)),
+                             boxes == 1 ? tr("one box") : tr("%1 boxes").arg(groupedCount(boxes)));
+    if (domains > 1) parts += tr(" and %1 link domains").arg(groupedCount(domains));
+    const bool linked = chips <= geometry::Topology::kMostLinked;
     topologyPanel_->setTitle(
         tr("The system"),
-        tr("%1 in %2; links by their use in the last call, and below each chip that with its host")
-            .arg(chips == 1 ? tr("1 chip") : tr("%1 chips").arg(groupedCount(chips)))
-            .arg(boxes == 1 ? tr("one box") : tr("%1 boxes").arg(groupedCount(boxes))));
+        parts + (linked
+                     ? tr("; links by their use in the last call%1")
+                           .arg(drawn_.named() ? tr(", and below each chip that with its host") : QString())
+                     : tr("; chips by the stage that they hold")));
+    legend_->setEntries(topologyLegend(linked));
+    followOthers();
+  }
+
+  std::vector<timeline::LegendEntry> topologyLegend(bool linked) const {
     std::vector<timeline::LegendEntry> entries;
     const auto add = [&](const QString& words, ColourRole role) { entries.push_back({words, role, false}); };
-    const auto any = [&](const auto& fits) { return std::ranges::any_of(data_->between, fits); };
-    if (any([](const auto& link) { return link.share <= 0; }))
-      add(tr("link that carries nothing"), ColourRole::gaps);
-    if (any([](const auto& link) { return link.share > 0 && link.share < 0.1; }))
-      add(tr("in use less than 10 %"), roleOfUse(0.05));
-    if (any([](const auto& link) { return link.share >= 0.1 && link.share < 0.4; }))
-      add(tr("10 to 40 %"), roleOfUse(0.2));
-    if (any([](const auto& link) { return link.share >= 0.4; })) add(tr("40 % or more"), roleOfUse(0.5));
-    if (std::ranges::any_of(data_->chips, [](const auto& chip) { return chip.host > 0; }))
-      add(tr("use of the link with the host"), ColourRole::hostInTransfer);
+    constexpr std::size_t kMostStages = 16;
+    if (!drawn_.named() && data_->stages.size() <= kMostStages)
+      for (const std::int32_t stage : data_->stages)
+        add(tr("stage %1").arg(stage), geometry::seriesRole(stage));
     if (std::ranges::any_of(data_->chips, [](const auto& chip) { return chip.role == ColourRole::free; }))
-      add(tr("chip without a recorded stage"), ColourRole::free);
-    legend_->setEntries(std::move(entries));
-    followOthers();
+      add(tr("chip without a stage"), ColourRole::free);
+    if (!linked) return entries;
+    const auto any = [&](const auto& fits) {
+      return std::ranges::any_of(data_->between, [&](const geometry::TopologyLink& link) {
+        return link.role != ColourRole::collectiveTransfer && fits(link.share);
+      });
+    };
+    if (any([](double share) { return share <= 0; })) add(tr("link without recorded use"), ColourRole::gaps);
+    if (any([](double share) { return share > 0 && share < 0.1; }))
+      add(tr("in use less than 10 %"), roleOfUse(0.05));
+    if (any([](double share) { return share >= 0.1 && share < 0.4; })) add(tr("10 to 40 %"), roleOfUse(0.2));
+    if (any([](double share) { return share >= 0.4; })) add(tr("40 % or more"), roleOfUse(0.5));
+    if (data_->collectives) add(tr("joins chips that do collectives"), ColourRole::collectiveTransfer);
+    if (drawn_.named() && std::ranges::any_of(data_->chips, [](const auto& chip) { return chip.host > 0; }))
+      add(tr("use of the link with the host"), ColourRole::hostInTransfer);
+    return entries;
+  }
+
+  /// Puts the picture of a small system beside the most used links, and a larger one above them.
+  void placeTopology() {
+    constexpr int kSmall = 8;
+    const bool beside = data_->chips.size() <= kSmall;
+    if (std::exchange(beside_, beside) == beside) return;
+    QWidget *const communication = communication_->parentWidget(), *const links = links_->parentWidget();
+    for (QVBoxLayout* part : {area_->top(), area_->left(), area_->right(), area_->bottom()})
+      for (QWidget* panel :
+           {static_cast<QWidget*>(topologyPanel_), static_cast<QWidget*>(busyPanel_), communication, links})
+        part->removeWidget(panel);
+    if (beside) {
+      area_->left()->insertWidget(0, topologyPanel_);
+      area_->right()->insertWidget(0, busyPanel_);
+    } else {
+      area_->top()->addWidget(topologyPanel_);
+      area_->top()->addWidget(busyPanel_);
+    }
+    QVBoxLayout* const tables = beside ? area_->bottom() : area_->top();
+    tables->addWidget(communication);
+    tables->addWidget(links);
+  }
+
+  void drawAt(int width) {
+    drawn_ = geometry::Topology(data_->chips, data_->between, width, data_->parts);
+    drawnWidth_ = width;
   }
 
   /// Gives the chart the height that its boxes need at its width.
   void fitTopology() {
     const int width = topology_->width();
     if (!data_ || width == drawnWidth_) return;
-    drawn_ = geometry::Topology(data_->chips, data_->between, width);
-    drawnWidth_ = width;
+    drawAt(width);
     topology_->setHeights(std::max(40, drawn_.height()), std::max(40, drawn_.height()));
     topology_->update();
   }
@@ -297,6 +228,21 @@ class SystemPage : public shell::Page {
     if (item < 0 || item >= static_cast<int>(data_->chips.size())) return subject;
     subject.kind = shell::Selected::Kind::device;
     subject.device = (devices.begin() + item)->id;
+    return subject;
+  }
+
+  /// The device that sends over a link, or the one that the host sends to.
+  shell::Selected subjectOfBar(int bar) const {
+    shell::Selected subject;
+    if (bar < 0 || bar >= static_cast<int>(shownLinks_.size())) return subject;
+    const auto& row = data_->links.rows[static_cast<std::size_t>(shownLinks_[static_cast<std::size_t>(bar)])];
+    for (const std::size_t column : {LinkColumn::from, LinkColumn::to}) {
+      for (const model::Device& device : context_.session.snapshot()->catalog->devices) {
+        if (subject.device.valid() || text(device.name) != wordsIn(row[column])) continue;
+        subject.kind = shell::Selected::Kind::device;
+        subject.device = device.id;
+      }
+    }
     return subject;
   }
 
@@ -323,10 +269,10 @@ class SystemPage : public shell::Page {
   void applyBusy(const sections::SectionTable& links) {
     std::vector<std::size_t> busiest;
     for (std::size_t i = 0; i < links.rows.size(); ++i) {
-      if (numberAt(links.rows[i], LinkColumn::transfers) > 0) busiest.push_back(i);
+      if (numberIn(links.rows[i][LinkColumn::transfers]) > 0) busiest.push_back(i);
     }
     std::stable_sort(busiest.begin(), busiest.end(), [&](std::size_t a, std::size_t b) {
-      return numberAt(links.rows[a], LinkColumn::busy) > numberAt(links.rows[b], LinkColumn::busy);
+      return numberIn(links.rows[a][LinkColumn::busy]) > numberIn(links.rows[b][LinkColumn::busy]);
     });
     if (busiest.size() > kMostBars) busiest.resize(kMostBars);
     std::vector<geometry::Bar> bars;
@@ -339,7 +285,7 @@ class SystemPage : public shell::Page {
         return text(formatCell(row[column], links.columns[column].format));
       };
       const QString share = shown(LinkColumn::busy);
-      bars.push_back({{{ColourRole::activation, numberAt(row, LinkColumn::busy), {}, false}}});
+      bars.push_back({{{ColourRole::activation, numberIn(row[LinkColumn::busy]), {}, false}}});
       names << QStringLiteral("%1 → %2").arg(shown(LinkColumn::from), shown(LinkColumn::to));
       // A transfer has no bytes if the configuration gives the costs.
       const bool known = !std::holds_alternative<std::monostate>(row[LinkColumn::bytes]);
@@ -363,6 +309,8 @@ class SystemPage : public shell::Page {
       links_->markRow(shownLinks_[static_cast<std::size_t>(bar)]);
   }
 
+  ColumnsArea* area_;
+  bool beside_ = false;  ///< the picture stands beside the most used links
   std::shared_ptr<const SystemData> data_;
   geometry::Topology drawn_;  ///< at drawnWidth_
   int drawnWidth_ = -1;

@@ -5,12 +5,13 @@
 #include <map>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 namespace pipescope::geometry {
 namespace {
 
 constexpr int kFramePad = 14, kFrameGap = 16, kFrameTitle = 18, kTopologyMargin = 4, kHostBar = 4,
-              kNamedWidth = 86, kNamedHeight = 38, kPlainBox = 18;
+              kNamedWidth = 86, kNamedHeight = 38, kPlainBox = 8;
 constexpr int kMostColumns = 16;   ///< pairs of chips beside each other
 constexpr int kTopologyReach = 5;  ///< pixels beside a line that belong to it
 
@@ -36,7 +37,7 @@ Line between(const Box& a, const Box& b) {
 }
 
 /// The lines of a link: one, or three around the chips that lie between the ends in one column.
-std::vector<Line> linesOf(const Box& a, const Box& b) {
+std::vector<Line> linesBetween(const Box& a, const Box& b) {
   constexpr int kAside = 8;
   const Box &upper = a.y < b.y ? a : b, &lower = a.y < b.y ? b : a;
   if (a.x != b.x || lower.y - upper.bottom() < 2 * a.height) return {between(a, b)};
@@ -53,7 +54,13 @@ double distanceTo(const Line& line, int x, int y) {
 
 }  // namespace
 
-std::vector<int> boxesOf(int chips, const std::vector<TopologyLink>& links) {
+std::vector<int> boxesOf(int chips, const std::vector<TopologyLink>& links, int chipsOfBox) {
+  if (chipsOfBox > 0) {
+    std::vector<int> stated(static_cast<std::size_t>(std::max(0, chips)));
+    for (std::size_t chip = 0; chip < stated.size(); ++chip)
+      stated[chip] = static_cast<int>(chip) / chipsOfBox;
+    return stated;
+  }
   std::vector<int> root(static_cast<std::size_t>(std::max(0, chips)));
   std::iota(root.begin(), root.end(), 0);
   const auto rootOf = [&](int chip) {
@@ -65,10 +72,11 @@ std::vector<int> boxesOf(int chips, const std::vector<TopologyLink>& links) {
     return chip;
   };
   std::map<std::string, std::size_t> counts;
-  for (const TopologyLink& link : links) ++counts[link.kind];
+  for (const TopologyLink& link : links)
+    if (!link.trunk) ++counts[link.kind];
   const auto commonest = std::ranges::max_element(counts, {}, [](const auto& kind) { return kind.second; });
   for (const TopologyLink& link : links) {
-    if (link.kind != commonest->first) continue;
+    if (link.trunk || link.kind != commonest->first) continue;
     const int a = rootOf(link.from), b = rootOf(link.to);
     root[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
   }
@@ -79,14 +87,19 @@ std::vector<int> boxesOf(int chips, const std::vector<TopologyLink>& links) {
   return boxes;
 }
 
-Topology::Topology(std::vector<TopologyChip> chips, std::vector<TopologyLink> links, int width)
-    : chips_(std::move(chips)), links_(std::move(links)), linksOf_(chips_.size()), width_(width) {
+Topology::Topology(std::vector<TopologyChip> chips, std::vector<TopologyLink> links, int width,
+                   TopologyParts parts)
+    : chips_(std::move(chips)),
+      links_(std::move(links)),
+      linksOf_(chips_.size()),
+      parts_(parts),
+      width_(width) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     linksOf_[static_cast<std::size_t>(links_[i].from)].push_back(static_cast<int>(i));
     linksOf_[static_cast<std::size_t>(links_[i].to)].push_back(static_cast<int>(i));
   }
-  const int count = static_cast<int>(chips_.size());
-  frameOf_ = boxesOf(count, links_);
+  const int count = chipCount();
+  frameOf_ = boxesOf(count, links_, parts.chipsOfBox);
   std::vector<std::vector<int>> members;
   for (int chip = 0; chip < count; ++chip) {
     const auto frame = static_cast<std::size_t>(frameOf_[static_cast<std::size_t>(chip)]);
@@ -94,61 +107,164 @@ Topology::Topology(std::vector<TopologyChip> chips, std::vector<TopologyLink> li
     members[frame].push_back(chip);
   }
   // Chips without links are no boxes of their own: they lie in one frame.
-  const bool loose = members.size() == chips_.size() && members.size() > 1;
+  const bool loose = parts.chipsOfBox == 0 && members.size() == chips_.size() && members.size() > 1;
   if (loose) {
     members.assign(1, std::vector<int>(chips_.size()));
     std::iota(members[0].begin(), members[0].end(), 0);
     std::fill(frameOf_.begin(), frameOf_.end(), 0);
   }
-  const bool boxesOnly = count > kMostChips;
-  if (boxesOnly && members.size() > kMostBoxes) members.resize(kMostBoxes);
-  const Size size = sizeFor(count);
-  named_ = size.named;
-  places_.resize(chips_.size());
-  int x = kTopologyMargin, y = kTopologyMargin, low = 0;
-  for (const std::vector<int>& box : members) {
-    const Arrangement inside = boxesOnly ? Arrangement{{}, kPlainBox, kPlainBox} : arrange(box, size);
-    const int pad = boxesOnly ? 0 : kFramePad, title = boxesOnly || !named_ ? 0 : kFrameTitle,
-              gap = boxesOnly ? 3 : kFrameGap;
+  if (members.size() > kMostBoxes) members.resize(kMostBoxes);
+  rails_ = findRails();
+  named_ = sizeFor(count).named;
+  // A small system fills the width, as long as it is not tall.
+  const int wanted = std::max(330, width_ / 4);
+  for (const double scale : {3.4, 2.8, 2.2, 1.9, 1.6, 1.35, 1.15, 1.0}) {
+    layOut(members, scaled(scale));
+    if (!linked() || (height_ <= wanted && usedWidth() <= width_ - kTopologyMargin)) break;
+  }
+  membersOf_ = std::move(members);
+}
+
+/// Links of one kind that join chips of a box as well as those of different boxes, as IPU-Link does.
+bool Topology::findRails() const {
+  std::map<std::string, std::pair<bool, bool>> kinds;
+  for (const TopologyLink& link : links_) {
+    if (link.trunk) continue;
+    const bool inside =
+        frameOf_[static_cast<std::size_t>(link.from)] == frameOf_[static_cast<std::size_t>(link.to)];
+    (inside ? kinds[link.kind].first : kinds[link.kind].second) = true;
+  }
+  return std::ranges::any_of(kinds, [](const auto& kind) { return kind.second.first && kind.second.second; });
+}
+
+Topology::Spacing Topology::spacing() const {
+  if (!linked()) return {chipCount() <= kMostChips ? 1 : 0, 0, 4, kTopologyMargin};
+  return {kFramePad, named_ ? kFrameTitle : 0, kFrameGap, kTopologyMargin};
+}
+
+/// Puts the boxes into rows. Along rails, every other row goes back, so that the rails go on.
+void Topology::layOut(const std::vector<std::vector<int>>& members, const Size& size) {
+  constexpr int kDomainTitle = 20;
+  const auto [pad, title, gap, margin] = spacing();
+  frames_.clear(), firstOf_.clear(), domains_.clear();
+  places_.assign(chips_.size(), Box());
+  const int chipsOfDomain =
+      parts_.chipsOfDomain > 0 && parts_.chipsOfDomain < chipCount() && linked() ? parts_.chipsOfDomain : 0;
+  // Links around boxes need room above the first row and below the last one.
+  const bool network = !rails_ && members.size() > 1 && std::ranges::any_of(links_, [this](const auto& link) {
+    return link.share > 0 &&
+           frameOf_[static_cast<std::size_t>(link.from)] != frameOf_[static_cast<std::size_t>(link.to)];
+  });
+  const int left = margin + (network && linked() ? kFrameGap / 2 : 0);
+  int x = left, y = left + (chipsOfDomain > 0 ? kDomainTitle : 0), low = y, row = 0, widest = 0, domain = 0;
+  std::vector<int> rowOf;
+  std::vector<Arrangement> insides;
+  for (std::size_t b = 0; b < members.size(); ++b) {
+    insides.push_back(chipCount() > kMostChips ? Arrangement{{}, kPlainBox, kPlainBox}
+                                               : arrange(members[b], size));
+    const Arrangement& inside = insides.back();
     const Box frame{x, y, inside.width + 2 * pad, inside.height + 2 * pad + title};
-    if (x > kTopologyMargin && frame.right() > width - kTopologyMargin) {
-      x = kTopologyMargin, y = low + gap;
+    const int own = chipsOfDomain > 0 ? members[b].front() / chipsOfDomain : 0;
+    const bool next = own != std::exchange(domain, own);
+    if (x > left && (next || frame.right() > width_ - margin)) {
+      x = left, y = low + gap + (next ? kDomainTitle + gap : 0), row = next ? 0 : row + 1;
     }
     frames_.push_back({x, y, frame.width, frame.height});
-    firstOf_.push_back(box.front());
-    for (std::size_t i = 0; i < inside.chips.size(); ++i) {
-      const Box& place = inside.chips[i];
-      places_[static_cast<std::size_t>(box[i])] = {x + pad + place.x, y + pad + title + place.y, place.width,
-                                                   place.height};
-    }
+    firstOf_.push_back(members[b].front());
+    rowOf.push_back(row);
     low = std::max(low, frames_.back().bottom());
     x = frames_.back().right() + gap;
+    widest = std::max(widest, frames_.back().right());
+    if (chipsOfDomain == 0) continue;
+    if (domains_.size() <= static_cast<std::size_t>(own))
+      domains_.push_back({left - margin / 2, y - kDomainTitle, 0, 0});
+    domains_.back().height = low + gap / 2 - domains_.back().y;
   }
-  height_ = low + kTopologyMargin;
+  for (Box& one : domains_) one.width = widest + margin / 2 - one.x;
+  for (std::size_t b = 0; b < members.size(); ++b) {
+    const bool turned = rails_ && rowOf[b] % 2 == 1;
+    if (turned) frames_[b].x = left + widest - frames_[b].right();
+    place(members[b], insides[b], frames_[b], turned);
+  }
+  height_ = low + margin + (chipsOfDomain > 0 ? gap / 2 : 0);
+}
+
+/// Puts the chips of a box into its frame. A turned box is one that the rails reach from the other side.
+void Topology::place(const std::vector<int>& members, const Arrangement& inside, const Box& frame,
+                     bool turned) {
+  const Spacing space = spacing();
+  for (std::size_t i = 0; i < inside.chips.size(); ++i) {
+    const Box& own = inside.chips[i];
+    const int across = turned ? inside.width - own.right() : own.x,
+              down = turned ? inside.height - own.bottom() : own.y;
+    places_[static_cast<std::size_t>(members[i])] = {
+        frame.x + space.pad + across, frame.y + space.pad + space.title + down, own.width, own.height};
+  }
+}
+
+int Topology::usedWidth() const {
+  int right = 0;
+  for (const Box& frame : frames_) right = std::max(right, frame.right());
+  return right;
+}
+
+const Box& Topology::frameOf(int chip) const {
+  return frames_[static_cast<std::size_t>(frameOf_[static_cast<std::size_t>(chip)])];
 }
 
 Topology::Size Topology::sizeFor(int chips) const {
   constexpr int kNamedChips = 48, kMiddleChips = 256;
-  if (chips <= kNamedChips) return {kNamedWidth, 34, true};
-  return chips <= kMiddleChips ? Size{20, 9, false} : Size{11, 5, false};
+  if (chips <= kNamedChips) return {kNamedWidth, kNamedHeight, 34, true};
+  if (chips <= kMiddleChips) return {20, 20, 9, false};
+  return chips <= kMostLinked ? Size{11, 11, 5, false} : Size{4, 4, 1, false};
+}
+
+/// The size of chips, enlarged. Names need no more height.
+Topology::Size Topology::scaled(double scale) const {
+  Size size = sizeFor(chipCount());
+  if (!linked()) return size;
+  size.chip = static_cast<int>(size.chip * scale);
+  size.gap = static_cast<int>(size.gap * scale);
+  if (!size.named) size.tall = size.chip;
+  return size;
 }
 
 bool Topology::isComplete(const std::vector<int>& members) const {
   const std::size_t count = members.size();
   std::size_t ends = 0;
-  for (const int chip : members) ends += linksOf_[static_cast<std::size_t>(chip)].size();
+  for (const int chip : members) {
+    for (const int link : linksOf_[static_cast<std::size_t>(chip)]) {
+      const TopologyLink& one = links_[static_cast<std::size_t>(link)];
+      const int other = one.from == chip ? one.to : one.from;
+      if (!one.trunk && std::ranges::binary_search(members, other)) ++ends;
+    }
+  }
   return count > 2 && ends / 2 >= count * (count - 1) / 2;
 }
 
 Topology::Arrangement Topology::arrange(const std::vector<int>& members, const Size& size) const {
   constexpr std::size_t kMostOnRing = 32;
+  if (!linked()) return grid(members.size(), size);
   return isComplete(members) && members.size() <= kMostOnRing ? ring(members.size(), size)
                                                               : ladder(members, size);
 }
 
+/// Two rows without regard to links, for chips of a few pixels.
+Topology::Arrangement Topology::grid(std::size_t count, const Size& size) const {
+  const int step = size.chip + size.gap, columns = static_cast<int>(count + 1) / 2;
+  Arrangement made;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int at = static_cast<int>(i);
+    made.chips.push_back({at % columns * step, at / columns * step, size.chip, size.tall});
+    made.width = std::max(made.width, made.chips.back().right());
+    made.height = std::max(made.height, made.chips.back().bottom());
+  }
+  return made;
+}
+
 /// The chips lie on an ellipse, the first one at the top left, clockwise.
 Topology::Arrangement Topology::ring(std::size_t count, const Size& size) const {
-  const int wide = size.chip, tall = size.named ? kNamedHeight : size.chip;
+  const int wide = size.chip, tall = size.tall;
   const double half = static_cast<double>(count) / 2;
   const int across = static_cast<int>((wide + size.gap) * half * 0.62) + wide,
             down = static_cast<int>((tall + size.gap) * half * 0.62) + tall;
@@ -164,7 +280,7 @@ Topology::Arrangement Topology::ring(std::size_t count, const Size& size) const 
 
 /// Two rows: below each chip lies the one with which it has its fastest link.
 Topology::Arrangement Topology::ladder(const std::vector<int>& members, const Size& size) const {
-  const int wide = size.chip, tall = size.named ? kNamedHeight : size.chip;
+  const int wide = size.chip, tall = size.tall;
   std::map<int, std::size_t> indexOf;
   for (std::size_t i = 0; i < members.size(); ++i) indexOf[members[i]] = i;
   std::vector<std::pair<int, int>> columns;
@@ -177,7 +293,8 @@ Topology::Arrangement Topology::ladder(const std::vector<int>& members, const Si
     for (const int link : linksOf_[static_cast<std::size_t>(chip)]) {
       const TopologyLink& one = links_[static_cast<std::size_t>(link)];
       const int other = one.from == chip ? one.to : one.from;
-      if (!placed[other] && one.bytesPerSecond > fastest) partner = other, fastest = one.bytesPerSecond;
+      if (indexOf.contains(other) && !placed[other] && one.bytesPerSecond > fastest)
+        partner = other, fastest = one.bytesPerSecond;
     }
     if (partner >= 0) placed[partner] = true;
     columns.emplace_back(chip, partner);
@@ -204,30 +321,87 @@ Topology::Arrangement Topology::ladder(const std::vector<int>& members, const Si
   return made;
 }
 
-Shapes Topology::draw(const TextMeasure& measure, int marked) const {
-  Shapes shapes;
-  const bool boxesOnly = chipCount() > kMostChips;
+/// True if the line runs over a chip of the boxes that it joins, other than its own ends.
+bool Topology::crossesChips(const Line& line, const TopologyLink& link) const {
+  const auto crosses = [&](const Box& box) {
+    constexpr int kSamples = 24;
+    for (int part = 1; part < kSamples; ++part) {
+      const int x = line.x1 + (line.x2 - line.x1) * part / kSamples,
+                y = line.y1 + (line.y2 - line.y1) * part / kSamples;
+      if (x > box.x && x < box.right() - 1 && y > box.y && y < box.bottom() - 1) return true;
+    }
+    return false;
+  };
+  const int from = frameOf_[static_cast<std::size_t>(link.from)],
+            to = frameOf_[static_cast<std::size_t>(link.to)];
+  for (int frame = std::min(from, to); frame <= std::max(from, to); ++frame)
+    for (const int chip : membersOf_[static_cast<std::size_t>(frame)])
+      if (chip != link.from && chip != link.to && crosses(places_[static_cast<std::size_t>(chip)]))
+        return true;
+  return false;
+}
+
+/// Lines between the tops of two boxes, over the gaps beside the boxes. Trunks and links run side by side.
+std::vector<Line> Topology::aroundBoxes(const TopologyLink& link) const {
+  constexpr int kTrackGap = 5;
+  const Box &a = frameOf(link.from), &b = frameOf(link.to);
+  const int track = link.trunk ? 0 : kTrackGap, aisle = kTrackGap + track, xa = middleX(a) + track,
+            xb = middleX(b) + track, ya = a.y - aisle, yb = b.y - aisle;
+  std::vector<Line> lines{{xa, a.y, xa, ya}};
+  if (a.y == b.y) {
+    lines.push_back({xa, ya, xb, ya});
+  } else {
+    const int edge = kTopologyMargin + kTrackGap - track;
+    lines.insert(lines.end(), {{xa, ya, edge, ya}, {edge, ya, edge, yb}, {edge, yb, xb, yb}});
+  }
+  lines.push_back({xb, yb, xb, b.y});
+  return lines;
+}
+
+std::vector<Line> Topology::linesOf(const TopologyLink& link) const {
+  const Box &a = places_[static_cast<std::size_t>(link.from)],
+            &b = places_[static_cast<std::size_t>(link.to)];
+  const bool inside =
+      frameOf_[static_cast<std::size_t>(link.from)] == frameOf_[static_cast<std::size_t>(link.to)];
+  if (link.trunk) return aroundBoxes(link);
+  std::vector<Line> direct = linesBetween(a, b);
+  if (inside || (direct.size() == 1 && !crossesChips(direct.front(), link)) || rails_) return direct;
+  return aroundBoxes(link);
+}
+
+void Topology::drawFrames(const TextMeasure& measure, Shapes& shapes) const {
   for (std::size_t i = 0; i < frames_.size(); ++i) {
-    if (boxesOnly) {
+    if (chipCount() > kMostChips) {
       // A box has the colour of what its first chip holds.
       shapes.fill(chips_[static_cast<std::size_t>(firstOf_[i])].role, frames_[i]);
       continue;
     }
+    if (!linked()) continue;
     shapes.outlines.push_back({frames_[i], ColourRole::gaps});
     if (!named_ || frames_.size() < 2) continue;
     const Box title{frames_[i].x + 6, frames_[i].y + 3, frames_[i].width - 12, kFrameTitle - 3};
     shapes.labels.push_back(
         {title, fitText("box " + std::to_string(i), title.width, measure), ColourRole::free});
   }
-  if (boxesOnly) return shapes;
-  std::vector<std::size_t> order(links_.size());
+  for (std::size_t i = 0; i < domains_.size(); ++i) {
+    shapes.outlines.push_back({domains_[i], ColourRole::gaps});
+    const std::string words = fitText("link domain " + std::to_string(i), domains_[i].width - 12, measure);
+    shapes.labels.push_back({{domains_[i].x + 6, domains_[i].y + 2, domains_[i].width - 12, kFrameTitle - 3},
+                             words,
+                             ColourRole::free});
+  }
+}
+
+Shapes Topology::draw(const TextMeasure& measure, int marked) const {
+  Shapes shapes;
+  drawFrames(measure, shapes);
+  if (chipCount() > kMostChips) return shapes;
+  std::vector<std::size_t> order(linked() ? links_.size() : 0);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return links_[i].share; });
   for (const std::size_t i : order) {
-    const Box &a = places_[static_cast<std::size_t>(links_[i].from)],
-              &b = places_[static_cast<std::size_t>(links_[i].to)];
     const bool isMarked = marked == chipCount() + static_cast<int>(i);
-    for (Line line : linesOf(a, b)) {
+    for (Line line : linesOf(links_[i])) {
       line.role = isMarked ? ColourRole::critical : links_[i].role;
       line.strong = isMarked || links_[i].share > 0;
       shapes.lines.push_back(line);
@@ -260,13 +434,10 @@ int Topology::hit(int x, int y) const {
   }
   int nearest = -1;
   double least = kTopologyReach;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    const Box &a = places_[static_cast<std::size_t>(links_[i].from)],
-              &b = places_[static_cast<std::size_t>(links_[i].to)];
-    if (a.width == 0 || b.width == 0) continue;
+  for (std::size_t i = 0; linked() && i < links_.size(); ++i) {
     // The busiest link counts where several cross.
     double far = kTopologyReach;
-    for (const Line& line : linesOf(a, b)) far = std::min(far, distanceTo(line, x, y));
+    for (const Line& line : linesOf(links_[i])) far = std::min(far, distanceTo(line, x, y));
     const bool isBetter = nearest < 0 || links_[i].share > links_[static_cast<std::size_t>(nearest)].share ||
                           (links_[i].share == links_[static_cast<std::size_t>(nearest)].share && far < least);
     if (far < kTopologyReach && isBetter) nearest = static_cast<int>(i), least = far;
@@ -277,13 +448,17 @@ int Topology::hit(int x, int y) const {
 Box Topology::boxOf(int item) const {
   if (item < 0 || item >= chipCount() + static_cast<int>(links_.size())) return {};
   if (item < chipCount()) return places_[static_cast<std::size_t>(item)];
-  const TopologyLink& link = links_[static_cast<std::size_t>(item - chipCount())];
-  const Box &a = places_[static_cast<std::size_t>(link.from)],
-            &b = places_[static_cast<std::size_t>(link.to)];
-  if (a.width == 0 || b.width == 0) return {};
-  const Line line = between(a, b);
-  return {std::min(line.x1, line.x2), std::min(line.y1, line.y2), std::max(1, std::abs(line.x1 - line.x2)),
-          std::max(1, std::abs(line.y1 - line.y2))};
+  if (!linked()) return {};
+  Box around;
+  for (const Line& line : linesOf(links_[static_cast<std::size_t>(item - chipCount())])) {
+    const Box one{std::min(line.x1, line.x2), std::min(line.y1, line.y2),
+                  std::max(1, std::abs(line.x1 - line.x2)), std::max(1, std::abs(line.y1 - line.y2))};
+    if (around.width == 0) around = one;
+    const int right = std::max(around.right(), one.right()), bottom = std::max(around.bottom(), one.bottom());
+    around.x = std::min(around.x, one.x), around.y = std::min(around.y, one.y);
+    around.width = right - around.x, around.height = bottom - around.y;
+  }
+  return around;
 }
 
 }  // namespace pipescope::geometry

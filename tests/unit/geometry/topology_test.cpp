@@ -104,11 +104,94 @@ TEST(Topology, AUsedLinkIsStrongAndIsFound) {
   EXPECT_EQ(marked.lines[0].role, ColourRole::critical);
 }
 
-TEST(Topology, VeryManyChipsAreBoxesAlone) {
+/// A pod of machines with four chips each. IPU-Link joins pairs, and goes up the ladder from machine to
+/// machine.
+std::vector<TopologyLink> pod(int count) {
+  std::vector<TopologyLink> links;
+  for (int i = 0; i < count; i += 2) links.push_back({i, i + 1, 60e9});
+  for (int i = 0; i + 2 < count; ++i) links.push_back({i, i + 2, 30e9});
+  for (TopologyLink& link : links) link.kind = link.bytesPerSecond > 40e9 ? "partner" : "up";
+  return links;
+}
+
+TEST(Topology, TheSizeOfABoxDecidesBeforeItsLinks) {
+  EXPECT_EQ(boxesOf(6, pod(6), 4), (std::vector<int>{0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(Topology(chips(64), pod(64), 1200, {4, 64}).boxCount(), 16);
+  EXPECT_EQ(Topology(chips(4096), {}, 1200, {8, 0}).boxCount(), 512) << "late chips have no links";
+}
+
+/// Links of a ladder over several machines run from chip to chip, also where a row of machines ends.
+TEST(Topology, RailsGoOnInTheNextRowOfBoxes) {
+  const Topology topology(chips(64), pod(64), 700, {4, 64});
+  EXPECT_LE(topology.usedWidth(), 700);
+  for (int chip = 0; chip + 1 < 64; chip += 2) EXPECT_EQ(topology.boxOf(chip).x, topology.boxOf(chip + 1).x);
+  for (const Line& line : topology.draw({}).lines) {
+    for (int part = 1; part < 40; ++part) {
+      const int x = line.x1 + (line.x2 - line.x1) * part / 40, y = line.y1 + (line.y2 - line.y1) * part / 40;
+      for (int chip = 0; chip < 64; ++chip) {
+        const Box box = topology.boxOf(chip);
+        const bool inside = x > box.x && x < box.right() - 1 && y > box.y && y < box.bottom() - 1;
+        EXPECT_FALSE(inside) << chip << ": " << line.x1 << "," << line.y1 << " " << line.x2 << "," << line.y2;
+      }
+    }
+  }
+}
+
+TEST(Topology, DomainsOfLinksBeginNewRows) {
+  const Topology topology(chips(128), pod(128), 1200, {4, 64});
+  EXPECT_EQ(topology.domainCount(), 2);
+  EXPECT_GT(topology.boxOf(64).y, topology.boxOf(63).bottom());
+  EXPECT_EQ(topology.boxOf(64).x, topology.boxOf(0).x);
+  EXPECT_EQ(Topology(chips(64), pod(64), 1200, {4, 64}).domainCount(), 0) << "one domain needs no frame";
+}
+
+/// A link to another box would cross the ring of its own one, so it goes out at the top.
+TEST(Topology, LinksBetweenBoxesGoAroundThem) {
+  std::vector<TopologyLink> links = fullBoxes(16, 8);
+  for (TopologyLink& link : links) link.kind = "inside";
+  links.push_back({4, 12, 1e9, 0.5, ColourRole::compute, "outside"});
+  links.push_back({.from = 0, .to = 8, .share = 0.1, .role = ColourRole::collectiveTransfer, .trunk = true});
+  const Topology topology(chips(16), links, 1200, {8, 0});
+  int outside = 0, trunk = 0;
+  for (const Line& line : topology.draw({}).lines) {
+    if (line.role == ColourRole::collectiveTransfer) ++trunk;
+    if (line.role != ColourRole::compute) continue;
+    ++outside;
+    for (int chip = 0; chip < 16; ++chip) {
+      const Box box = topology.boxOf(chip);
+      EXPECT_FALSE(std::max(line.y1, line.y2) > box.y && std::min(line.x1, line.x2) < box.right() &&
+                   std::max(line.x1, line.x2) > box.x)
+          << chip;
+    }
+  }
+  EXPECT_EQ(outside, 3) << "up, across and down";
+  EXPECT_EQ(trunk, 3);
+}
+
+TEST(Topology, ASmallSystemFillsItsWidth) {
+  const auto wide = [](int width) { return Topology(chips(8), fullBoxes(8, 8), width).usedWidth(); };
+  EXPECT_LE(wide(560), 560);
+  EXPECT_GT(wide(900), wide(560));
+  EXPECT_LE(Topology(chips(8), fullBoxes(8, 8), 4000).height(), 1000);
+}
+
+TEST(Topology, VeryManyChipsAreSmall) {
   const Topology topology(chips(4096), fullBoxes(4096, 8), 1400);
   EXPECT_EQ(topology.boxCount(), 512);
-  EXPECT_EQ(topology.draw({}).fillCount(), 512U);
-  EXPECT_LT(topology.height(), 2000);
+  EXPECT_EQ(topology.draw({}).fillCount(), 4096U);
+  EXPECT_TRUE(topology.draw({}).lines.empty());
+  EXPECT_LT(topology.height(), 400);
+  for (const int chip : {0, 7, 8, 2049, 4095}) {
+    const Box box = topology.boxOf(chip);
+    EXPECT_EQ(topology.hit(box.x + 1, box.y + 1), chip);
+  }
+}
+
+TEST(Topology, EvenMoreChipsAreBoxesAlone) {
+  const Topology topology(chips(20'000), {}, 1400, {8, 0});
+  EXPECT_EQ(topology.boxCount(), 2500);
+  EXPECT_EQ(topology.draw({}).fillCount(), 2500U);
+  EXPECT_LT(topology.height(), 1000);
 }
 
 }  // namespace

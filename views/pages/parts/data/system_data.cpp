@@ -1,0 +1,224 @@
+#include "views/pages/parts/data/system_data.h"
+
+#include <QObject>
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "profiler/analysis/device_places.h"
+#include "profiler/analysis/pipeline/links/collective_groups.h"
+#include "profiler/analysis/recorded_devices.h"
+#include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/text.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+
+QString linkWords(const sections::SectionTable& links, const std::vector<sections::Cell>& row) {
+  const auto shown = [&](std::size_t column) {
+    return text(formatCell(row[column], links.columns[column].format));
+  };
+  QString words =
+      QObject::tr("%1 → %2, %3").arg(shown(LinkColumn::from), shown(LinkColumn::to), shown(LinkColumn::name));
+  if (numberIn(row[LinkColumn::transfers]) <= 0) return words + QObject::tr(": no transfer is recorded");
+  words += QObject::tr(": in use %1 of the call").arg(shown(LinkColumn::busy));
+  if (!std::holds_alternative<std::monostate>(row[LinkColumn::bytes]))
+    words += QObject::tr(", %1").arg(shown(LinkColumn::bytes));
+  return words;
+}
+
+void addLine(QString& tip, const QString& line) {
+  tip += (tip.isEmpty() ? QString() : QStringLiteral("\n")) + line;
+}
+
+/// Builds the picture from the rows of a profile.
+class PictureMaker {
+ public:
+  PictureMaker(const analysis::Catalog& catalog, model::ExecutableId executable, SystemData& made)
+      : catalog_(catalog), executable_(executable), made_(made) {}
+
+  void make() {
+    const analysis::SystemParts parts = analysis::systemParts(catalog_);
+    made_.parts = {static_cast<int>(parts.chipsOfBox), static_cast<int>(parts.chipsOfDomain)};
+    addChips();
+    for (std::size_t r = 0; r < made_.links.rows.size(); ++r) addLink(static_cast<int>(r));
+    for (const geometry::TopologyLink& link : made_.between) joined_.insert(boxesAt(link.from, link.to));
+    if (made_.chips.size() <= geometry::Topology::kMostLinked) addCollectives();
+  }
+
+ private:
+  void addChips() {
+    const auto places = analysis::devicePlaces(catalog_, executable_);
+    const auto stands = analysis::recordedDevices(catalog_, executable_);
+    std::set<std::int32_t> stages;
+    for (const model::Device& device : catalog_.devices) {
+      chipOf_[device.name] = static_cast<int>(made_.chips.size());
+      const std::vector<std::int32_t>& held = places[device.id].stages;
+      stages.insert(held.begin(), held.end());
+      geometry::TopologyChip chip{device.name, "", ColourRole::free, 0};
+      QStringList numbers;
+      for (const std::int32_t stage : held) numbers << QString::number(stage);
+      if (!held.empty()) {
+        chip.note = (held.size() == 1 ? QObject::tr("stage %1") : QObject::tr("stages %1"))
+                        .arg(numbers.join(QStringLiteral(", ")))
+                        .toStdString();
+        chip.role = geometry::seriesRole(held.front());
+      }
+      QString tip = QStringLiteral("%1\n%2, %3")
+                        .arg(text(device.name), text(device.kind),
+                             held.empty() ? QObject::tr("holds no stage") : text(chip.note));
+      const model::DeviceId of = stands[device.id];
+      if (of.valid() && of != device.id)
+        addLine(tip,
+                QObject::tr("does the same as %1, which is recorded").arg(text(catalog_.devices[of].name)));
+      made_.chipTips << tip;
+      made_.chips.push_back(std::move(chip));
+    }
+    made_.stages.assign(stages.begin(), stages.end());
+  }
+
+  int chipAt(const std::vector<sections::Cell>& row, std::size_t column) const {
+    const auto found = chipOf_.find(wordsIn(row[column]).toStdString());
+    return found == chipOf_.end() ? -1 : found->second;
+  }
+
+  void addLink(int r) {
+    const auto& row = made_.links.rows[static_cast<std::size_t>(r)];
+    const int a = chipAt(row, LinkColumn::from), b = chipAt(row, LinkColumn::to);
+    const double share = numberIn(row[LinkColumn::busy]);
+    if (a < 0 || b < 0 || a == b) {
+      const int chip = std::max(a, b);
+      if (chip < 0 || a == b) return;
+      auto& own = made_.chips[static_cast<std::size_t>(chip)];
+      const QString host = QStringLiteral("host");
+      if (wordsIn(row[LinkColumn::from]) == host || wordsIn(row[LinkColumn::to]) == host)
+        own.host = std::max(own.host, share);
+      if (share > 0) addLine(made_.chipTips[chip], linkWords(made_.links, row));
+      return;
+    }
+    geometry::TopologyLink& link = linkBetween(a, b, false);
+    link.bytesPerSecond = std::max(link.bytesPerSecond, numberIn(row[LinkColumn::capacity]));
+    link.share = std::max(link.share, share);
+    link.role = roleOfUse(link.share);
+    link.kind = wordsIn(row[LinkColumn::name]).toStdString();
+    const std::size_t place = linkOf_[ordered(a, b)];
+    addLine(made_.linkTips[static_cast<int>(place)], linkWords(made_.links, row));
+    (a < b ? made_.rowsOf[place].first : made_.rowsOf[place].second) = r;
+  }
+
+  static std::pair<int, int> ordered(int a, int b) { return {std::min(a, b), std::max(a, b)}; }
+  /// The boxes of two chips.
+  std::pair<int, int> boxesAt(int a, int b) const {
+    const int size = std::max(1, made_.parts.chipsOfBox);
+    return ordered(a / size, b / size);
+  }
+
+  geometry::TopologyLink& linkBetween(int a, int b, bool trunk) {
+    auto& known = trunk ? trunkOf_ : linkOf_;
+    const auto [found, isNew] =
+        known.try_emplace(trunk ? boxesAt(a, b) : ordered(a, b), made_.between.size());
+    if (isNew) {
+      made_.between.push_back({.from = std::min(a, b), .to = std::max(a, b), .trunk = trunk});
+      made_.linkTips << QString();
+      made_.rowsOf.emplace_back(-1, -1);
+    }
+    return made_.between[found->second];
+  }
+
+  /// Marks the links between chips that do a collective with each other, and joins their boxes where no link
+  /// does. Which of these links carry how much is not recorded.
+  void addCollectives() {
+    std::vector<analysis::AxisShare> shares;
+    for (const auto& row : made_.communication.rows) {
+      analysis::AxisShare one{static_cast<std::int32_t>(std::get<std::int64_t>(row[0])),
+                              {},
+                              std::get<std::int64_t>(row[2]),
+                              std::get<double>(row.back())};
+      for (const auto axis : {model::MeshAxis::data, model::MeshAxis::tensor, model::MeshAxis::context,
+                              model::MeshAxis::expert})
+        if (wordsIn(row[1]).toStdString() == model::toString(axis)) one.axis = axis;
+      if (one.share > 0) shares.push_back(one);
+    }
+    const auto groups = analysis::collectiveGroups(catalog_, executable_, shares);
+    for (const analysis::CollectiveGroup& group : groups) {
+      std::vector<char> member(made_.chips.size(), 0);
+      for (const model::DeviceId chip : group.chips) member[static_cast<std::size_t>(chip.value)] = 1;
+      const std::size_t direct = made_.between.size();
+      for (std::size_t l = 0; l < direct; ++l) {
+        const geometry::TopologyLink& link = made_.between[l];
+        if (!link.trunk && member[static_cast<std::size_t>(link.from)] != 0 &&
+            member[static_cast<std::size_t>(link.to)] != 0)
+          carry(made_.between[l], static_cast<int>(l), group);
+      }
+      for (std::size_t i = 1; i < group.chips.size(); ++i)
+        joinBoxes(static_cast<int>(group.chips[i - 1].value), static_cast<int>(group.chips[i].value), group);
+    }
+  }
+
+  void joinBoxes(int a, int b, const analysis::CollectiveGroup& group) {
+    if (made_.parts.chipsOfBox <= 0) return;
+    const auto boxes = boxesAt(a, b);
+    if (boxes.first == boxes.second || joined_.contains(boxes)) return;
+    geometry::TopologyLink& trunk = linkBetween(a, b, true);
+    const int place = static_cast<int>(trunkOf_[boxes]);
+    if (made_.linkTips[place].isEmpty())
+      made_.linkTips[place] = QObject::tr("box %1 and box %2").arg(boxes.first).arg(boxes.second);
+    carry(trunk, place, group);
+  }
+
+  void carry(geometry::TopologyLink& link, int place, const analysis::CollectiveGroup& group) {
+    made_.collectives = true;
+    if (link.share <= 0 || link.role == ColourRole::collectiveTransfer) {
+      link.role = ColourRole::collectiveTransfer;
+      link.share = std::max(link.share, group.share);
+    }
+    if (const auto key = std::pair(place, group.axis); said_.insert(key).second) {
+      addLine(
+          made_.linkTips[place],
+          QObject::tr("collectives of the %1 axis: %2 of the call; which links carry them is not recorded")
+              .arg(text(model::toString(group.axis)),
+                   text(formatCell(group.share, sections::Format::fraction))));
+    }
+  }
+
+  const analysis::Catalog& catalog_;
+  model::ExecutableId executable_;
+  SystemData& made_;
+  std::map<std::string, int> chipOf_;
+  std::map<std::pair<int, int>, std::size_t> linkOf_, trunkOf_;
+  std::set<std::pair<int, int>> joined_;  ///< boxes that links join
+  std::set<std::pair<int, model::MeshAxis>> said_;
+};
+
+}  // namespace
+
+ColourRole roleOfUse(double share) {
+  constexpr double kLittle = 0.1, kMuch = 0.4;
+  if (!(share > 0)) return ColourRole::gaps;
+  return share < kLittle ? ColourRole::computeGroup
+         : share < kMuch ? ColourRole::compute
+                         : ColourRole::waitHost;
+}
+
+void addTopology(const analysis::Catalog& catalog, model::ExecutableId executable, SystemData& made) {
+  PictureMaker(catalog, executable, made).make();
+}
+
+void leaveOutUnused(SystemData& made) {
+  std::map<int, int> kept;
+  std::vector<std::vector<sections::Cell>> rows;
+  for (std::size_t r = 0; r < made.links.rows.size(); ++r) {
+    if (numberIn(made.links.rows[r][LinkColumn::transfers]) <= 0) continue;
+    kept[static_cast<int>(r)] = static_cast<int>(rows.size());
+    rows.push_back(std::move(made.links.rows[r]));
+  }
+  // The page says how many links it leaves out.
+  made.unused = static_cast<std::int64_t>(made.links.rows.size() - rows.size());
+  made.links.rows = std::move(rows);
+  const auto now = [&](int row) { return kept.contains(row) ? kept[row] : -1; };
+  for (auto& [forth, back] : made.rowsOf) forth = now(forth), back = now(back);
+}
+
+}  // namespace pipescope::pages
