@@ -132,21 +132,36 @@ class EnginesPage : public shell::Page {
     const std::size_t shown = std::min(kMostDevicesShown, table.rows.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const auto& row = table.rows[i];
-      bars.push_back({{phases_ ? tr("computes, exchanges or copies") : tr("an engine works"),
-                       ColourRole::compute, numberIn(row[busy])},
-                      {tr("sync"), ColourRole::sync, numberIn(row[sync])},
-                      {tr("control"), ColourRole::control, numberIn(row[control])},
-                      {tr("idle"), ColourRole::otherWait, numberIn(row[idle]), true}});
+      std::vector<NamedPart> parts;
+      if (phases_) {
+        for (const LaneColumn& lane : kLaneColumns) {
+          const std::size_t column = columnNamed(table, lane.key);
+          if (!std::holds_alternative<std::monostate>(row[column]))
+            parts.push_back(
+                {text(table.columns[column].heading).toLower(), lane.role, numberIn(row[column])});
+        }
+      } else {
+        parts.push_back({tr("an engine works"), ColourRole::compute, numberIn(row[busy])});
+      }
+      parts.push_back({tr("sync"), ColourRole::sync, numberIn(row[sync])});
+      parts.push_back({tr("control"), ColourRole::control, numberIn(row[control])});
+      parts.push_back({tr("idle"), ColourRole::otherWait, numberIn(row[idle]), true});
+      bars.push_back(std::move(parts));
       names << nameIn(table, i);
       notes << tr("idle %1").arg(enginesPercent(numberIn(row[idle])));
     }
     whole_->setParts(bars, enginesPercent, names, notes);
     whole_->bars()->setScaleTo(1);
     whole_->setTitle(tr("What each device does"),
-                     limited(tr("share of the last call"), shown, table.rows.size(), tr("devices")));
+                     limited(phases_ ? tr("share of the last call; the phases of a device follow each other")
+                                     : tr("share of the last call"),
+                             shown, table.rows.size(), tr("devices")));
   }
 
+  /// Phases that follow each other are parts of one bar, so they need no bars of their own.
   void applyLanes(const sections::SectionTable& table) {
+    lanes_->setVisible(!phases_);
+    if (phases_) return;
     std::vector<std::vector<NamedPart>> bars;
     QStringList names, notes;
     std::size_t all = 0;
@@ -154,8 +169,7 @@ class EnginesPage : public shell::Page {
       for (const LaneColumn& lane : kLaneColumns) {
         const std::size_t column = columnNamed(table, lane.key);
         const sections::Cell& cell = table.rows[i][column];
-        // A phase that a device never has needs no bar.
-        if (std::holds_alternative<std::monostate>(cell) || (phases_ && numberIn(cell) == 0)) continue;
+        if (std::holds_alternative<std::monostate>(cell)) continue;
         if (++all > kMostLanesShown) continue;
         const QString heading = text(table.columns[column].heading);
         bars.push_back({{heading, lane.role, numberIn(cell)}});
@@ -167,10 +181,9 @@ class EnginesPage : public shell::Page {
     const std::size_t shown = bars.size();
     lanes_->setParts(bars, enginesPercent, names, notes);
     lanes_->bars()->setScaleTo(1);
-    lanes_->setTitle(phases_ ? tr("What each device does, by phase") : tr("How much each engine works"),
-                     limited(phases_ ? tr("share of the last call; the phases of a device follow each other")
-                                     : tr("share of the last call; engines may work at the same time"),
-                             shown, all, phases_ ? tr("phases") : tr("engines")));
+    lanes_->setTitle(
+        tr("How much each engine works"),
+        limited(tr("share of the last call; engines may work at the same time"), shown, all, tr("engines")));
   }
 
   void applyCommunication(const sections::SectionTable& table) {

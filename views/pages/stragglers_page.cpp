@@ -12,6 +12,7 @@
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/page.h"
 #include "views/timeline/wait_matrix.h"
@@ -56,7 +57,10 @@ class StragglersPage : public shell::Page {
     area->right()->addStretch(1);
     iterations_ = addTable(*area->bottom());
     setContent(area);
-    connect(matrix_, &timeline::WaitMatrix::clicked, this, &StragglersPage::select);
+    connect(matrix_, &timeline::WaitMatrix::clicked, this,
+            [this](int row, int) { context_.selection.set(subjectOfRow(row)); });
+    offerSubjects(*matrix_, [this](int row) { return subjectOfRow(row); });
+    connect(&context.selection, &shell::Selection::changed, this, &StragglersPage::followOthers);
   }
 
  protected:
@@ -95,8 +99,25 @@ class StragglersPage : public shell::Page {
     for (const auto& [widget, name] : tables) {
       const sections::SectionTable* table = tableNamed(data_->section, name);
       widget->setTable(*table, data_->section.ticksPerShownUnit);
-      widget->parentWidget()->setVisible(!table->rows.empty());
+      widget->parentWidget()->setVisible(tells(*table));
     }
+    followOthers();
+  }
+
+  /// True for a table that says more than the others: one stage or rank is all there is, and stages of one
+  /// worker each have the figures of their workers.
+  bool tells(const sections::SectionTable& table) const {
+    const bool isChoice =
+        table.key == "stages" || table.key == "data_parallel_ranks" || table.key == "ranks_of_places";
+    if (table.rows.size() <= (isChoice ? 1U : 0U)) return false;
+    if (table.key != "stages" || !data_->answer.stragglers) return true;
+    const auto slowdowns = [](const std::vector<analysis::Straggler>& all) {
+      std::vector<std::pair<double, double>> values;
+      for (const analysis::Straggler& one : all) values.emplace_back(one.alone, one.without);
+      std::ranges::sort(values);
+      return values;
+    };
+    return slowdowns(data_->answer.stragglers->stages) != slowdowns(data_->answer.stragglers->workers);
   }
 
   void applySentences() {
@@ -119,7 +140,10 @@ class StragglersPage : public shell::Page {
       return sections::countsBefore(found.workers[a].name, found.workers[b].name);
     });
     for (const std::size_t w : order) rows << text(found.workers[w].name);
-    for (std::size_t i = 0; i < found.iterations.size(); ++i) columns << QString::number(i);
+    constexpr std::size_t kFewIterations = 12;
+    const bool few = found.iterations.size() <= kFewIterations;
+    for (std::size_t i = 0; i < found.iterations.size(); ++i)
+      columns << (few ? tr("iteration %1").arg(i) : QString::number(i));
     for (std::size_t row = 0; row < order.size(); ++row) {
       const std::vector<double>& paces = found.pace[order[row]];
       for (std::size_t i = 0; i < paces.size(); ++i) {
@@ -141,13 +165,23 @@ class StragglersPage : public shell::Page {
     matrix_->setMatrix(rows, columns, std::move(cells));
   }
 
-  /// Selects the worker of a clicked cell in the table.
-  void select(int row, int) {
-    matrix_->setMarked(row);
-    const sections::SectionTable& table = workers_->model()->table();
-    const std::size_t name = columnNamed(table, "name");
-    for (std::size_t i = 0; i < table.rows.size(); ++i)
-      if (wordsIn(table.rows[i][name]) == matrix_->rows()[row]) workers_->markRow(static_cast<int>(i));
+  /// The worker of a row of the matrix.
+  shell::Selected subjectOfRow(int row) const {
+    shell::Selected subject;
+    if (row < 0 || row >= matrix_->rows().size()) return subject;
+    for (const model::Device& device : context_.session.snapshot()->catalog->devices) {
+      if (text(device.name) != matrix_->rows()[row]) continue;
+      subject.kind = shell::Selected::Kind::device;
+      subject.device = device.id;
+    }
+    return subject;
+  }
+
+  void followOthers() {
+    if (!data_) return;
+    const model::Device* device =
+        context_.session.snapshot()->catalog->device(context_.selection.current().device);
+    matrix_->setMarked(device == nullptr ? -1 : matrix_->rows().indexOf(text(device->name)));
   }
 
   std::shared_ptr<const StragglersData> data_;

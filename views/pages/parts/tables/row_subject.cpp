@@ -39,7 +39,7 @@ struct SubjectColumns {
   explicit SubjectColumns(const SectionTable& table) : name(nameColumnOf(table)), none(table.columns.size()) {
     const bool ofStages = table.key == "stages" || table.key == "memory";
     const bool stageIsAnother = table.key == "waits" || table.key == "gaps";  // the stage waited for
-    device = deviceName = stage = start = end = none;
+    device = deviceName = stage = stageName = start = end = none;
     for (std::size_t c = 0; c < none; ++c) {
       const std::string& key = table.columns[c].key;
       const bool isNumber = table.columns[c].format == sections::Format::index;
@@ -47,6 +47,8 @@ struct SubjectColumns {
       if (key == "device_name" || (key == "device" && !isNumber)) deviceName = c;
       if ((key == "stage" && !stageIsAnother) || (key == "index" && ofStages)) stage = c;
       if (key == "index" && (table.key == "devices" || table.key == "engines")) device = c;
+      if (key == "name" && table.key == "workers") deviceName = c;
+      if (key == "name" && table.key == "stages") stageName = c;
       if (table.key == "gaps" && key == "start_cycles") start = c;
       if (table.key == "gaps" && key == "end_cycles") end = c;
     }
@@ -54,7 +56,7 @@ struct SubjectColumns {
         name < none && (table.columns[name].key == "variable" || table.columns[name].key == "tensor" ||
                         table.columns[name].heading == "Variable" || table.key == "variables");
   }
-  std::size_t name, none, device, deviceName, stage, start, end;
+  std::size_t name, none, device, deviceName, stage, stageName, start, end;
   bool isVariable = false;
 };
 
@@ -65,6 +67,14 @@ QString textAt(const std::vector<Cell>& row, std::size_t column) {
 std::optional<std::int64_t> numberOf(const std::vector<Cell>& row, std::size_t column) {
   const auto* found = column < row.size() ? std::get_if<std::int64_t>(&row[column]) : nullptr;
   return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+/// The stage of a row, by its number or by a name that is a number.
+std::optional<std::int32_t> stageIn(const std::vector<Cell>& row, const SubjectColumns& at) {
+  if (const auto stage = numberOf(row, at.stage)) return static_cast<std::int32_t>(*stage);
+  bool isNumber = false;
+  const int named = textAt(row, at.stageName).toInt(&isNumber);
+  return isNumber ? std::optional(named) : std::nullopt;
 }
 
 /// True if `inner` lies within the group `outer`: "layer1/conv" in "layer1".
@@ -91,7 +101,7 @@ shell::Selected subjectOf(const SectionTable& table, int row, const analysis::Ca
   subject.name = textAt(cells, at.name);
   if (const auto device = numberOf(cells, at.device)) subject.device = model::DeviceId(*device);
   if (!subject.device.valid()) subject.device = deviceNamed(catalog, textAt(cells, at.deviceName));
-  if (const auto stage = numberOf(cells, at.stage)) subject.stage = static_cast<std::int32_t>(*stage);
+  if (const auto stage = stageIn(cells, at)) subject.stage = *stage;
   const auto start = numberOf(cells, at.start), end = numberOf(cells, at.end);
   if (start && end) subject.start = base::Ticks(*start), subject.end = base::Ticks(*end);
   subject.kind = start && end              ? Kind::wait
@@ -138,12 +148,13 @@ int rowAbout(const shell::Selected& selected, const SectionTable& table, const a
              *start <= selected.start.count && selected.end.count <= *end;
     });
   }
-  if (at.stage < at.none && selected.stage >= 0)
-    return firstRow([&](const auto& row) { return numberOf(row, at.stage) == selected.stage; });
+  if ((at.stage < at.none || at.stageName < at.none) && selected.stage >= 0)
+    return firstRow([&](const auto& row) { return stageIn(row, at) == selected.stage; });
   // Rows with names of another kind are about those, and not about their device.
-  const bool isNamed = table.key != "devices" && std::ranges::any_of(table.columns, [](const auto& column) {
-                         return column.key == "name" || column.key == "path";
-                       });
+  const bool isDevice = table.key == "devices" || table.key == "workers";
+  const bool isNamed = !isDevice && std::ranges::any_of(table.columns, [](const auto& column) {
+    return column.key == "name" || column.key == "path";
+  });
   const model::Device* device = catalog == nullptr || isNamed ? nullptr : catalog->device(selected.device);
   if (device == nullptr) return -1;
   const QString name = text(device->name);
