@@ -17,6 +17,7 @@
 #include "profiler/sections/program_rows.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
@@ -498,6 +499,26 @@ TEST_F(ModelPagesTest, TheGraphShowsBlocksAndOpensThem) {
   QTest::keyClick(canvas, Qt::Key_Backspace);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(crumbs().contains(QStringLiteral("›"))) << crumbs().toStdString();
+}
+
+/// The pane of details has few lines while nothing is selected. A double click finds its box unmoved.
+TEST_F(ModelPagesTest, AnEmptyPaneOfDetailsIsSmall) {
+  openPage(QStringLiteral("graph"));
+  ASSERT_TRUE(settle());
+  auto* area = window->currentPage()->findChild<pages::SplitArea*>();
+  ASSERT_NE(area, nullptr);
+  auto* canvas = child<GraphCanvas>();
+  EXPECT_TRUE(area->isFolded());
+  const int tall = canvas->height();
+  const QRect box = canvas->boxRect(0);
+  QTest::mouseClick(canvas, Qt::LeftButton, {}, box.center());
+  EXPECT_EQ(canvas->boxRect(0), box) << "until a double click would be over";
+  ASSERT_TRUE(waitFor([&] { return !area->isFolded(); }));
+  EXPECT_LT(canvas->height(), tall);
+  QTest::mouseClick(canvas, Qt::LeftButton, {}, QPoint(3, 3));
+  EXPECT_TRUE(area->isFolded());
+  area->tabs()->setCurrentIndex(1);
+  EXPECT_FALSE(area->isFolded()) << "the tensors are there without a selection";
 }
 
 TEST_F(ModelPagesTest, TheGraphZoomsAboutThePointerAndPans) {

@@ -169,6 +169,7 @@ class ComparePage : public shell::Page {
 
   QWidget* makeTools() {
     auto* tools = new ToolRow(context_, this);
+    tools->setIndent(kScrolledIndent);
     source_ = new shell::ElidedLabel(context_.palette, Qt::AlignLeft | Qt::AlignVCenter, tools);
     source_->setAccessibleName(tr("Source and target"));
     tools->add(source_, 1);

@@ -38,7 +38,7 @@ class GraphPage : public shell::Page {
   explicit GraphPage(shell::PageContext& context) : Page(context) {
     auto* tools = new QHBoxLayout;
     tools->addWidget(makeTools());
-    auto* area = new SplitArea(context.palette, tools, this);
+    auto* area = area_ = new SplitArea(context.palette, tools, this);
     area->setShares(7, 3);
     upper_ = area->picture();
     canvas_ = new timeline::GraphCanvas(context.palette, upper_);
@@ -118,6 +118,7 @@ class GraphPage : public shell::Page {
  private:
   QWidget* makeTools() {
     auto* tools = new ToolRow(context_, this);
+    tools->setIndent(kSplitIndent);
     crumbs_ = new QLabel(tools);
     crumbs_->setTextFormat(Qt::RichText);
     crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long path is cut
@@ -307,6 +308,7 @@ class GraphPage : public shell::Page {
                 {}}};
     }
     facts_->setFacts(std::move(facts));
+    area_->setNothingSelected(!opened_ || box < 0);
     tensors_->setTable(tensorTable(box), data_->time.ticks);
   }
 
@@ -371,6 +373,7 @@ class GraphPage : public shell::Page {
   QString followed_;  ///< name that was selected elsewhere and is shown
   bool following_ = false, opening_ = false;
   int found_ = 0;
+  SplitArea* area_ = nullptr;
   Panel* upper_ = nullptr;
   QLabel* crumbs_ = nullptr;
   QComboBox* colour_ = nullptr;

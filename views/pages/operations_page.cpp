@@ -154,6 +154,7 @@ class OperationsPage : public shell::Page {
 
   QWidget* makeTools() {
     auto* tools = new ToolRow(context_, this);
+    tools->setIndent(kScrolledIndent);
     QStringList names;
     for (const char* layer : kOperationLayers) names << tr(layer);
     layer_ = choice(tools, names, tr("Rows"), tr("What a row stands for"), kOperationsLayerKey);

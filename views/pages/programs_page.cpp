@@ -113,7 +113,7 @@ class ProgramsPage : public shell::Page {
   explicit ProgramsPage(shell::PageContext& context) : Page(context) {
     auto* tools = new QHBoxLayout;
     tools->addWidget(makeTools());
-    auto* area = new SplitArea(context.palette, tools, this);
+    auto* area = area_ = new SplitArea(context.palette, tools, this);
     area->setShares(2, 1);
     upper_ = area->picture();
     tree_ = new TreeTable(context.palette, upper_);
@@ -212,6 +212,7 @@ class ProgramsPage : public shell::Page {
 
   QWidget* makeTools() {
     auto* tools = new ToolRow(context_, this);
+    tools->setIndent(kSplitIndent);
     levels_ = tools->combo({tr("1 level"), tr("2 levels"), tr("3 levels"), tr("4 levels"), tr("All levels")},
                            tr("Levels"), tr("How deep the tree is open"));
     wantedLevels_ = qBound(0, context_.settings.value(kProgramLevelsKey, 3).toInt(), kAllLevels);
@@ -242,7 +243,9 @@ class ProgramsPage : public shell::Page {
   /// Lists the programs that no other one holds: a control program for each device, and functions.
   void listRoots() {
     const sections::SectionTable& all = data_->rows.table;
+    const sections::ShownTime time = data_->section.time();
     sections::SectionTable table{"roots", "Control programs and functions", "", {}, {}};
+    if (!time.isCycles()) table.basis = sections::wordsFor(time).cyclesOrTimes();
     std::vector<std::size_t> columns;
     for (std::size_t c = 0; c < all.columns.size(); ++c) {
       const std::string& key = all.columns[c].key;
@@ -355,11 +358,8 @@ class ProgramsPage : public shell::Page {
     for (QAction* action : {onTrace_, onLiveness_}) setPossible(action, any);
     setPossible(toFunction_, any && functionOf(row) >= 0);
     std::vector<ShownFact> facts;
-    sections::SectionTable below{"programs",
-                                 "Programs in it",
-                                 any ? table.basis : "those that no other one holds; select a program",
-                                 {},
-                                 {}};
+    sections::SectionTable below{
+        "programs", any ? "Programs in it" : "Outermost programs", table.basis, {}, {}};
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (!any) break;
       const sections::Cell& cell = table.rows[static_cast<std::size_t>(row)][c];
@@ -378,6 +378,7 @@ class ProgramsPage : public shell::Page {
         facts.push_back({text(fact.label), text(factText(data_->section, fact)), text(fact.doc)});
     }
     facts_->setFacts(std::move(facts));
+    area_->setNothingSelected(!any);
     below_->setTable(std::move(below), data_->perUnit);
     names_->setTable(debugTable({}));
     vertices_->setTable({"vertices", "Vertices", any ? "" : "select a program", {}, {}});
@@ -485,6 +486,7 @@ class ProgramsPage : public shell::Page {
   FactGrid* facts_ = nullptr;
   DataTable *below_ = nullptr, *vertices_ = nullptr, *names_ = nullptr;
   QAction *onTrace_ = nullptr, *onLiveness_ = nullptr, *toFunction_ = nullptr;
+  SplitArea* area_ = nullptr;
   int selected_ = -1;
 };
 

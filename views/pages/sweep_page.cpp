@@ -209,6 +209,7 @@ class SweepPage : public shell::Page {
  private:
   QWidget* makeTools() {
     auto* tools = new ToolRow(context_, this);
+    tools->setIndent(kSplitIndent);
     view_ =
         tools->combo({tr("Scatter"), tr("Parallel coordinates")}, tr("Chart"), tr("How to draw the table"));
     across_ = tools->combo({}, tr("Across"), tr("The figure of the horizontal axis; the front counts it"));

@@ -120,6 +120,7 @@ class TrainingPage : public shell::Page {
 
   QWidget* makeTools() {
     auto* tools = new ToolRow(context_, this);
+    tools->setIndent(kScrolledIndent);
     logarithmic_ = new QCheckBox(tr("Logarithmic axis"), tools);
     logarithmic_->setToolTip(
         tr("Shows equal ratios of values as equal heights, where there are values above 0"));

@@ -98,6 +98,13 @@ WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recordin
   return offer;
 }
 
+/// A small window has no pixel to spare for the indent of the panels below.
+void WhatIfControls::resizeEvent(QResizeEvent* event) {
+  constexpr int kRoomy = 1000, kSmallIndent = 8;
+  row_->setIndent(width() < kRoomy ? kSmallIndent : kScrolledIndent);
+  QWidget::resizeEvent(event);
+}
+
 WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
     : QWidget(parent), context_(context), row_(new ToolRow(context, this)) {
   auto* column = new QVBoxLayout(this);
@@ -132,7 +139,7 @@ WhatIfControls::WhatIfControls(shell::PageContext& context, QWidget* parent)
   row_->stretch();
   list_ = new QWidget(this);
   grid_ = new QGridLayout(list_);
-  grid_->setContentsMargins(10, 0, 10, 6);
+  grid_->setContentsMargins(kScrolledIndent, 0, kScrolledIndent, 6);
   grid_->setSpacing(4);
   column->addWidget(list_);
   connect(kind_, QOverload<int>::of(&QComboBox::currentIndexChanged), this, [this] { followKind(); });

@@ -57,6 +57,8 @@ class WhatIfControls : public QWidget {
   shell::PageContext& context_;
   WhatIfOffer offer_;
   std::vector<replay::Change> changes_;
+  void resizeEvent(QResizeEvent* event) override;
+
   ToolRow* row_;
   QComboBox *kind_, *subject_, *value_;
   QLabel* of_;

@@ -1,11 +1,14 @@
 #include "views/pages/parts/layout/panel.h"
 
+#include <QApplication>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QSplitter>
+#include <QTabBar>
 #include <QTabWidget>
+#include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -101,6 +104,11 @@ SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* par
   splitter_->addWidget(picture_);
   splitter_->addWidget(lower);
   setShares(3, 2);
+  connect(splitter_, &QSplitter::splitterMoved, this, [this] {
+    moved_ = true;
+    folded_ = false;
+  });
+  connect(tabs_, &QTabWidget::currentChanged, this, [this] { fold(); });
   layout->addWidget(splitter_, 1);
 }
 
@@ -131,12 +139,40 @@ void SplitArea::placeFacts() {
 void SplitArea::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   placeFacts();
+  fold();
+  if (folded_) shareOut();
 }
 
 void SplitArea::setShares(int picture, int tabs) {
-  splitter_->setStretchFactor(0, picture);
-  splitter_->setStretchFactor(1, tabs);
-  splitter_->setSizes({1000 * picture, 1000 * tabs});  // proportions, whatever sizes the two panels prefer
+  pictureShare_ = picture;
+  tabsShare_ = tabs;
+  shareOut();
+}
+
+/// A double click must find its box where it was at the first click, so the chart gets smaller only then.
+void SplitArea::setNothingSelected(bool nothing) {
+  nothing_ = nothing;
+  nothing || !folded_ ? fold()
+                      : QTimer::singleShot(QApplication::doubleClickInterval(), this, [this] { fold(); });
+}
+
+void SplitArea::fold() {
+  const bool few = nothing_ && !moved_ && facts_ != nullptr && tabs_->currentWidget() == facts_;
+  if (few == folded_ || moved_) return;
+  folded_ = few;
+  shareOut();
+}
+
+void SplitArea::shareOut() {
+  splitter_->setStretchFactor(0, pictureShare_);
+  splitter_->setStretchFactor(1, folded_ ? 0 : tabsShare_);
+  if (folded_) {
+    constexpr int kPanelRoom = 40;
+    const int needed = tabs_->tabBar()->sizeHint().height() + facts_->sizeHint().height() + kPanelRoom;
+    return splitter_->setSizes({std::max(1, splitter_->height() - needed), needed});
+  }
+  // Proportions, whatever sizes the two panels prefer.
+  splitter_->setSizes({1000 * pictureShare_, 1000 * tabsShare_});
 }
 
 OneOf::OneOf(QWidget* parent) : QWidget(parent), layout_(new QVBoxLayout(this)) {

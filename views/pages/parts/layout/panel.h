@@ -55,18 +55,27 @@ class SplitArea : public QWidget {
   void setFacts(QWidget* facts, const QString& title);
   /// Shares the height between the picture and the tabs.
   void setShares(int picture, int tabs);
+  /// Says that nothing is selected. While the tab of figures is shown, which then has few of them, the tabs
+  /// get only the height that these need, unless the user has moved the splitter.
+  void setNothingSelected(bool nothing);
+  /// True while the tabs have only that height.
+  bool isFolded() const { return folded_; }
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
 
  private:
   void placeFacts();
+  void fold();
+  void shareOut();
 
   QSplitter* splitter_;
   Panel *picture_, *beside_;
   QTabWidget* tabs_;
   QWidget* facts_ = nullptr;
   QString factsTitle_;
+  int pictureShare_ = 3, tabsShare_ = 2;
+  bool nothing_ = false, folded_ = false, moved_ = false;  ///< moved_: by the user
 };
 
 /// Shows one of several widgets. The hidden ones need no room, which they do in a QStackedWidget: that one is

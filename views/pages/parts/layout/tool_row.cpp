@@ -5,10 +5,19 @@
 #include "views/shell/look/icons.h"
 
 namespace pipescope::pages {
+namespace {
+
+constexpr int kToolIndent = 8;  ///< above a chart that fills the window
+
+}  // namespace
+
+void ToolRow::setIndent(int pixels) {
+  layout_->setContentsMargins(pixels, 6, pixels, 6);
+}
 
 ToolRow::ToolRow(shell::PageContext& context, QWidget* parent)
     : QWidget(parent), context_(context), layout_(new QHBoxLayout(this)) {
-  layout_->setContentsMargins(8, 6, 8, 6);
+  layout_->setContentsMargins(kToolIndent, 6, kToolIndent, 6);
   layout_->setSpacing(4);
 }
 

@@ -9,6 +9,9 @@
 
 namespace pipescope::pages {
 
+/// The indents of controls above panels: of a page that scrolls, and of one that has its tools itself.
+inline constexpr int kScrolledIndent = 18, kSplitIndent = 0;
+
 /// A row of controls above a chart.
 class ToolRow : public QWidget {
   Q_OBJECT
@@ -17,6 +20,8 @@ class ToolRow : public QWidget {
   explicit ToolRow(shell::PageContext& context, QWidget* parent = nullptr);
 
   QComboBox* combo(const QStringList& items, const QString& name, const QString& tip);
+  /// The pixels at the left and right, so that the controls begin where the panels below them do.
+  void setIndent(int pixels);
   /// Adds a quiet word that says what the control behind it is for.
   QLabel* label(const QString& text);
   /// Adds a button whose icon follows the theme.
