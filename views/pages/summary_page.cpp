@@ -26,7 +26,7 @@ using geometry::ColourRole;
 using sections::Format;
 using shell::Ui;
 
-constexpr int kOptionRows = 14, kOptionsShare = 4, kSummaryRows = 8;
+constexpr int kOptionRows = 14, kOptionsShare = 4, kSummaryRows = 8, kFigureRows = 16;
 
 }  // namespace
 
@@ -41,7 +41,6 @@ class SummaryPage : public shell::Page {
     makeOverflow(*area);
     makeShares(*area);
     makeTables(*area);
-    area->setStretch(11, 9);
     setContent(area);
     const auto link = [this](int card, const QString& page) {
       connect(cards_[card], &FigureCard::clicked, this, [this, page] {
@@ -142,7 +141,7 @@ class SummaryPage : public shell::Page {
   }
 
   void makeTables(ColumnsArea& area) {
-    figures_ = addTable(*area.left(), kOptionRows);
+    figures_ = addTable(*area.top(), kFigureRows);
     engines_ = addTable(*area.bottom(), kSummaryRows);
     executables_ = addTable(*area.bottom(), kSummaryRows);
     grades_ = addTable(*area.bottom(), kSummaryRows);
@@ -199,8 +198,8 @@ class SummaryPage : public shell::Page {
       const bool measured = context_.session.snapshot()->catalog->measured();
       cards_[0]->setFigure(
           tr("Memory"), measured ? tr("not known") : tr("not modelled"),
-          measured ? tr("The trace says nothing about memory.") : tr("This system has no memory model."),
-          memory, Ui::muted);
+          measured ? tr("The trace says nothing about memory.") : tr("This system has no memory model."), {},
+          Ui::muted);
     } else {
       cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"),
                            memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
