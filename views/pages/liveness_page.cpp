@@ -1,15 +1,13 @@
 // Shows which memory is live when: bytes by program step, and the variables of the selected step.
 #include <QApplication>
-#include <QLabel>
-#include <QScrollArea>
 #include <QTabWidget>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/charts/chart.h"
+#include "views/pages/parts/charts/lifetimes_view.h"
+#include "views/pages/parts/charts/liveness_stack.h"
 #include "views/pages/parts/data/liveness_data.h"
 #include "views/pages/parts/data/memory_data.h"
 #include "views/pages/parts/data/text.h"
@@ -22,13 +20,11 @@
 #include "views/pages/parts/tables/row_subject.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/page.h"
-#include "views/timeline/item_chart.h"
 #include "views/timeline/legend.h"
 
 namespace pipescope::pages {
 namespace {
 
-using geometry::ColourRole;
 using sections::Format;
 
 QString livenessPageBytesText(std::int64_t bytes) {
@@ -54,7 +50,7 @@ class LivenessPage : public shell::Page {
     upper_->body()->addWidget(legend_);
     now_ = addTree(tr("Not always live"));
     always_ = addTree(tr("Always live"));
-    tabs_->addTab(makeLives(), tr("Lifetimes"));
+    tabs_->addTab(lives_ = makeLives(), tr("Lifetimes"));
     vertices_ = new DataTable(context.palette, tabs_);
     cycles_ = new DataTable(context.palette, tabs_);
     vertices_->setFilterVisible(true);
@@ -167,107 +163,18 @@ class LivenessPage : public shell::Page {
     return tree;
   }
 
-  /// The chart of lives, which is as tall as its rows and scrolls.
-  QWidget* makeLives() {
-    auto* frame = new QWidget(tabs_);
-    auto* column = new QVBoxLayout(frame);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(6);
-    livesNote_ = new QLabel(frame);
-    shell::Palette::makeQuiet(*livesNote_);
-    livesLegend_ = new timeline::Legend(context_.palette, frame);
-    auto* scroll = new QScrollArea(frame);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    lives_ = new timeline::ItemChart(context_.palette, scroll);
-    lives_->setAccessibleName(tr("Lifetimes of variables"));
-    scroll->setWidget(lives_);
-    scroll->viewport()->setAutoFillBackground(false);  // the panel shows through
-    lives_->setAutoFillBackground(false);
-    column->addWidget(livesNote_);
-    column->addWidget(scroll, 1);
-    column->addWidget(livesLegend_);
-    connect(lives_, &timeline::ItemChart::clicked, this, [this](int row) {
-      lives_->setMarked(row);
-      context_.selection.set(subjectOfLife(row));
+  /// The lives of variables are read when their tab is first shown.
+  LifetimesView* makeLives() {
+    auto* lives = new LifetimesView(context_, *this, tabs_);
+    connect(tabs_, &QTabWidget::currentChanged, this, [this, lives] {
+      if (tabs_->currentWidget() == lives) showLives();
     });
-    offerSubjects(*lives_, [this](int row) { return subjectOfLife(row); });
-    connect(tabs_, &QTabWidget::currentChanged, this, [this, frame] {
-      if (tabs_->currentWidget() == frame) readLives();
-    });
-    return frame;
+    return lives;
   }
-
-  shell::Selected subjectOfLife(int row) const {
-    shell::Selected subject;
-    if (row < 0 || row >= static_cast<int>(lifeRows_.rows.size())) return subject;
-    subject.kind = shell::Selected::Kind::variable;
-    subject.device = data_->shown.device;
-    subject.name = text(lifeRows_.rows[static_cast<std::size_t>(row)].name);
-    return subject;
-  }
-
-  /// Reads the lives of the shown space when they are first looked at.
-  void readLives() {
-    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
-    if (!data_ || snapshot == nullptr || data_->spaces.empty() || !lives_->isVisible()) return;
-    if (livesOf_ == data_) return showLives();
-    livesOf_ = data_;
-    if (livesProgress_) livesProgress_->cancel();
-    livesProgress_ = std::make_shared<shell::SharedProgress>();
-    readInBackground(
-        [held = *snapshot, executable = context_.session.executable(), space = data_->shown,
-         progress = livesProgress_] {
-          return lifeRows({*held.source, *held.catalog, executable}, space, *progress);
-        },
-        [this, progress = livesProgress_](base::Result<LifeRows>&& made) {
-          if (progress != livesProgress_) return;
-          lifeRows_ = made.ok() ? *std::move(made) : LifeRows();
-          livesNote_->setText(made.ok() ? describeLives() : text(made.error().message));
-          showLives();
-        });
-  }
-
-  QString describeLives() const {
-    const auto shown = static_cast<std::int64_t>(lifeRows_.rows.size());
-    return shown < lifeRows_.all
-               ? tr("The %1 largest of %2 variables that are not always live, by program step")
-                     .arg(groupedCount(shown), groupedCount(lifeRows_.all))
-               : tr("All %1 variables that are not always live, by program step").arg(groupedCount(shown));
-  }
-
   void showLives() {
-    const std::int64_t steps = static_cast<std::int64_t>(data_->liveness.steps.size());
+    if (!data_) return;
     const auto [first, last] = std::minmax({chart_->mark(), chart_->markedUntil()});
-    const auto rows = std::make_shared<const LifeRows>(lifeRows_);
-    const int marked = lives_->marked();
-    lives_->setFigure(
-        [rows, steps, first = first, last = last](QSize size) {
-          return geometry::LifeChart(rows->rows, steps, first, last, size.width());
-        },
-        [rows](int row) { return describeLife(*rows, row); },
-        timeline::ItemChart::numbered(rows->rows.size()));
-    lives_->setFixedHeight(geometry::LifeChart::heightOf(rows->rows.size()));
-    lives_->setMarked(marked < static_cast<int>(rows->rows.size()) ? marked : -1);
-    std::vector<timeline::LegendEntry> entries;
-    std::set<std::string> known;
-    for (std::size_t i = 0; i < rows->rows.size(); ++i) {
-      if (known.insert(rows->categories[i]).second)
-        entries.push_back({memoryWords(rows->categories[i]), rows->rows[i].role, false});
-    }
-    livesLegend_->setEntries(std::move(entries));
-  }
-
-  static QString describeLife(const LifeRows& lives, int row) {
-    const geometry::LifeRow& life = lives.rows[static_cast<std::size_t>(row)];
-    QStringList spans;
-    for (const auto& [from, to] : life.spans)
-      spans << (from + 1 == to ? groupedCount(from)
-                               : tr("%1–%2").arg(groupedCount(from), groupedCount(to - 1)));
-    return tr("%1 · %2 · %3 · live in steps %4")
-        .arg(text(life.name), text(life.note), memoryWords(lives.categories[static_cast<std::size_t>(row)]),
-             spans.join(QStringLiteral(", ")));
+    lives_->showLives(data_, first, last);
   }
 
   LivenessToolbar* makeToolbar() {
@@ -329,60 +236,24 @@ class LivenessPage : public shell::Page {
                                            : QString());
   }
 
-  /// The always-live bytes of what is shown. For the fullest tile they are left out, because the tile with
-  /// most not-always-live bytes may not be the one with most always-live bytes.
-  std::int64_t base() const {
-    return ofFullest() ? 0 : ofOne() ? data_->ofUnit.alwaysLive.count : data_->liveness.alwaysLive.count;
-  }
-  std::int64_t above(std::size_t step) const {
-    if (ofOne())
-      return step < data_->ofUnit.notAlwaysLive.size() ? data_->ofUnit.notAlwaysLive[step].count : 0;
-    const analysis::LivenessPoint& point = data_->liveness.steps[step];
-    return ofFullest() ? point.maxUnitNotAlwaysLive.count : point.notAlwaysLive.count;
-  }
-
   void showStack() {
     if (!data_ || data_->spaces.empty()) return;
-    const auto& steps = data_->liveness.steps;
-    StackLayer below{ColourRole::alwaysLive, std::vector<std::int64_t>(steps.size(), base()), true};
-    StackLayer top{ColourRole::notAlwaysLive, {}, true};
-    std::vector<ChartBand> bands;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      top.values.push_back(above(i));
-      const auto at = static_cast<double>(i);
-      const QString pass = text(model::toString(steps[i].pass));
-      if (bands.empty() || bands.back().name != pass)
-        bands.push_back({at, at, pass, true, geometry::roleOf(steps[i].pass)});
-      bands.back().to = at + 1;
-    }
-    std::vector<StackLayer> layers;
-    std::vector<timeline::LegendEntry> entries;
+    const LivenessStack stack = shown();
     bar_->setAlwaysLiveEnabled(!ofFullest());
-    if (bar_->withAlwaysLive() && !ofFullest()) {
-      layers.push_back(std::move(below));
-      entries.push_back(
-          {tr("always live, %1").arg(livenessPageBytesText(base())), ColourRole::alwaysLive, false});
-    }
-    layers.push_back(std::move(top));
-    const LivenessSpace& space = data_->shown;
-    const QString unit = text(space.unitName), capacity = livenessPageBytesText(space.bytesPerUnit);
-    entries.push_back({ofFullest() ? tr("not always live, on the %1 that holds most in this step").arg(unit)
-                                   : tr("not always live"),
-                       ColourRole::notAlwaysLive, false});
-    chart_->setAxes(tr("program step, in compile order"),
-                    space.units <= 1 ? tr("bytes")
-                    : ofOne()        ? tr("bytes on %1 %2").arg(unit).arg(data_->unit)
-                    : ofFullest()    ? tr("bytes on one %1").arg(unit)
-                                     : tr("bytes, sum over %1s").arg(unit));
-    chart_->setStack(std::move(layers), std::move(bands));
+    chart_->setAxes(tr("program step, in compile order"), stack.axis());
+    chart_->setStack(stack.layers(bar_->withAlwaysLive()), stack.bands());
     std::int64_t most = 0;
     for (int step = 0; step < chart_->size(); ++step) most = std::max(most, chart_->total(step));
-    const bool single = space.units <= 1 || ofOne() || ofFullest();
-    const double limit = livenessLimit(space, single, most).value_or(-1);
-    chart_->setLimit(limit, single
-                                ? tr("%1 per %2").arg(capacity, text(memoryUnit(space.unitName)))
-                                : tr("%1 in all %2s").arg(livenessPageBytesText(std::llround(limit)), unit));
-    legend_->setEntries(std::move(entries));
+    const auto [limit, words] = stack.limit(most);
+    chart_->setLimit(limit, words);
+    legend_->setEntries(stack.legend(bar_->withAlwaysLive()));
+  }
+
+  /// The content as the chart shows it.
+  LivenessStack shown() const {
+    return {*data_, ofFullest() ? LivenessStack::Part::fullest
+                    : ofOne()   ? LivenessStack::Part::unit
+                                : LivenessStack::Part::sum};
   }
 
   /// Selects the next step whose name contains the text.
@@ -500,10 +371,7 @@ class LivenessPage : public shell::Page {
     if (data_) selectStep(peakStep());
   }
 
-  int peakStep() const {
-    return static_cast<int>(ofOne() && data_->ofUnit.known ? data_->ofUnit.peakStep
-                                                           : data_->liveness.peakStep);
-  }
+  int peakStep() const { return shown().peakStep(); }
 
   void selectStep(int step, int until = -1) {
     if (!data_ || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return;
@@ -512,7 +380,7 @@ class LivenessPage : public shell::Page {
     setPossible(nextStep_, step + 1 < static_cast<int>(data_->liveness.steps.size()));
     readout_->setText(chart_->markedUntil() == step ? describe(step) : describeMarked());
     readVariables();
-    readLives();
+    showLives();
   }
 
   /// Selects all steps from the selected one to this one.
@@ -521,16 +389,9 @@ class LivenessPage : public shell::Page {
     if (step >= 0 && step < static_cast<int>(data_->liveness.steps.size())) selectStep(chart_->mark(), step);
   }
 
-  /// The selected steps and the one of them in which most is live.
   QString describeMarked() const {
     const auto [first, last] = std::minmax({chart_->mark(), chart_->markedUntil()});
-    int most = first;
-    for (int step = first; step <= last; ++step) {
-      if (above(static_cast<std::size_t>(step)) > above(static_cast<std::size_t>(most))) most = step;
-    }
-    return tr("Steps %1 to %2, %3 in all · at most %4 not always live at once, in step %5")
-        .arg(groupedCount(first), groupedCount(last), groupedCount(last - first + 1),
-             livenessPageBytesText(above(static_cast<std::size_t>(most))), groupedCount(most));
+    return shown().describe(first, last);
   }
 
   /// The bytes of the profile that is compared, at the same place of the chart.
@@ -539,21 +400,7 @@ class LivenessPage : public shell::Page {
     return bytes < 0 ? QString() : tr(" · source %1").arg(livenessPageBytesText(bytes));
   }
 
-  QString describe(int step) const {
-    if (!data_ || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return {};
-    const analysis::LivenessPoint& point = data_->liveness.steps[static_cast<std::size_t>(step)];
-    const QString& name = data_->names[static_cast<std::size_t>(step)];
-    const QString what = name.isEmpty() ? text(model::toString(point.pass)) : name;
-    if (ofFullest())
-      return tr("Step %1 of %2 · %3 · %4 not always live on the fullest %5")
-          .arg(groupedCount(step), groupedCount(chart_->size()))
-          .arg(what, livenessPageBytesText(point.maxUnitNotAlwaysLive.count), text(data_->shown.unitName));
-    const QString peak = step == peakStep() ? tr(", the peak") : QString();
-    const std::int64_t now = above(static_cast<std::size_t>(step));
-    return tr("Step %1 of %2 · %3 · %4 not always live, %5 in all%6")
-        .arg(groupedCount(step), groupedCount(chart_->size()))
-        .arg(what, livenessPageBytesText(now), livenessPageBytesText(now + base()), peak);
-  }
+  QString describe(int step) const { return data_ ? shown().describe(step) : QString(); }
 
   /// Reads the tables of the selected step. A newer choice replaces an older one that is still being read.
   void readVariables() {
@@ -604,12 +451,7 @@ class LivenessPage : public shell::Page {
   timeline::Legend* legend_ = nullptr;
   TreeTable *now_ = nullptr, *always_ = nullptr;
   DataTable *vertices_ = nullptr, *cycles_ = nullptr;
-  timeline::ItemChart* lives_ = nullptr;
-  timeline::Legend* livesLegend_ = nullptr;
-  QLabel* livesNote_ = nullptr;
-  LifeRows lifeRows_;
-  std::shared_ptr<const LivenessData> livesOf_;  ///< content whose lives were read
-  std::shared_ptr<shell::SharedProgress> livesProgress_;
+  LifetimesView* lives_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   Panel* upper_ = nullptr;
   QAction *previousStep_ = nullptr, *nextStep_ = nullptr, *onTrace_ = nullptr;
