@@ -104,10 +104,15 @@ std::string timelineOf(const sections::Context& context, base::Progress& progres
 }
 
 void addTimeline(const sections::Context& context, base::Progress& progress, HtmlWriter& page) {
-  page.part("timeline", "Timeline");
   std::string sentence;
   const std::string svg = timelineOf(context, progress, sentence);
-  if (svg.empty()) return page.paragraph(sentence, "quiet");
+  // Nobody can zoom on paper, where the pipeline of one iteration says the same.
+  page.raw("<section class=\"screen\">\n");
+  page.part("timeline", "Timeline");
+  if (svg.empty()) {
+    page.paragraph(sentence, "quiet");
+    return page.raw("</section>\n");
+  }
   page.paragraph(
       "The last call. Drag the picture to move it; the buttons, or the wheel with Ctrl, zoom; a double click "
       "shows everything.",
@@ -117,7 +122,7 @@ void addTimeline(const sections::Context& context, base::Progress& progress, Htm
       "out\">−</button><button data-zoom=\"all\" title=\"Show everything\">All</button></div>\n<div "
       "class=\"timeline\">");
   page.raw(svg);
-  page.raw("</div>\n");
+  page.raw("</div>\n</section>\n");
 }
 
 void addPipeline(const sections::Context& context, base::Progress& progress, HtmlWriter& page) {
@@ -185,6 +190,10 @@ base::Result<std::string> htmlReport(const sections::Context& context, const std
   PIPESCOPE_ASSIGN(const Section summary, makeSection(*summaryDefinition, context));
   addVerdict(summary, page);
   page.cards(summary);
+  if (const std::string bar = shareBar(summary); !bar.empty()) {
+    page.heading("Where the devices' time goes");
+    page.raw(bar);
+  }
   for (const sections::SectionTable& table : summary.tables)
     page.table(table, summary.ticksPerShownUnit, kMostTableRows);
   addPipeline(context, progress, page);

@@ -22,7 +22,7 @@ using sections::Cell;
 using sections::Format;
 using sections::SectionColumn;
 
-constexpr std::size_t kLongCell = 60;
+constexpr std::size_t kLongCell = 60, kLongFact = 32;
 
 std::string_view embeddedPart(std::string_view name) {
   for (const auto& [file, content] : embeddedReportParts()) {
@@ -107,15 +107,33 @@ void HtmlWriter::paragraph(const std::string& text, const char* style) {
       fmt::format("<p{}>{}</p>\n", *style == 0 ? "" : fmt::format(" class=\"{}\"", style), htmlText(text));
 }
 
+/// A fact whose label is indented belongs to the one before it, and is a line of its card. Facts with long
+/// values are no cards, but lines below them.
 void HtmlWriter::cards(const sections::Section& section) {
-  body_ += "<div class=\"cards\">\n";
+  std::string cards, lines;
+  bool inLine = false;
   for (const sections::Fact& fact : section.facts) {
     const std::string value = factText(section, fact);
     if (!fact.inText || value == "–" || value.empty()) continue;
-    body_ += fmt::format("<div class=\"card\" title=\"{}\"><span class=\"quiet\">{}</span><b>{}</b></div>\n",
-                         htmlText(fact.doc), htmlText(fact.label), htmlText(value));
+    const bool isPart = fact.label.starts_with("  ") && !cards.empty(),
+               isLong = value.size() > kLongFact || std::holds_alternative<sections::Breakdown>(fact.value);
+    const std::string label =
+        htmlText(fact.label.substr(std::min(fact.label.size(), fact.label.find_first_not_of(' '))));
+    const std::string doc = htmlText(fact.doc), text = htmlText(value);
+    if (isLong || (isPart && inLine)) {
+      lines += fmt::format("<dt title=\"{}\">{}</dt><dd>{}</dd>\n", doc, label, text);
+      inLine = inLine || !isPart;
+    } else if (isPart) {
+      cards +=
+          fmt::format("<small title=\"{}\"><span class=\"quiet\">{}</span> {}</small>", doc, label, text);
+    } else {
+      cards += fmt::format("{}<div class=\"card\"><span class=\"quiet\" title=\"{}\">{}</span><b>{}</b>",
+                           cards.empty() ? "" : "</div>\n", doc, label, text);
+      inLine = false;
+    }
   }
-  body_ += "</div>\n";
+  if (!cards.empty()) body_ += "<div class=\"cards\">\n" + cards + "</div>\n</div>\n";
+  if (!lines.empty()) body_ += "<dl class=\"facts\">\n" + lines + "</dl>\n";
 }
 
 void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShownUnit, std::size_t most) {

@@ -20,7 +20,7 @@ class HtmlWriter {
   void paragraph(const std::string& text, const char* style = "");
   /// HTML that this library has made itself.
   void raw(std::string_view html) { body_ += html; }
-  /// Facts with a value as small cards.
+  /// Facts with a value as small cards, and those with long values as lines below these.
   void cards(const sections::Section& section);
   /// A table with at most `most` rows, and how many more there are.
   void table(const sections::SectionTable& table, double ticksPerShownUnit, std::size_t most);

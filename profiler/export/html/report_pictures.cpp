@@ -191,6 +191,34 @@ std::string pipelinePicture(const sections::Context& context, base::Progress& pr
   return svg + rowNames(*grid, metrics) + keyPicture(key, foot) + "</svg>\n";
 }
 
+std::string shareBar(const sections::Section& summary) {
+  constexpr std::tuple<const char*, const char*, ColourRole> kShares[] = {
+      {"compute", "compute", ColourRole::compute},
+      {"exchange", "exchange and sync", ColourRole::exchange},
+      {"stream", "stream copies", ColourRole::streamCopy},
+      {"memory", "remote memory", ColourRole::remoteCopy},
+      {"control", "control", ColourRole::control},
+      {"unknown", "unknown", ColourRole::otherKind},
+      {"host", "waiting for the host", ColourRole::waitHost},
+      {"pipeline", "waiting in the pipeline", ColourRole::waitSlowerStage}};
+  const auto fact = std::ranges::find(summary.facts, "time_shares", &sections::Fact::key);
+  const auto* shares = fact == summary.facts.end() ? nullptr : std::get_if<sections::Breakdown>(&fact->value);
+  if (shares == nullptr) return {};
+  ReportBar bar{"all devices", "", {}};
+  double whole = 0;
+  for (const auto& [key, meaning, role] : kShares) {
+    for (const auto& [name, share] : *shares) {
+      if (name != key) continue;
+      const double value = sections::numberOf(share);
+      bar.parts.emplace_back(
+          role, meaning + fmt::format(" {}", sections::formatCell(value, Format::fraction)), value);
+      whole += value;
+    }
+  }
+  const auto show = [](double share) { return sections::formatCell(share, Format::fraction); };
+  return whole > 0 ? barsHtml({bar}, whole, show) : std::string();
+}
+
 std::string stageBars(const sections::Section& stages) {
   const sections::SectionTable* table = tableOf(stages, "stages");
   if (table == nullptr || table->rows.empty() || table->rows.size() > kMostBars) return {};

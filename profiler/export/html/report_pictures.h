@@ -12,6 +12,9 @@ namespace pipescope::exporting {
 std::string pipelinePicture(const sections::Context& context, base::Progress& progress,
                             std::string& sentence);
 
+/// Shares of what devices with a stage do, as one bar of HTML; empty: the summary has none.
+std::string shareBar(const sections::Section& summary);
+
 /// The time of each stage per micro-batch by pass, with host copies and exchange, as HTML; empty: the section
 /// has no stages.
 std::string stageBars(const sections::Section& stages);

@@ -156,6 +156,39 @@ TEST(HtmlReport, DrawsThePipelineOfAnIterationAndBarsOfStages) {
   EXPECT_NE(page.find("print-color-adjust"), std::string::npos) << "bars must be printed with their colours";
 }
 
+/// Facts that belong to another one stand in its card, and long values below all cards.
+TEST(HtmlReport, CardsAreShort) {
+  using sections::Format;
+  sections::Section summary{"summary", "Summary", {}, {}, {}};
+  summary.facts = {
+      {"a", "Step time", std::string("8 cycles"), Format::plain, ""},
+      {"b", "  80 % from", std::string("7 cycles"), Format::plain, ""},
+      {"c", "  interval from", std::string(60, 'x'), Format::plain, ""},
+      {"d", "Limiting stage", std::string("stage 0"), Format::plain, ""},
+      {"e", "Shares", sections::Breakdown{{"compute", 0.75}, {"host", 0.25}}, Format::fraction, ""}};
+  HtmlWriter page("t", "s");
+  page.cards(summary);
+  const std::string html = page.finish();
+  EXPECT_EQ(countOf(html, "<div class=\"card\">"), 2U);
+  const std::string step = around(html, "Step time", "<div class=\"card\">", "</div>");
+  EXPECT_NE(step.find("80 % from</span> 7 cycles"), std::string::npos) << step;
+  EXPECT_EQ(step.find("xxx"), std::string::npos) << step;
+  const std::string facts = around(html, "<dl class=\"facts\">", "<dl", "</dl>");
+  EXPECT_NE(facts.find("<dt title=\"\">interval from</dt><dd>xxx"), std::string::npos) << facts;
+  EXPECT_NE(facts.find("Shares"), std::string::npos) << facts;
+  EXPECT_EQ(countOf(html, "<div"), countOf(html, "</div>"));
+  const std::string bar =
+      shareBar({"summary",
+                "Summary",
+                {{"time_shares", "Shares", sections::Breakdown{{"compute", 0.75}, {"host", 0.25}},
+                  Format::fraction, ""}},
+                {},
+                {}});
+  EXPECT_NE(bar.find("width:75.00%"), std::string::npos) << bar;
+  EXPECT_NE(bar.find("waiting for the host 25.0 %"), std::string::npos) << bar;
+  EXPECT_TRUE(shareBar(summary).empty());
+}
+
 TEST(HtmlReport, BarsOfMemoryAreInProportion) {
   sections::Section memory{"memory", "Memory", {}, {}, {}};
   memory.tables.push_back({"devices",
