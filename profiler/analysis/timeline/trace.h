@@ -151,6 +151,7 @@ struct Trace {
   std::vector<IterationSpan> iterations;   ///< sorted by start
   std::vector<DeviceTrace> devices;        ///< devices of the target, in their order
   std::vector<model::Transfer> transfers;  ///< sorted by start, in axis ticks
+  std::vector<model::Transfer> launches;   ///< arrows from launches to kernels, sorted by end, in axis ticks
   std::vector<TraceSegment> segments;
   std::vector<std::string> names;
   std::int64_t damagedRows = 0;  ///< rows that were left out because they contradict others

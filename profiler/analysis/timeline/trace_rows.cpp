@@ -85,18 +85,20 @@ class RowsReader {
 
   base::Status readTransfers() {
     PIPESCOPE_TRY(forEachRow<model::Transfer>(0.8, "reading transfers", [&](model::Transfer row) {
-      if (isLaunch(draft_.catalog, row)) return;
+      const bool launches = isLaunch(draft_.catalog, row);
       const std::int32_t from = draft_.trace->deviceOfLane(row.fromLane),
                          to = draft_.trace->deviceOfLane(row.toLane);
       if (row.end < row.start || (from < 0 && to < 0)) {
-        ++draft_.trace->damagedRows;
+        if (!launches) ++draft_.trace->damagedRows;
         return;
       }
       const DeviceTrace& clock = draft_.trace->devices[static_cast<std::size_t>(from >= 0 ? from : to)];
       row.start = draft_.toAxis(clock, row.start);
       row.end = draft_.toAxis(clock, row.end);
-      if (draft_.inWindow(row.start, row.end)) draft_.trace->transfers.push_back(row);
+      if (draft_.inWindow(row.start, row.end))
+        (launches ? draft_.trace->launches : draft_.trace->transfers).push_back(row);
     }));
+    std::ranges::stable_sort(draft_.trace->launches, {}, &model::Transfer::end);
     std::stable_sort(draft_.trace->transfers.begin(), draft_.trace->transfers.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     shareTransfers(*draft_.trace);

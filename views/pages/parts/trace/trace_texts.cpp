@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "profiler/analysis/step_mean.h"
+#include "profiler/analysis/timeline/source_lines.h"
 #include "profiler/geometry/counter_text.h"
 #include "profiler/geometry/element.h"
 #include "profiler/geometry/timeline/timeline_links.h"
@@ -340,10 +341,21 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
   addWhere(facts, placement(item));
   addWhen(facts, item);
   if (row == nullptr) return;
+  addSource(facts, row->lane, item.start);
   if (on.units > 1) addUnits(facts, *row, on);
   const QString in = on.units > 1 ? tr("sum over %1").arg(unitsOf(on)) : QString();
   if (row->bytesIn.count > 0) facts.push_back({tr("Received"), bytesText(row->bytesIn), in});
   if (row->bytesOut.count > 0) facts.push_back({tr("Sent"), bytesText(row->bytesOut), in});
+}
+
+/// Adds the line of the program that started a recorded step, where the trace has its functions.
+void TraceTexts::addSource(Facts& facts, model::LaneId lane, base::Ticks start) const {
+  if (!catalog_.measured()) return;
+  const auto line = analysis::sourceLineOf(trace_, catalog_, lane, start);
+  if (!line) return;
+  facts.push_back({tr("Source"),
+                   tr("%1, line %2, in %3").arg(text(line->file)).arg(line->line).arg(text(line->function)),
+                   tr("the function of the recorded program that runs when the work is launched")});
 }
 
 /// Adds how a step is spread over the units of its device.

@@ -40,6 +40,7 @@ class TraceTexts {
   void addWhen(Facts& facts, const geometry::TimelineItem& item) const;
   void addWhere(Facts& facts, const analysis::TracePlacement& placement) const;
   void addPass(Facts& facts, const geometry::TimelineItem& item) const;
+  void addSource(Facts& facts, model::LaneId lane, base::Ticks start) const;
   void addUnits(Facts& facts, const model::Step& step, const analysis::DeviceTrace& on) const;
   void addStep(Facts& facts, const geometry::TimelineItem& item) const;
   void addWait(Facts& facts, const geometry::TimelineItem& item) const;
