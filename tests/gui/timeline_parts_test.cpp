@@ -8,6 +8,7 @@
 #include <QScrollBar>
 #include <QTest>
 #include <QWheelEvent>
+#include <set>
 
 #include "profile_fixture.h"
 #include "profiler/analysis/timeline/trace.h"
@@ -325,6 +326,38 @@ TEST(TileMapTest, APointBesideTheCellsIsNoUnit) {
   EXPECT_EQ(map.unitAt(last.center()), columns - 1);
   EXPECT_EQ(map.unitAt({last.right() + 1, last.center().y()}), -1);
   EXPECT_EQ(map.unitAt({first.left() - 1, first.center().y()}), -1);
+}
+
+/// 1,472 tiles: 23 columns of 16 islands, each two by two. Numbers go down the columns.
+TEST(TileMapTest, TilesOfAnIpuLieInColumnsOfIslands) {
+  const shell::Palette palette;
+  timeline::TileMap map(palette);
+  map.resize(1200, 420);
+  map.setUnits(std::vector<std::int64_t>(2 * 1472, 1),
+               {{0, QStringLiteral("IPU0")}, {1472, QStringLiteral("IPU1")}});
+  const auto at = [&](int tile) { return map.unitRect(tile).topLeft(); };
+  const int cell = map.unitRect(0).width(), high = map.unitRect(0).height();
+  EXPECT_GE(cell, 4);
+  EXPECT_LE(high, 2 * cell);
+  EXPECT_EQ(at(1) - at(0), QPoint(cell, 0));
+  EXPECT_EQ(at(2) - at(0), QPoint(0, high));
+  EXPECT_EQ(at(3) - at(0), QPoint(cell, high));
+  EXPECT_EQ(at(4).x(), at(0).x());
+  EXPECT_GE(at(4).y(), at(2).y() + high);
+  EXPECT_EQ(at(64).y(), at(0).y());
+  EXPECT_GT(at(64).x(), at(1).x() + cell) << "columns lie apart";
+  EXPECT_EQ(at(60).y(), at(1471 - 3).y());
+  std::set<int> columns, rows;
+  for (int tile = 0; tile < 1472; ++tile) {
+    columns.insert(at(tile).x());
+    rows.insert(at(tile).y());
+    EXPECT_TRUE(map.rect().contains(map.unitRect(tile)));
+    EXPECT_EQ(map.unitAt(map.unitRect(tile).center()), tile);
+  }
+  EXPECT_EQ(columns.size(), 46U);
+  EXPECT_EQ(rows.size(), 32U);
+  EXPECT_TRUE(at(1472).x() > at(1471).x() || at(1472).y() > at(1471).y());
+  EXPECT_EQ(map.unitAt(at(1) + QPoint(cell + 1, 0)), -1) << "between columns";
 }
 
 TEST(UnitLists, AreReadAndWritten) {

@@ -3,7 +3,6 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
-#include <cmath>
 
 namespace pipescope::timeline {
 
@@ -11,6 +10,55 @@ using shell::Ui;
 
 namespace {
 constexpr int kName = 18, kTileMapGap = 14, kScale = 34, kTileMapMargin = 6, kLargest = 16;
+/// A column of an IPU's die has so many tiles, and an island two rows of two.
+constexpr int kColumnTiles = 64, kIslandTiles = 4, kIslandSide = 2,
+              kColumnIslands = kColumnTiles / kIslandTiles;
+
+int gapOfColumns(int wide) {
+  return wide >= 4 ? 3 : wide >= 2 ? 1 : 0;
+}
+int gapOfIslands(int high) {
+  return high >= 5 ? 2 : 0;
+}
+}  // namespace
+
+QSize TileMap::Part::size() const {
+  if (die)
+    return {columns * kIslandSide * cell + (columns - 1) * columnGap,
+            kColumnIslands * kIslandSide * cellHigh + (kColumnIslands - 1) * islandGap};
+  return {columns * cell, (units() + columns - 1) / std::max(1, columns) * cellHigh};
+}
+
+QRect TileMap::Part::rectOf(int number) const {
+  QPoint place(number % columns * cell, number / columns * cellHigh);
+  if (die) {
+    const int column = number / kColumnTiles, island = number % kColumnTiles / kIslandTiles,
+              tile = number % kIslandTiles;
+    place = {column * (kIslandSide * cell + columnGap) + tile % kIslandSide * cell,
+             island * (kIslandSide * cellHigh + islandGap) + tile / kIslandSide * cellHigh};
+  }
+  return {area.topLeft() + place, QSize(cell, cellHigh)};
+}
+
+/// Gives a part the largest cells with which it fits into this room. Those of a die need not be squares.
+TileMap::Part TileMap::sized(Part part, int wide, int high) const {
+  part.die = part.units() >= 2 * kColumnTiles && part.units() % kColumnTiles == 0;
+  const auto fit = [&](int cell, int cellHigh) {
+    part.cell = cell;
+    part.cellHigh = cellHigh;
+    part.columns = part.die ? part.units() / kColumnTiles : std::max(1, wide / cell);
+    part.columnGap = gapOfColumns(cell);
+    part.islandGap = gapOfIslands(cellHigh);
+    return part.size().width() <= wide && part.size().height() <= high;
+  };
+  for (int cell = kLargest; cell > 1; --cell) {
+    for (int cellHigh = part.die ? std::min(kLargest, 2 * cell) : cell; cellHigh > 1; --cellHigh) {
+      if (fit(cell, cellHigh)) return part;
+      if (!part.die) break;
+    }
+  }
+  fit(1, 1);
+  return part;
 }
 
 TileMap::TileMap(const shell::Palette& palette, QWidget* parent)
@@ -27,7 +75,7 @@ void TileMap::setUnits(std::vector<std::int64_t> bytes, std::vector<std::pair<in
   const int count = static_cast<int>(bytes_.size());
   for (std::size_t i = 0; i < breaks.size(); ++i) {
     const int end = i + 1 < breaks.size() ? breaks[i + 1].first : count;
-    if (end > breaks[i].first) parts_.push_back({breaks[i].first, end, breaks[i].second, {}, 1, 1});
+    if (end > breaks[i].first) parts_.push_back({breaks[i].first, end, breaks[i].second, {}});
   }
   layOut();
   update();
@@ -60,29 +108,23 @@ void TileMap::setLit(int part) {
 void TileMap::layOut() {
   const int parts = static_cast<int>(parts_.size());
   if (parts == 0) return;
+  const auto largest = std::ranges::max_element(parts_, {}, [](const Part& part) { return part.units(); });
   int bestCell = 0, bestAcross = 1;
-  const int most =
-      std::max_element(parts_.begin(), parts_.end(),
-                       [](const auto& a, const auto& b) { return a.end - a.first < b.end - b.first; })
-          ->end -
-      parts_.front().first;
-  const int units = parts == 1 ? most : parts_.front().end - parts_.front().first;
+  const auto wideOf = [&](int across) {
+    return (width() - 2 * kTileMapMargin - (across - 1) * kTileMapGap) / across;
+  };
+  const auto highOf = [&](int across) {
+    return (height() - kScale - kTileMapMargin) / ((parts + across - 1) / across);
+  };
   for (int across = 1; across <= parts; ++across) {
-    const int down = (parts + across - 1) / across;
-    const int wide = (width() - 2 * kTileMapMargin - (across - 1) * kTileMapGap) / across;
-    const int high = (height() - kScale - kTileMapMargin) / down - kName;
-    if (wide <= 0 || high <= 0) continue;
-    int cell = std::clamp(static_cast<int>(std::sqrt(static_cast<double>(wide) * high / units)), 1, kLargest);
-    while (cell > 1 && ((units + wide / cell - 1) / std::max(1, wide / cell)) * cell > high) --cell;
-    if (cell > bestCell) bestCell = cell, bestAcross = across;
+    if (wideOf(across) <= 0 || highOf(across) <= kName) continue;
+    const Part part = sized(*largest, wideOf(across), highOf(across) - kName);
+    if (const int cell = part.cell * part.cellHigh; cell > bestCell) bestCell = cell, bestAcross = across;
   }
-  const int cell = std::max(1, bestCell), down = (parts + bestAcross - 1) / bestAcross;
-  const int wide = (width() - 2 * kTileMapMargin - (bestAcross - 1) * kTileMapGap) / bestAcross;
-  const int high = (height() - kScale - kTileMapMargin) / down;
+  const int wide = std::max(1, wideOf(bestAcross)), high = std::max(1, highOf(bestAcross));
   for (int i = 0; i < parts; ++i) {
     Part& part = parts_[static_cast<std::size_t>(i)];
-    part.cell = cell;
-    part.columns = std::max(1, wide / cell);
+    part = sized(part, wide, std::max(1, high - kName));
     part.area = QRect(kTileMapMargin + (i % bestAcross) * (wide + kTileMapGap),
                       kTileMapMargin / 2 + (i / bestAcross) * high + kName, wide, high - kName);
   }
@@ -91,19 +133,17 @@ void TileMap::layOut() {
 QRect TileMap::unitRect(int unit) const {
   for (const Part& part : parts_) {
     if (unit < part.first || unit >= part.end) continue;
-    const int i = unit - part.first;
-    return {part.area.x() + i % part.columns * part.cell, part.area.y() + i / part.columns * part.cell,
-            part.cell, part.cell};
+    return part.rectOf(unit - part.first);
   }
   return {};
 }
 
 int TileMap::unitAt(const QPoint& position) const {
   for (const Part& part : parts_) {
-    const QPoint at = position - part.area.topLeft();
-    if (at.x() < 0 || at.y() < 0 || at.x() >= part.columns * part.cell) continue;
-    const int unit = part.first + at.y() / part.cell * part.columns + at.x() / part.cell;
-    if (unit < part.end) return unit;
+    if (!QRect(part.area.topLeft(), part.size()).contains(position)) continue;
+    for (int number = 0; number < part.units(); ++number) {
+      if (part.rectOf(number).contains(position)) return part.first + number;
+    }
   }
   return -1;
 }
@@ -128,7 +168,7 @@ void TileMap::paintEvent(QPaintEvent*) {
     painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter, part.name);
     const int gap = part.cell >= 4 ? 1 : 0;
     for (int unit = part.first; unit < part.end; ++unit) {
-      const QRect cell = unitRect(unit);
+      const QRect cell = part.rectOf(unit - part.first);
       painter.fillRect(cell.adjusted(0, 0, -gap, -gap), colourOf(bytes_[static_cast<std::size_t>(unit)]));
     }
   }

@@ -8,8 +8,10 @@
 
 namespace pipescope::timeline {
 
-/// The units of memory spaces as squares, row by row in the order of their numbers. The colour shows how full
-/// a unit is.
+/// The units of memory spaces as squares. Tiles of an IPU lie as on its die: in columns of 16 islands of four
+/// tiles, 19 columns on Mk1 and 23 on Mk2 (as public simulators of its exchange have them; which number lies
+/// where is not published, so numbers go down the columns). Other units follow each other row by row. The
+/// colour shows how full a unit is.
 class TileMap : public QWidget {
   Q_OBJECT
 
@@ -48,9 +50,15 @@ class TileMap : public QWidget {
     int first = 0, end = 0;
     QString name;
     QRect area;
-    int columns = 1, cell = 1;
+    int columns = 1, cell = 1, cellHigh = 1;  ///< cell: its width
+    bool die = false;                         ///< columns of islands
+    int columnGap = 0, islandGap = 0;
+    int units() const { return end - first; }
+    QSize size() const;              ///< of all cells
+    QRect rectOf(int number) const;  ///< the cell of a unit
   };
   void layOut();
+  Part sized(Part part, int wide, int high) const;
 
   const shell::Palette& palette_;
   LabelFont labels_;
