@@ -1,6 +1,10 @@
 // Tests the page about the host by mouse and keyboard.
+#include <QApplication>
+#include <QClipboard>
 #include <QComboBox>
+#include <QContextMenuEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QSortFilterProxyModel>
 #include <QTabBar>
 #include <QTabWidget>
@@ -90,6 +94,36 @@ TEST_F(HostPageTest, TheTraceShowsWhatTheHostDidMeanwhile) {
         << factor;
   }
   picture("trace_host");
+}
+
+/// The menu of the right button on something of the host's timeline.
+QMenu* menuAt(HostCanvas& canvas, const QPoint& place) {
+  QContextMenuEvent event(QContextMenuEvent::Mouse, place, canvas.viewport()->mapToGlobal(place));
+  QApplication::sendEvent(canvas.viewport(), &event);
+  const auto menus = canvas.findChildren<QMenu*>(QString(), Qt::FindDirectChildrenOnly);
+  return menus.isEmpty() ? nullptr : menus.back();
+}
+
+TEST_F(HostPageTest, TheRightButtonCopiesANameAndShowsACallOnTheTrace) {
+  openHost();
+  const auto actionOf = [](const QMenu* menu, const QString& name) -> QAction* {
+    for (QAction* action : menu == nullptr ? QList<QAction*>() : menu->actions())
+      if (action->text() == name) return action;
+    return nullptr;
+  };
+  const HostHit call{HostHit::Kind::call, 0, 1};
+  QMenu* menu = menuAt(canvas(), middleOf(call));
+  ASSERT_NE(actionOf(menu, QStringLiteral("Copy name")), nullptr);
+  actionOf(menu, QStringLiteral("Copy name"))->trigger();
+  const QString name = QString::fromStdString(line().calls[1].name);
+  EXPECT_EQ(QApplication::clipboard()->text(), name);
+  EXPECT_EQ(canvas().selected(), call);
+  EXPECT_EQ(actionOf(menu, QStringLiteral("Dim all other names")), nullptr);
+  QAction* show = actionOf(menu, QStringLiteral("Show in Trace"));
+  ASSERT_NE(show, nullptr);
+  show->trigger();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Trace"));
 }
 
 TEST_F(HostPageTest, ATraceWithoutSpansOfTheHostHasNoSuchTab) {

@@ -1,5 +1,8 @@
 // Shows what the host did in wall time: calls, the spans of its threads, series, statistics and call tree.
+#include <QApplication>
+#include <QClipboard>
 #include <QLineEdit>
+#include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QTabWidget>
@@ -77,6 +80,11 @@ class HostPage : public shell::Page {
     shell::addPictureAction(
         *upper, [this] { return picture(); }, QStringLiteral("host"), context);
     canvas_->setDescriber([this](const HostHit& hit) { return hostCallout(*timeline_, hit); });
+    canvas_->setMenu([this](const HostHit& hit, const QPoint& at) {
+      auto* menu = makeMenu(hit);
+      menu->setAttribute(Qt::WA_DeleteOnClose);
+      menu->popup(at);
+    });
     connect(canvas_, &timeline::HostCanvas::selectionChanged, this, &HostPage::showSelection);
     wait_.setSingleShot(true);
     wait_.setInterval(kQuietMs);
@@ -141,6 +149,31 @@ class HostPage : public shell::Page {
     tools.pictureButton();
   }
 
+  /// The menu of a call, a span or an event.
+  QMenu* makeMenu(const HostHit& hit) {
+    auto* menu = new QMenu(canvas_);
+    const QString name = hostCallout(*timeline_, hit).value(0);
+    menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
+    menu->addAction(tr("Zoom to it"), this, [this, hit] {
+      const auto [start, end] = canvas_->scene().timesOf(hit);
+      canvas_->zoomTo(start, end);
+    });
+    if (hit.kind == HostHit::Kind::span) {
+      const auto of = timeline_->lanes[hit.lane].spans[hit.index].name;
+      menu->addAction(tr("Dim all other names"), this, [this, of] { choose(static_cast<int>(of)); });
+    }
+    if (hit.kind == HostHit::Kind::call) {
+      menu->addAction(tr("Show in Trace"), this, [this, name] { showCall(name); });
+    }
+    return menu;
+  }
+
+  /// Shows the call of this name on the trace.
+  void showCall(const QString& name) {
+    for (const model::Run& run : context_.session.snapshot()->catalog->runs)
+      if (text(run.name) == name) return context_.go({QStringLiteral("trace"), run.start, -1, QString()});
+  }
+
   QWidget* makeTabs() {
     tabs_ = new QTabWidget(this);
     tabs_->setDocumentMode(true);
@@ -168,8 +201,12 @@ class HostPage : public shell::Page {
     lengths_ = new timeline::BarChart(context_.palette, tabs_);
     scrolled(lengths_, tr("Lengths"));
     details_ = new FactGrid(context_.palette, tabs_);
-    details_->setContentsMargins(12, 6, 12, 8);
-    scrolled(details_, tr("Details"));
+    auto* details = new QWidget(tabs_);
+    auto* padding = new QVBoxLayout(details);
+    padding->setContentsMargins(12, 6, 12, 8);
+    padding->addWidget(details_);
+    padding->addStretch(1);
+    scrolled(details, tr("Details"));
     series_ = new DataTable(context_.palette, tabs_);
     padded(series_, tr("Series"));
     connect(table_, &DataTable::rowActivated, this, [this](int row) {

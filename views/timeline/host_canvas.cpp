@@ -126,6 +126,18 @@ bool HostCanvas::pointAt(const std::optional<QPoint>& onRows) {
   return before != hovered_;
 }
 
+std::optional<HostHit> HostCanvas::at(const QPoint& place) const {
+  const std::optional<QPoint> rows = onRows(place);
+  return rows ? hitAt(*rows) : std::nullopt;
+}
+
+void HostCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  const auto hit = at(event->pos());
+  if (!hit || !menu_) return event->ignore();
+  select(hit);
+  menu_(*hit, event->globalPos());
+}
+
 bool HostCanvas::wheelZooms(const QPoint& position) const {
   return position.y() < kHead;
 }

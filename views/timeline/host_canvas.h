@@ -30,8 +30,14 @@ class HostCanvas : public TimeCanvas {
   void setOnly(int name);
   int only() const { return only_; }
 
+  /// Makes the menu of the right button on something that was hit; without it, the canvas has none.
+  void setMenu(std::function<void(const geometry::HostHit&, const QPoint& onScreen)> menu) {
+    menu_ = std::move(menu);
+  }
   const std::optional<geometry::HostHit>& selected() const { return selected_; }
   void select(std::optional<geometry::HostHit> hit);
+  /// The call, span, event or point of a curve at a place of the viewport.
+  std::optional<geometry::HostHit> at(const QPoint& place) const;
   /// Shows this span of time with some room on both sides.
   void zoomTo(base::Ticks start, base::Ticks end);
   /// The box of something in the viewport.
@@ -45,6 +51,7 @@ class HostCanvas : public TimeCanvas {
   void layOut() override;
   void paintRows(QPainter& painter) const override;
   bool pointAt(const std::optional<QPoint>& onRows) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   std::optional<QRect> hoveredBox() const override;
   std::optional<QRect> selectedBox() const override;
   QStringList callout() const override;
@@ -62,6 +69,7 @@ class HostCanvas : public TimeCanvas {
 
   geometry::HostScene scene_;
   std::function<QStringList(const geometry::HostHit&)> describe_;
+  std::function<void(const geometry::HostHit&, const QPoint&)> menu_;
   std::optional<geometry::HostHit> selected_, hovered_;
   int only_ = -1;
   bool onOverview_ = false;
