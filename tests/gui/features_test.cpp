@@ -26,6 +26,9 @@
 #include <QTemporaryDir>
 #include <QTimer>
 #include <QToolButton>
+#include <cmath>
+#include <map>
+#include <optional>
 
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/charts/chart.h"
@@ -415,6 +418,69 @@ TEST_F(FeatureTest, SecondsHoldOnAllPages) {
   window->setTimeUnit(false);
 }
 
+/// The ticks that a text of a table shows; nothing if it has no unit of time and `unit`, the head's, is
+/// empty.
+std::optional<double> ticksIn(const QString& shown, const QString& head, double ticksPerSecond) {
+  static const QRegularExpression kFigure(
+      QStringLiteral("^([<−-]?\\s*)([0-9.,]+)\\s?([kMGT]?)\\s?(ns|µs|ms|s|cycles)?$"));
+  static const QRegularExpression kUnit(QStringLiteral("(?:^|[ (])(ns|µs|ms|s|cycles)(?:$|[ ,;):])"));
+  const auto found = kFigure.match(shown);
+  if (!found.hasMatch()) return std::nullopt;
+  QString unit = found.captured(4);
+  if (unit.isEmpty()) unit = kUnit.match(head).captured(1);
+  const std::map<QString, double> seconds = {{QStringLiteral("ns"), 1e-9},
+                                             {QStringLiteral("µs"), 1e-6},
+                                             {QStringLiteral("ms"), 1e-3},
+                                             {QStringLiteral("s"), 1},
+                                             {QStringLiteral("cycles"), 1 / ticksPerSecond}};
+  const std::map<QString, double> factors = {
+      {QString(), 1}, {QStringLiteral("k"), 1e3}, {QStringLiteral("M"), 1e6}, {QStringLiteral("G"), 1e9}};
+  if (!seconds.contains(unit)) return std::nullopt;
+  const double value = found.captured(2).remove(QLatin1Char(',')).toDouble();
+  return value * factors.at(found.captured(3)) * seconds.at(unit) * ticksPerSecond;
+}
+
+/// Each time in a table of each page is what the profile holds, in the unit that it or its head says.
+TEST_F(FeatureTest, TimesInTablesHaveTheUnitThatTheirHeadSays) {
+  constexpr double kTicksPerSecond = 1.33e9;
+  openPage(QStringLiteral("summary"));
+  for (const bool inSeconds : {false, true}) {
+    window->setTimeUnit(inSeconds);
+    ASSERT_TRUE(settle());
+    int checked = 0;
+    for (const QString& page : window->pageIds()) {
+      showPage(page);
+      for (const pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>()) {
+        const auto& shown = table->model()->table();
+        const QString head = QString::fromStdString(shown.basis);
+        for (std::size_t c = 0; c < shown.columns.size(); ++c) {
+          for (std::size_t r = 0; r < shown.rows.size() && r < 6; ++r) {
+            if (shown.columns[c].format != sections::Format::ticks) continue;
+            const auto* whole = std::get_if<std::int64_t>(&shown.rows[r][c]);
+            const auto* mean = std::get_if<double>(&shown.rows[r][c]);
+            const double ticks = whole != nullptr ? static_cast<double>(*whole) : mean != nullptr ? *mean : 0;
+            if (ticks == 0) continue;
+            const QString cell =
+                table->model()->index(static_cast<int>(r), static_cast<int>(c)).data().toString();
+            const QString unit = inSeconds ? head : head + QStringLiteral(" cycles");
+            const auto read = ticksIn(cell, unit, kTicksPerSecond);
+            const std::string where = page.toStdString() + ", " + shown.title + ", " +
+                                      shown.columns[c].heading + ": " + cell.toStdString() + " of " +
+                                      std::to_string(ticks) + "; " + shown.basis;
+            EXPECT_TRUE(read) << where;
+            if (read) {
+              EXPECT_NEAR(*read, std::fabs(ticks), std::max(0.6, 0.01 * std::fabs(ticks))) << where;
+            }
+            ++checked;
+          }
+        }
+      }
+    }
+    EXPECT_GT(checked, 100);
+  }
+  window->setTimeUnit(false);
+}
+
 TEST_F(FeatureTest, BackAndForwardReturnToPlaces) {
   openPage(QStringLiteral("trace"));
   const auto page = [&] { return window->currentPage()->accessibleName(); };
@@ -513,6 +579,27 @@ TEST_F(FeatureTest, SettingsHoldAtOnce) {
     }
   }
   EXPECT_EQ(palette->colour(geometry::ColourRole::backward), before);
+}
+
+TEST_F(FeatureTest, SettingsGoBackToTheirDefaults) {
+  openPage(QStringLiteral("memory"));
+  action(QStringLiteral("Settings"))->trigger();
+  auto* dialog = window->findChild<shell::SettingsDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  for (QComboBox* box : dialog->findChildren<QComboBox*>()) choose(box, box->count() - 1);
+  for (QCheckBox* box : dialog->findChildren<QCheckBox*>()) box->setChecked(true);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sections::formatCell(sections::Cell(std::int64_t{2048}), sections::Format::bytes), "2,048 B");
+  QPushButton* defaults = nullptr;
+  for (QPushButton* button : dialog->findChildren<QPushButton*>())
+    if (button->text().remove(QLatin1Char('&')).contains(QStringLiteral("Defaults"))) defaults = button;
+  ASSERT_NE(defaults, nullptr);
+  defaults->click();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sections::formatCell(sections::Cell(std::int64_t{2048}), sections::Format::bytes), "2.00 KiB");
+  for (const QComboBox* box : dialog->findChildren<QComboBox*>()) EXPECT_EQ(box->currentIndex(), 0);
+  for (const QCheckBox* box : dialog->findChildren<QCheckBox*>()) EXPECT_FALSE(box->isChecked());
+  EXPECT_FALSE(shell::WindowSettings().value(QStringLiteral("safe_colours")).toBool());
 }
 
 TEST_F(FeatureTest, TablesBecomeCsv) {

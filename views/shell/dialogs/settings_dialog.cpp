@@ -4,6 +4,8 @@
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QFormLayout>
+#include <QLabel>
+#include <QPushButton>
 #include <QVBoxLayout>
 
 #include "profiler/sections/frame/section.h"
@@ -12,6 +14,8 @@
 
 namespace pipescope::shell {
 namespace {
+
+constexpr double kSmallNote = 0.9;
 
 sections::ByteUnits byteUnits(const QString& name) {
   if (name == QLatin1String("decimal")) return sections::ByteUnits::decimal;
@@ -30,37 +34,43 @@ void applyUnits(const WindowSettings& settings) {
 namespace {
 
 struct SettingChoice {
-  QString key, label;
-  std::vector<std::pair<QString, QString>> values;  ///< value, text
+  QString key, label, note;
+  std::vector<std::pair<QString, QString>> values;  ///< value, text; the first one is the default
 };
 struct SettingSwitch {
-  QString key, text;
+  QString key, text, note;
 };
 
 std::vector<SettingChoice> settingChoices() {
   const auto tr = [](const char* text) { return SettingsDialog::tr(text); };
   return {{QStringLiteral("theme"),
            tr("Colours"),
+           tr("Ctrl+Shift+L switches between light and dark."),
            {{QStringLiteral("system"), tr("As the desktop")},
             {QStringLiteral("light"), tr("Light")},
             {QStringLiteral("dark"), tr("Dark")}}},
           {setting::kTimeUnit,
            tr("Time"),
+           tr("The unit on all pages. Ctrl+Shift+U switches it; cards show both."),
            {{QStringLiteral("cycles"), tr("Cycles")}, {QStringLiteral("time"), tr("Seconds")}}},
           {setting::kByteUnits,
            tr("Memory"),
+           tr("The unit of amounts of memory in tables, charts and sentences."),
            {{QStringLiteral("binary"), tr("Binary: 1.0 KiB = 1,024 B")},
             {QStringLiteral("decimal"), tr("Decimal: 1.0 kB = 1,000 B")},
             {QStringLiteral("bytes"), tr("Bytes: 1,024 B")}}},
           {setting::kWheelZooms,
            tr("Wheel on timelines"),
+           tr("What a turn of the wheel does on the trace and the pipeline."),
            {{QStringLiteral("false"), tr("Scrolls rows; with Ctrl it zooms")},
             {QStringLiteral("true"), tr("Zooms, as in PopVision; with Ctrl it scrolls")}}}};
 }
 
 std::vector<SettingSwitch> settingSwitches() {
-  return {{setting::kSafeColours, SettingsDialog::tr("Colours and patterns for colour-blind eyes")},
-          {setting::kFrameTime, SettingsDialog::tr("Show how long drawing a timeline takes")}};
+  return {{setting::kSafeColours, SettingsDialog::tr("Colours and patterns for colour-blind eyes"),
+           SettingsDialog::tr("Colours that differ in brightness, and lines besides.")},
+          {setting::kFrameTime, SettingsDialog::tr("Show how long drawing a timeline takes"),
+           SettingsDialog::tr("In the corner of the trace, for reports about slow drawing.")}};
 }
 
 }  // namespace
@@ -79,6 +89,22 @@ void SettingsDialog::focusOn(const QString& name) {
     if (box->text() == name) box->setFocus();
 }
 
+/// A quiet line below a control, which says what it is for.
+QWidget* withNote(QWidget* control, const QString& note) {
+  auto* both = new QWidget(control->parentWidget());
+  auto* column = new QVBoxLayout(both);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(2);
+  column->addWidget(control);
+  auto* words = new QLabel(note, both);
+  QFont small = words->font();
+  small.setPointSizeF(small.pointSizeF() * kSmallNote);
+  words->setFont(small);
+  Palette::makeQuiet(*words);
+  column->addWidget(words);
+  return both;
+}
+
 SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::function<void()> changed,
                                QWidget* parent)
     : QDialog(parent) {
@@ -94,7 +120,7 @@ SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::
     box->setAccessibleName(choice.label);
     for (const auto& [value, text] : choice.values) box->addItem(text, value);
     box->setCurrentIndex(std::max(0, box->findData(settings.value(choice.key).toString())));
-    form->addRow(choice.label, box);
+    form->addRow(choice.label, withNote(box, choice.note));
     connect(box, QOverload<int>::of(&QComboBox::activated), this,
             [&settings, &palette, box, key = choice.key, changed] {
               settings.setValue(key, box->currentData());
@@ -106,14 +132,21 @@ SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::
   for (const SettingSwitch& one : settingSwitches()) {
     auto* box = new QCheckBox(one.text, this);
     box->setChecked(settings.value(one.key, false).toBool());
-    form->addRow(QString(), box);
+    form->addRow(QString(), withNote(box, one.note));
     connect(box, &QCheckBox::toggled, this, [&settings, &palette, key = one.key, changed](bool on) {
       settings.setValue(key, on);
       if (key == setting::kSafeColours) palette.setSafe(on);
       changed();
     });
   }
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close | QDialogButtonBox::RestoreDefaults, this);
+  connect(buttons->button(QDialogButtonBox::RestoreDefaults), &QPushButton::clicked, this, [this] {
+    for (QComboBox* box : findChildren<QComboBox*>()) {
+      box->setCurrentIndex(0);
+      Q_EMIT box->activated(0);
+    }
+    for (QCheckBox* box : findChildren<QCheckBox*>()) box->setChecked(false);
+  });
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   layout->addWidget(buttons);
 }
