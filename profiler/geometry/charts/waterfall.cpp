@@ -71,10 +71,10 @@ Shapes Waterfall::draw(const TextMeasure& measure, int marked) const {
   for (int i = 0; i < count; ++i) {
     const WaterfallColumn& column = at(columns_, i);
     const Box box = boxOf(i);
-    const ColourRole role = column.total       ? ColourRole::counter
-                            : !judged_         ? ColourRole::otherKind
-                            : column.value > 0 ? ColourRole::lostImbalance
-                                               : ColourRole::lostUseful;
+    const ColourRole role = column.total                    ? ColourRole::counter
+                            : !judged_ || column.value == 0 ? ColourRole::otherKind
+                            : column.value > 0              ? ColourRole::lostImbalance
+                                                            : ColourRole::lostUseful;
     shapes.fill(role, box);
     if (i == marked) shapes.outlines.push_back({box, ColourRole::critical});
     if (i + 1 < count) {

@@ -203,6 +203,14 @@ TEST(Waterfall, ColoursTellGainsFromLossesAndLinesJoinTheColumns) {
   EXPECT_EQ(shapes.lines[2].y1, chart.boxOf(3).y);
 }
 
+TEST(Waterfall, NoChangeIsNeitherAGainNorALoss) {
+  const Waterfall chart({{"source", 100, true}, {"a", 0, false}, {"target", 100, true}}, 600, 200,
+                        [](double value, bool) { return std::to_string(value); });
+  const Shapes shapes = chart.draw({});
+  EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::otherKind)].size(), 1U);
+  EXPECT_TRUE(shapes.fills[static_cast<std::size_t>(ColourRole::lostUseful)].empty());
+}
+
 TEST(Waterfall, ChangesForOtherWorkAreNeitherGainsNorLosses) {
   const Waterfall chart(
       {{"source", 100, true}, {"a", -30, false}, {"b", 10, false}, {"target", 80, true}}, 400, 240,
