@@ -1,5 +1,6 @@
 #include "views/pages/parts/layout/insight_card.h"
 
+#include <QAction>
 #include <QApplication>
 #include <QClipboard>
 #include <QHBoxLayout>
@@ -222,8 +223,25 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
   }
   links->addStretch(1);
   layout->addLayout(links);
+  addMenu();
   layout->addStretch(1);
   return box;
+}
+
+/// The menu of the right button copies the finding, and shows what it comes from.
+void InsightCard::addMenu() {
+  setContextMenuPolicy(Qt::ActionsContextMenu);
+  const auto add = [this](const QString& name, auto run) {
+    auto* action = new QAction(name, this);
+    connect(action, &QAction::triggered, this, run);
+    addAction(action);
+  };
+  add(tr("Copy the finding"), [this] {
+    QApplication::clipboard()->setText(QStringLiteral("%1 %2").arg(insight_.what, insight_.advice));
+  });
+  if (!insight_.changes.isEmpty())
+    add(tr("Copy the change"), [this] { QApplication::clipboard()->setText(insight_.changes); });
+  add(tr("Show in %1").arg(insight_.seenIn), [this] { Q_EMIT wanted(insight_.place); });
 }
 
 /// Buttons that try the changes: by a replay, by a run, and by a replay beside the recorded call.

@@ -61,6 +61,7 @@ class InsightCard : public Panel {
   void runWanted(const QStringList& changes);  ///< in the workbench, with these changes of the settings
 
  private:
+  void addMenu();
   void addTrials(QHBoxLayout& links, QWidget* box);
   QWidget* makeSentences(const shell::Palette& palette);
   QWidget* makeGain(const shell::Palette& palette);
