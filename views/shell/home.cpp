@@ -18,7 +18,7 @@
 
 namespace pipescope::shell {
 namespace {
-constexpr int kWidestColumn = 1090, kMarkSize = 56, kButtonHeight = 46, kButtonColumns = 3, kButtonIcon = 22,
+constexpr int kWidestColumn = 1076, kMarkSize = 56, kButtonHeight = 46, kButtonColumns = 3, kButtonIcon = 22,
               kComparisonRow = 24, kMostComparisons = 5;
 constexpr int kSourceRole = Qt::UserRole + 1;
 }  // namespace

@@ -3,6 +3,7 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QLabel>
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
@@ -14,6 +15,7 @@
 
 #include "profiler/figures/figure.h"
 #include "views/shell/background.h"
+#include "views/shell/look/palette.h"
 
 namespace pipescope::workbench {
 namespace {
@@ -27,6 +29,9 @@ RunList::RunList(shell::Opener open, QWidget* parent)
     : QWidget(parent),
       open_(std::move(open)),
       tabs_(new QTabWidget(this)),
+      hint_(new QLabel(tr("No run yet. “Start run” emulates the settings on the left and adds its profile to "
+                          "this list, where it can be opened, compared and changed again."),
+                       this)),
       table_(new QTreeWidget(this)),
       log_(new QPlainTextEdit(this)),
       progress_(new QProgressBar(this)) {
@@ -53,6 +58,10 @@ RunList::RunList(shell::Opener open, QWidget* parent)
   tabs_->setDocumentMode(true);
   tabs_->addTab(table_, tr("Runs"));
   tabs_->addTab(log_, tr("Log"));
+  hint_->setWordWrap(true);
+  hint_->setMargin(8);
+  shell::Palette::makeQuiet(*hint_);
+  column->addWidget(hint_);
   column->addWidget(tabs_, 1);
   auto* row = new QHBoxLayout;
   row->setSpacing(6);
@@ -190,6 +199,7 @@ const ChildRun* RunList::selectedRun() const {
 }
 
 void RunList::followSelection() {
+  hint_->setVisible(table_->topLevelItemCount() == 0);
   const Entry* entry = selected();
   const ChildRun* run = entry == nullptr ? nullptr : entry->run;
   const bool goesOn = run != nullptr && !isOver(run->state());

@@ -7,6 +7,7 @@
 #include "views/workbench/child_run.h"
 #include "views/workbench/run_figures.h"
 
+class QLabel;
 class QPlainTextEdit;
 class QProgressBar;
 class QPushButton;
@@ -68,6 +69,7 @@ class RunList : public QWidget {
   shell::WindowSettings settings_;
   std::vector<std::unique_ptr<Entry>> entries_;
   QTabWidget* tabs_;
+  QLabel* hint_;  ///< shown while there are no runs
   QTreeWidget* table_;
   QPlainTextEdit* log_;
   QProgressBar* progress_;
