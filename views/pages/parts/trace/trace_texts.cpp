@@ -336,12 +336,12 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
     facts.push_back({tr("Kind"), text(model::toString(row->kind)), {}});
     const QString program = programOf(item);
     if (!program.isEmpty()) facts.push_back({tr("Program"), program, {}});
+    addSource(facts, row->lane, item.start);
   }
   facts.push_back({tr("Device"), device(item.device), {}});
   addWhere(facts, placement(item));
   addWhen(facts, item);
   if (row == nullptr) return;
-  addSource(facts, row->lane, item.start);
   if (on.units > 1) addUnits(facts, *row, on);
   const QString in = on.units > 1 ? tr("sum over %1").arg(unitsOf(on)) : QString();
   if (row->bytesIn.count > 0) facts.push_back({tr("Received"), bytesText(row->bytesIn), in});
