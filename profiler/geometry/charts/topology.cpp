@@ -75,8 +75,10 @@ std::vector<int> boxesOf(int chips, const std::vector<TopologyLink>& links, int 
   for (const TopologyLink& link : links)
     if (!link.trunk) ++counts[link.kind];
   const auto commonest = std::ranges::max_element(counts, {}, [](const auto& kind) { return kind.second; });
+  // Names of single links are no kinds.
+  const bool named = 2 * counts.size() > links.size();
   for (const TopologyLink& link : links) {
-    if (link.trunk || link.kind != commonest->first) continue;
+    if (link.trunk || (!named && link.kind != commonest->first)) continue;
     const int a = rootOf(link.from), b = rootOf(link.to);
     root[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
   }

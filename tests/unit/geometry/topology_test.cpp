@@ -114,6 +114,13 @@ std::vector<TopologyLink> pod(int count) {
   return links;
 }
 
+TEST(Topology, NamesOfSingleLinksAreNoKinds) {
+  std::vector<TopologyLink> links{{0, 1}, {1, 2}, {2, 3}};
+  for (std::size_t i = 0; i < links.size(); ++i)
+    links[i].kind = std::to_string(i) + " to " + std::to_string(i + 1);
+  EXPECT_EQ(boxesOf(4, links), (std::vector<int>{0, 0, 0, 0}));
+}
+
 TEST(Topology, TheSizeOfABoxDecidesBeforeItsLinks) {
   EXPECT_EQ(boxesOf(6, pod(6), 4), (std::vector<int>{0, 0, 0, 0, 1, 1}));
   EXPECT_EQ(Topology(chips(64), pod(64), 1200, {4, 64}).boxCount(), 16);
