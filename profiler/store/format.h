@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kApplicationId = base::kProfileId;
 
 /// A minor only adds tables, columns and values at the end (FORMAT.md, "Versions"), so a program reads all
 /// minors of its major, older and newer ones.
-inline constexpr int kFormatMajor = 0, kFormatMinor = 9;
+inline constexpr int kFormatMajor = 1, kFormatMinor = 0;
 /// The SQLite header's user_version: 1000 · major + minor.
 constexpr std::uint32_t userVersionOf(int major, int minor) {
   return 1000 * static_cast<std::uint32_t>(major) + static_cast<std::uint32_t>(minor);

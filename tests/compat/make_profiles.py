@@ -20,7 +20,9 @@ DECODER = ["run", "--builder", "decoder", "--training", "--no-numerics"]
 KINDS = {
     "ipu": ["run", f"{SAMPLES}/mnist/two_stages.toml", *SMALL, "--no-numerics"],
     "wall_lanes": ["run", f"{SAMPLES}/mnist/two_stages.toml", *SMALL],
-    "cancelled": ["run", f"{SAMPLES}/mnist/two_stages.toml", *SMALL, "--epochs", "100000"],
+    # Long calls, so that few of them are recorded before the signal arrives.
+    "cancelled": ["run", f"{SAMPLES}/mnist/two_stages.toml", "--samples", "4096", "--training", "--epochs", "100000",
+                  "--micro-batch-size", "64", "--gradient-accumulation", "16", "--device-iterations", "4", "--record", "stages"],
     "gaudi": ["run", f"{SAMPLES}/mnist/eight_gaudis.toml", "--samples", "512", "--training", "--epochs", "1",
               "--micro-batch-size", "8", "--gradient-accumulation", "2", "--device-iterations", "2", "--no-numerics"],
     "card": [*DECODER, "--set", "model.layers=2", "--system", "dgx-h100", "--devices", "2", "--stages", "2"],

@@ -54,6 +54,29 @@ void addRow(SectionTable& table, const figures::Figure& figure, const Compared& 
   table.rowFormats.push_back(figure.format);
 }
 
+/// The error of a step time, and whether something is known of it. A recorded step has none.
+std::optional<figures::PartError> stepError(const figures::Analyses& from) {
+  if (from.catalog->measured()) return figures::PartError{1, 0, 0};
+  const auto interval = figures::stepInterval(from);
+  return interval ? std::optional(figures::errorOf(interval->factors)) : std::nullopt;
+}
+
+/// The probability that the step afterwards is truly shorter.
+std::optional<double> shorterShare(const ComparedSide& before, const ComparedSide& after) {
+  if (before.analyses.catalog == nullptr || after.analyses.catalog == nullptr) return std::nullopt;
+  const auto own = stepError(after.analyses), other = stepError(before.analyses);
+  const Compared step = comparedFigure(before, after, "step_cycles");
+  if (!own || !other || !step.before || !step.after || !(*step.before > 0) || !(*step.after > 0))
+    return std::nullopt;
+  if (own->spread == 0 && other->spread == 0) return std::nullopt;  // both are recorded
+  double ratio = *step.before / *step.after;
+  const Compared samples = comparedFigure(before, after, "samples_per_step");
+  if (samples.before && samples.after) ratio *= *samples.after / *samples.before;
+  const std::string model = before.analyses.catalog->property("device_model");
+  const bool isSame = !model.empty() && model == after.analyses.catalog->property("device_model");
+  return figures::shareAhead(ratio, *own, *other, isSame ? figures::kModelCorrelation : 0);
+}
+
 }  // namespace
 
 std::string diffInShort(const ComparedSide& before, const ComparedSide& after, const Words& words) {
@@ -98,35 +121,11 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
         formatCell(*count.after, Format::count), formatCell(*count.before, Format::count), shown(*each.after),
         shown(*each.before), std::fabs(less) * 100, less > 0 ? "less" : "more");
   }
+  if (const auto share = shorterShare(before, after))
+    text += fmt::format(" By the errors of the models, it is truly shorter{} with a probability of {:.0f} %.",
+                        samples.before && samples.after ? " per sample" : "", *share * 100);
   return text;
 }
-
-namespace {
-
-/// The error of a step time, and whether something is known of it. A recorded step has none.
-std::optional<figures::PartError> stepError(const figures::Analyses& from) {
-  if (from.catalog->measured()) return figures::PartError{1, 0, 0};
-  const auto interval = figures::stepInterval(from);
-  return interval ? std::optional(figures::errorOf(interval->factors)) : std::nullopt;
-}
-
-/// The probability that the step afterwards is truly shorter.
-std::optional<double> shorterShare(const ComparedSide& before, const ComparedSide& after) {
-  if (before.analyses.catalog == nullptr || after.analyses.catalog == nullptr) return std::nullopt;
-  const auto own = stepError(after.analyses), other = stepError(before.analyses);
-  const Compared step = comparedFigure(before, after, "step_cycles");
-  if (!own || !other || !step.before || !step.after || !(*step.before > 0) || !(*step.after > 0))
-    return std::nullopt;
-  if (own->spread == 0 && other->spread == 0) return std::nullopt;  // both are recorded
-  double ratio = *step.before / *step.after;
-  const Compared samples = comparedFigure(before, after, "samples_per_step");
-  if (samples.before && samples.after) ratio *= *samples.after / *samples.before;
-  const std::string model = before.analyses.catalog->property("device_model");
-  const bool isSame = !model.empty() && model == after.analyses.catalog->property("device_model");
-  return figures::shareAhead(ratio, *own, *other, isSame ? figures::kModelCorrelation : 0);
-}
-
-}  // namespace
 
 std::vector<Fact> diffIntervalFacts(const ComparedSide& before, const ComparedSide& after,
                                     const Words& words) {
@@ -144,11 +143,12 @@ std::vector<Fact> diffIntervalFacts(const ComparedSide& before, const ComparedSi
     own.back().inText = false;  // the summary of each profile says it
     for (Fact& fact : own) facts.push_back(std::move(fact));
   }
-  facts.push_back(ifKnown(
-      {"shorter_share", "Probably shorter", figures::cellOf(shorterShare(before, after)), Format::fraction,
-       "Probability that the step afterwards is truly shorter (per sample, where samples are "
-       "known), by the errors of what was compared with measurements. The errors of two steps "
-       "have a correlation of 0.5 on one device model and of 0 on two."}));
+  facts.push_back({"shorter_share", "Probably shorter", figures::cellOf(shorterShare(before, after)),
+                   Format::fraction,
+                   "Probability that the step afterwards is truly shorter (per sample, where samples are "
+                   "known), by the errors of what was compared with measurements. The errors of two steps "
+                   "have a correlation of 0.5 on one device model and of 0 on two.",
+                   false});
   return facts;
 }
 
