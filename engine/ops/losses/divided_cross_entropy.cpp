@@ -16,8 +16,8 @@ namespace {
 
 Status checkDividedShapes(const OperatorCall& call, std::size_t exponentials) {
   const graph::Shape& whole = call.input(exponentials).shape;
-  const bool row = call.input(0).shape == graph::Shape{whole.front(), 1};
-  if (whole.size() == 2 && row && call.input(exponentials + 1).shape == call.input(0).shape &&
+  const bool row = whole.size() == 2 && call.input(0).shape == graph::Shape{whole[0], 1};
+  if (row && call.input(exponentials + 1).shape == call.input(0).shape &&
       call.input(exponentials + 2).shape == call.input(0).shape &&
       call.input(exponentials + 2).element == ElementType::int64 &&
       call.input(exponentials + 3).shape == call.input(0).shape &&
@@ -30,6 +30,8 @@ Status checkDividedShapes(const OperatorCall& call, std::size_t exponentials) {
 
 Result<std::vector<TensorType>> inferDividedLoss(const OperatorCall& call) {
   PIPESCOPE_TRY(checkDividedShapes(call, 2));
+  if (call.input(1).shape != call.input(2).shape)
+    return base::badInput(call.title() + ": scores and exponentials must have the same shape");
   return std::vector<TensorType>{call.input(0)};
 }
 
@@ -67,7 +69,8 @@ Result<Kernel> dividedLossGradientKernel(const OperatorCall& call) {
                       T* to = scores + row * classes;
                       const T* from = exponentials + row * classes;
                       for (std::int64_t c = 0; c < classes; ++c) to[c] = outer[row] * (from[c] / sum[row]);
-                      if (inside[row]) to[index[row]] -= outer[row];
+                      const bool has = inside[row] && index[row] >= 0 && index[row] < classes;
+                      if (has) to[index[row]] -= outer[row];
                     });
                     return {};
                   },
