@@ -72,7 +72,7 @@ struct FileSink::Impl {
   std::size_t heldRows = 0;  // taken and not coded yet, including those in coding
   Clock::time_point oldest;  // time at which the oldest row that is not committed was taken
   bool uncommitted = false;  // rows were taken since the last transaction
-  bool moreFollow = false;      // rows of the next transaction are still to come
+  bool moreFollow = false;   // rows of the next transaction are still to come
   bool flush = false, stop = false, busy = false;
   base::Status status;  // status of the thread; the first failure stays
 

@@ -75,13 +75,16 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
               1);
   DataTable* figures = table(QStringLiteral("Outcomes and figures"));
   ASSERT_NE(figures, nullptr);
-  EXPECT_EQ(cell(figures, 0, 0), QStringLiteral("Model FLOP use"));
-  EXPECT_TRUE(cell(figures, 0, 2).contains(QStringLiteral("62.65 TFLOP/s")))
-      << cell(figures, 0, 2).toStdString();
-  EXPECT_EQ(cell(figures, 4, 0), QStringLiteral("Final loss"));
-  EXPECT_EQ(cell(figures, 6, 0), QStringLiteral("Test accuracy"));
-  EXPECT_EQ(cell(figures, 6, 1), QStringLiteral("97.7 %"));
-  EXPECT_EQ(cell(figures, 6, 2),
+  EXPECT_EQ(cell(figures, 0, 0), QStringLiteral("Step time"));
+  EXPECT_EQ(cell(figures, 1, 0).trimmed(), QStringLiteral("80 %"));
+  EXPECT_TRUE(cell(figures, 1, 1).contains(QStringLiteral(" … "))) << cell(figures, 1, 1).toStdString();
+  EXPECT_EQ(cell(figures, 2, 0), QStringLiteral("Model FLOP use"));
+  EXPECT_TRUE(cell(figures, 2, 2).contains(QStringLiteral("62.65 TFLOP/s")))
+      << cell(figures, 2, 2).toStdString();
+  EXPECT_EQ(cell(figures, 6, 0), QStringLiteral("Final loss"));
+  EXPECT_EQ(cell(figures, 8, 0), QStringLiteral("Test accuracy"));
+  EXPECT_EQ(cell(figures, 8, 1), QStringLiteral("97.7 %"));
+  EXPECT_EQ(cell(figures, 8, 2),
             QStringLiteral("9,600 of 10,000 test samples (12 calls of 800; the rest is dropped)."));
   EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("System")), QStringLiteral("pod4"));
   EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("Memory")),

@@ -260,12 +260,13 @@ TEST(Builders, NameTheirBlocksByLayers) {
 
 TEST(Builders, RefuseWithTheNearestName) {
   EXPECT_EQ(buildersRefusal("restnet", {}), "the builder restnet is not known; did you mean resnet?");
-  EXPECT_EQ(buildersRefusal("gpt", {}),
-            "the builder gpt is not known; known are bert, decoder, deepseek-v3, gpt-3-175b, kimi-k2, llama-2-70b, "
-            "llama-2-7b, "
-            "llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, mixtral-8x22b, mixtral-8x7b, qwen3-235b-a22b, "
-            "qwen3-30b-a3b, "
-            "qwen3-32b, qwen3-8b, resnet, vit");
+  EXPECT_EQ(
+      buildersRefusal("gpt", {}),
+      "the builder gpt is not known; known are bert, decoder, deepseek-v3, gpt-3-175b, kimi-k2, llama-2-70b, "
+      "llama-2-7b, "
+      "llama-3.1-405b, llama-3.1-70b, llama-3.1-8b, mixtral-8x22b, mixtral-8x7b, qwen3-235b-a22b, "
+      "qwen3-30b-a3b, "
+      "qwen3-32b, qwen3-8b, resnet, vit");
   EXPECT_EQ(buildersRefusal("bert", {{"layer", n(3)}}),
             "model.layer is given, but the builder bert has no such setting; did you mean layers?");
   EXPECT_EQ(buildersRefusal("resnet", {{"hidden", n(3)}}),

@@ -243,9 +243,9 @@ TEST_F(TrainingRun, RefusesFloat8WhereNothingMultipliesIt) {
   };
   EXPECT_EQ(
       on("pod4"),
-      "execution.precision is float8, but the devices of system pod4 do not multiply float8; b200, c600, "
-      "gaudi2, "
-      "gaudi3, h100 and mi300x do. Choose one of them with --system, or --precision float16 or bfloat16.");
+      "execution.precision is float8, but the devices of system pod4 do not multiply float8; b200, b300, "
+      "c600, gaudi2, gaudi3, gb200, gb300, h100 and mi300x do. Choose one of them with --system, or "
+      "--precision float16 or bfloat16.");
   EXPECT_NE(on("hls-1").find("the devices of system hls-1 do not multiply float8"), std::string::npos);
   EXPECT_NE(on("hls-gaudi2", {{"execution.float8_scales", "[0, 0, 0]"}})
                 .find("execution.float8_scales needs execution.float8_scaling fixed"),

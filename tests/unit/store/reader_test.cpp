@@ -158,7 +158,7 @@ TEST(Reader, RefusesWalMode) {
 TEST(Reader, RefusesHostileSchemas) {
   const struct {
     const char* sql;
-    const char* sentence;
+    std::string sentence;
   } cases[] = {
       {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format "},
       {"DROP TABLE device; CREATE VIEW device AS SELECT * FROM lane", "has a view (device)"},
@@ -167,7 +167,7 @@ TEST(Reader, RefusesHostileSchemas) {
       {"CREATE INDEX i ON device(name)", "has another definition of table device (i)"},
       {"ALTER TABLE device ADD COLUMN extra", "has another definition of table device (device)"},
       {"DROP TABLE device; CREATE TABLE device(id)", "has another definition of table device (device)"},
-      {"DROP TABLE device", "tables, unlike a profile of format 0.9"},
+      {"DROP TABLE device", "tables, unlike a profile of format " + formatName(kUserVersion)},
   };
   for (const auto& [sql, sentence] : cases) {
     const Folder folder;
