@@ -74,7 +74,7 @@ class Target : public ::testing::TestWithParam<std::pair<const char*, double>> {
 TEST_P(Target, CyclesOfProductsAndConvolutions) {
   const auto [target, slack] = GetParam();
   for (const char* kind : {"matrix product", "fully connected", "convolution"}) {
-    const KindErrors& found = errors(target, kind, Quantity::cycles);
+    const KindErrors found = errors(target, kind, Quantity::cycles);
     RecordProperty(kind, std::to_string(found.errors.median));
     EXPECT_LE(found.errors.median, 0.08 * slack) << kind;
     EXPECT_LE(found.errors.p90, 0.20 * slack) << kind;
@@ -84,7 +84,7 @@ TEST_P(Target, CyclesOfProductsAndConvolutions) {
 TEST_P(Target, CyclesOfOtherKinds) {
   const auto [target, slack] = GetParam();
   for (const char* kind : {"octave convolution", "pooling", "reduction", "embedding"}) {
-    const KindErrors& found = errors(target, kind, Quantity::cycles);
+    const KindErrors found = errors(target, kind, Quantity::cycles);
     EXPECT_LE(found.errors.median, 0.20 * slack) << kind;
     if (found.errors.points < 10) {
       EXPECT_LE(found.errors.worst, 0.35 * slack) << kind;
