@@ -65,4 +65,6 @@ def figures(document):
 
 
 def checksum(values):
-    return zlib.crc32("\n".join(map(repr, values)).encode())
+    # NumPy 2 writes its scalars with their type, NumPy 1 as Python does.
+    plain = (value.item() if hasattr(value, "item") else value for value in values)
+    return zlib.crc32("\n".join(map(repr, plain)).encode())

@@ -51,7 +51,7 @@ def main():
     if os.path.exists(stamp) and open(stamp).read() == version:
         return
     shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
+    os.makedirs(os.path.join(folder, "node"))  # newer generators list it before they make it
     sys.argv = ["make_cases.py", "generate-data", "-o", folder]
     cmd_tools.main()
     complete_adam(folder)
