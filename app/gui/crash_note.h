@@ -6,7 +6,7 @@
 
 namespace pipescope::gui {
 
-/// What a crash has left for the next start.
+/// The report of a crash, which the next start shows.
 struct CrashNote {
   QString what;          ///< a noun phrase: "a segmentation fault", or the sentence of an internal fault
   QStringList profiles;  ///< files that were open
@@ -20,7 +20,7 @@ std::string crashNotePath();
 /// Makes the process write a note when a signal such as SIGSEGV or SIGABRT ends it. `version`: the text of
 /// --version. Call it once, before other threads start.
 void noteCrashes(const std::string& version);
-/// Writes the note of an internal fault, whose sentence is given. The caller ends the process.
+/// Writes the note of an internal fault, which `sentence` describes. The caller then ends the process.
 void noteFault(const std::string& sentence);
 /// Notes which files are open, for a crash that may come. Call it from one thread.
 void noteOpenFiles(const QStringList& files);

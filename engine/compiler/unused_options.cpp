@@ -74,7 +74,7 @@ void noteRanks(const ModelRequest& request, const Compilation& compilation, Note
             "there are not both several places and several replicas");
 }
 
-/// Settings of several replicas, where there is one.
+/// Notes which settings have no effect because they are for several replicas, and there is only one.
 void noteReplicas(const ModelRequest& request, const Compilation& compilation, Notes& notes) {
   if (anyExecutable(compilation, [](const CompiledExecutable& each) { return each.facts.replicas > 1; }))
     return;
@@ -177,7 +177,7 @@ void noteHost(const ModelRequest& request, Notes& notes) {
             "the work of the host takes no time, and its memory is not stated");
 }
 
-/// Settings of tensors that are kept elsewhere, where none is.
+/// Notes which settings have no effect because they are for tensors off the chip, and there are none.
 void noteLimits(const ModelRequest& request, Notes& notes) {
   const TensorLocations& where = request.locations;
   const TensorLocation places[] = {where.weights, where.optimizerState, where.accumulators,

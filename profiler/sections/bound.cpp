@@ -145,7 +145,7 @@ class BoundReader {
   }
 
   bool isInTicks() const { return key_ == "cycles" || key_.ends_with("_cycles"); }
-  /// The unit that the key ends in; the end of kKeyUnits: none.
+  /// Finds the unit with which the key ends. Returns the end of kKeyUnits if the key has no unit.
   std::array<BoundUnit, 5>::const_iterator unitOfKey() const {
     return std::ranges::find_if(kKeyUnits, [&](const BoundUnit& each) {
       return key_ == each.name.substr(1) || key_.ends_with(each.name);

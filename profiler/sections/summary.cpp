@@ -208,7 +208,7 @@ base::Result<Section> makeSummary(const Context& context) {
   };
   std::ranges::find(section.facts, "hypothetical", &Fact::key)->inText = false;
   Fact probability = ifKnown(partOf("fits_share", analyses));
-  // Where it is certain, it says nothing new.
+  // The probability says nothing new if it is nearly 0 or 1.
   constexpr double kCertain = 0.999;
   const double share = figures::numberIn(probability.value).value_or(1);
   if (share > kCertain || share < 1 - kCertain) probability.inText = false;

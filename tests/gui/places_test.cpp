@@ -543,7 +543,8 @@ TEST_F(DemoTest, TakesAProfileThatIsNewerThanProgramAndSample) {
 }
 
 TEST_F(DemoTest, AWindowThatGoesAwayEndsTheRunsOfItsSamples) {
-  // Each run says that it began and goes on until it is ended.
+  // The script takes the place of pipescope: it writes a file when it begins, and runs until a signal ends
+  // it.
   const QString program = fakeProgram(folder, "echo $$ > \"$4.began\"\nexec sleep 600\n");
   const gui::SamplePlaces places{
       program, {QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples")}, folder.filePath(QStringLiteral("cache"))};

@@ -323,7 +323,7 @@ Topology::Arrangement Topology::ladder(const std::vector<int>& members, const Si
   return made;
 }
 
-/// True if the line runs over a chip of the boxes that it joins, other than its own ends.
+/// True if the line would be drawn over a chip that it does not join.
 bool Topology::crossesChips(const Line& line, const TopologyLink& link) const {
   const auto crosses = [&](const Box& box) {
     constexpr int kSamples = 24;

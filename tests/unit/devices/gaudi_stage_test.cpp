@@ -198,8 +198,8 @@ TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
   EXPECT_EQ(dma("gaudi2"), 0);
 }
 
-/// What crosses links lies in HBM as a whole: the kernel behind a collective starts once that has ended, and
-/// is busy for its own work only.
+/// A tensor that crosses links lies in HBM as a whole. The kernel that reads it therefore starts when the
+/// collective has ended, and is busy for its own work only.
 TEST(GaudiStage, AKernelBehindACollectiveWaitsForAllOfIt) {
   const std::int64_t n = 4096;
   const auto lowered = [n](bool collective) {
