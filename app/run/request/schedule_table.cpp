@@ -29,6 +29,12 @@ int peakLive(const std::vector<schedules::Task>& tasks, model::Pass last) {
   return peak;
 }
 
+/// True for the passes of micro-batches. Updates and copies of the host have no place in a table.
+bool isPass(model::Pass pass) {
+  return pass == model::Pass::forward || pass == model::Pass::recompute || pass == model::Pass::backward ||
+         pass == model::Pass::weightGradient;
+}
+
 std::string kindOf(model::Pass pass) {
   return pass == model::Pass::weightGradient ? "weight" : model::toString(pass);
 }
@@ -86,6 +92,8 @@ base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run) {
         "run the schedule with system.name = \"fixed\" and look at its profile.",
         run.stages.size(), run.microBatches, kMostTasks));
   }
+  if (run.deviceIterations > 1 || run.replicas > 1)
+    return base::badInput("A table shows one iteration of one replica: leave out further ones.");
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, compile::compileFixed(run));
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
@@ -103,6 +111,7 @@ base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run) {
   table.makespan = units(call.end - call.start);
   PIPESCOPE_ASSIGN(const model::Rows<model::Placement> placements, profile.rows<model::Placement>());
   for (const model::Placement& p : *placements) {
+    if (!isPass(p.pass)) continue;
     table.slots.push_back({static_cast<int>(p.device.value), units(p.start), units(p.end), kindOf(p.pass),
                            p.microBatch, p.slot, p.chunk});
   }

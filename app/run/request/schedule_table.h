@@ -30,7 +30,8 @@ struct ScheduleTable {
   std::vector<ScheduleSlot> slots;         ///< sorted by device, then by start
 };
 
-/// Gives the errors of compileFixed, and refuses tables with millions of slots.
+/// Gives the errors of compileFixed, and refuses tables with millions of slots and runs of several iterations
+/// or replicas. Updates and copies of the host are left out.
 base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run);
 /// A table with a cell for each pipeline cycle. If the schedule has no cycles, a list of start times.
 std::string toText(const ScheduleTable& table);
