@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 #include "app/cli/frame/environment.h"
 #include "app/cli/frame/model_source.h"
@@ -100,7 +101,7 @@ std::function<int()> setUpCalibrate(CLI::App& command) {
   command.add_option("--only", options->only, "Fit only this property, such as peak_share; repeatable")
       ->allow_extra_args(false);
   command.add_option("--jobs", options->jobs, "Processes that work at the same time; 0: one for each core")
-      ->check(CLI::Range(0, 1024))
+      ->check(between(0, 1024))
       ->capture_default_str();
   command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--format", options->format, "text, json or csv (one table)")

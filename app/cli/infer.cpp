@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 
 namespace pipescope::cli {
@@ -37,7 +38,7 @@ std::function<int()> setUpInfer(CLI::App& command) {
   command.add_option("--outputs", options->outputs, "Folder for output_0.pb …; made where it is missing");
   command.add_flag("--overwrite", options->files.rules.overwrite, kOverwriteHelp);
   command.add_option("--threads", options->files.threads, "Host threads; 0: all cores")
-      ->check(CLI::Range(0, 1024))
+      ->check(between(0, 1024))
       ->capture_default_str();
   command.add_option("--seed", options->files.seed, "Seed of random operators")->capture_default_str();
   return [options] { return infer(*options); };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 #include "app/cli/frame/environment.h"
 #include "app/cli/frame/key_flags.h"
@@ -367,7 +368,7 @@ void addDimensionOptions(CLI::App& command, PlanOptions& options) {
       .add_option("--global-batch-size", options.samples,
                   "Samples of a weight update, over all replicas, for a plan over all dimensions. Without, "
                   "those of the configuration, or two for each chip")
-      ->check(CLI::Range(1, 1'000'000'000));
+      ->check(between(1, 1'000'000'000));
 }
 
 void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
@@ -378,7 +379,7 @@ void addConfigurationOptions(CLI::App& command, PlanOptions& options) {
   command
       .add_option("--devices", options.devices,
                   "Devices to use. The plan then also chooses the number of stages; replicas take the rest")
-      ->check(CLI::Range(1, 4096));
+      ->check(between(1, 4096));
   command
       .add_option("--vary", options.vary,
                   "A key that the plan may choose: --vary schedule tries the usual values, --vary "
@@ -406,12 +407,12 @@ void addProfileOptions(CLI::App& command, PlanOptions& options) {
   command
       .add_option("--stages", options.stages,
                   "Stages to plan; of a plan over all dimensions: places of its pipeline")
-      ->check(CLI::Range(1, 1024));
+      ->check(between(1, 1024));
   command
       .add_option("--micro-batches", options.microBatches,
                   "Micro-batches of a weight update. The plan then has the shortest update as emulated, with "
                   "fill and drain; without, the smallest longest stage")
-      ->check(CLI::Range(1, 100000));
+      ->check(between(1, 100000));
   command
       .add_option(
           "--schedule", options.schedule,
@@ -420,7 +421,7 @@ void addProfileOptions(CLI::App& command, PlanOptions& options) {
   command
       .add_option("--chunks", options.chunks,
                   "Stages on each device, for schedules that take several; 0: as the schedule wants it")
-      ->check(CLI::Range(0, 64));
+      ->check(between(0, 64));
   command.add_option(
       "--bandwidth", options.bandwidth,
       "Bytes per second between neighbouring stages (12.5GB/s); every output that crosses a cut "
@@ -429,7 +430,7 @@ void addProfileOptions(CLI::App& command, PlanOptions& options) {
                      "Bytes of a device (16GB) for weights, their gradients, and the activations of all "
                      "micro-batches that are under way. Without, there is no limit");
   command.add_option("--micro-batch-size", options.microBatchSize, "Samples of a micro-batch")
-      ->check(CLI::Range(1, 1'000'000'000))
+      ->check(between(1, 1'000'000'000))
       ->capture_default_str();
 }
 

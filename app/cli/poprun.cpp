@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 #include "app/cli/poprun_instance.h"
 #include "app/cli/poprun_launch.h"
@@ -155,7 +156,7 @@ void addPartitionFlags(CLI::App& command, PoprunOptions& options) {
 std::function<int()> setUpPoprun(CLI::App& command) {
   auto options = std::make_shared<PoprunOptions>();
   PoprunRequest& request = options->request;
-  const auto positive = CLI::Range(1, 4096);
+  const auto positive = between(1, 4096);
   const auto yesNo = CLI::IsMember({"yes", "no"});
   command.add_option("--num-instances,-n", request.instances, "Processes")
       ->check(positive)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 #include "profiler/base/files/output_file.h"
 #include "profiler/base/files/text_file.h"
@@ -253,7 +254,7 @@ std::function<int()> setUpReport(CLI::App& command) {
   command
       .add_option("--tile", options->tile,
                   "With --section memory or liveness: what lies, or is live, on this tile of each device")
-      ->check(CLI::Range(std::int64_t{0}, kMostTiles));
+      ->check(between(std::int64_t{0}, kMostTiles));
   command.add_option(
       "--schedule", options->schedule,
       "With --section planned: the schedule whose order is compared with the recorded one; without "

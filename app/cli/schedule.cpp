@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 #include "app/run/request/schedule_table.h"
 #include "profiler/base/number_text.h"
@@ -97,10 +98,10 @@ std::function<int()> setUpSchedule(CLI::App& command) {
       ->type_name("TEXT:{" + words + "}")  // for completions; the schedules refuse other names
       ->capture_default_str();
   command.add_option("--stages", options->stages, "Forward stages N, one device each")
-      ->check(CLI::Range(1, 1024))
+      ->check(between(1, 1024))
       ->capture_default_str();
   command.add_option("--micro-batches", options->microBatches, "Micro-batches G")
-      ->check(CLI::Range(1, 100000))
+      ->check(between(1, 100000))
       ->capture_default_str();
   command
       .add_option(
@@ -115,10 +116,10 @@ std::function<int()> setUpSchedule(CLI::App& command) {
       .add_option(
           "--chunks", options->chunks,
           "Chunks of the model on each device, each with the costs given; 0: as the schedule wants it")
-      ->check(CLI::Range(0, 64))
+      ->check(between(0, 64))
       ->capture_default_str();
   command.add_option("--exchange", options->exchange, "Cost of one inter-device exchange")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(between(0.0, 1e9))
       ->capture_default_str();
   command.add_flag("--inference", options->inference, "Forward passes only");
   command.add_option("--format", options->format, "text or json")

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 #include "app/cli/frame/environment.h"
 #include "app/cli/frame/model_source.h"
@@ -244,7 +245,7 @@ std::function<int()> setUpSweep(CLI::App& command) {
   command.add_flag("--overwrite", options->overwrite,
                    "Replace an existing file, and emulate all combinations anew");
   command.add_option("--jobs", options->jobs, "Processes that work at the same time; 0: one for each core")
-      ->check(CLI::Range(0, 1024))
+      ->check(between(0, 1024))
       ->capture_default_str();
   command.add_option("--pareto", options->pareto,
                      "Print the combinations that no other beats in all of these figures: time, memory, "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "app/cli/frame/between.h"
 #include "app/cli/frame/command.h"
 #include "app/cli/frame/environment.h"
 #include "app/cli/frame/progress_display.h"
@@ -62,7 +63,7 @@ std::function<int()> setUpValidate(CLI::App& command) {
   command.add_option("--set", options->settings, "Set any key for all variants; repeatable")
       ->allow_extra_args(false);
   command.add_option("--jobs", options->jobs, "Processes that work at the same time; 0: one for each core")
-      ->check(CLI::Range(0, 1024))
+      ->check(between(0, 1024))
       ->capture_default_str();
   command.add_option("--format", options->format, "text, json or csv (one table)")
       ->check(CLI::IsMember({"text", "json", "csv"}))

@@ -9,6 +9,7 @@
 // reaches across passes, or from repeated to other operators (subgraphoutline.cpp).
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <map>
 #include <optional>
 #include <queue>
@@ -88,6 +89,9 @@ class Outliner {
     sums_.assign(places_.size() + 1, 0);
     for (std::size_t i = 0; i < places_.size(); ++i)
       sums_[i + 1] = sums_[i] + (places_[i].pass ? outlineValue(places_[i]) * std::sqrt(bytesRead(i)) : 0);
+    nextTaken_.assign(places_.size(), places_.size());
+    for (std::size_t i = places_.size(); i-- > 0;)
+      nextTaken_[i] = numbers_[i] < 0 ? i : i + 1 < places_.size() ? nextTaken_[i + 1] : places_.size();
     std::vector<Function> found;
     for (std::size_t before = SIZE_MAX; before != found.size();) {
       before = found.size();
@@ -117,23 +121,36 @@ class Outliner {
     }
   }
 
-  /// Connections of the operands of a run: for each, how many operands before it the same tensor stands
-  /// within the run, or 0. Runs with equal connections compute the same (Baker, "A theory of parameterized
-  /// pattern matching", 1993).
-  std::vector<std::int64_t> connections(std::size_t start, std::size_t length) const {
-    const std::size_t first = firstOperand_[start], end = firstOperand_[start + length];
-    std::vector<std::int64_t> distances(end - first);
-    for (std::size_t i = first; i < end; ++i) {
-      const std::int64_t before = before_[i];
-      if (before >= static_cast<std::int64_t>(first))
-        distances[i - first] = static_cast<std::int64_t>(i) - before;
-    }
-    return distances;
+  /// Connection of an operand within a run that begins with operand `first`: how many operands before it the
+  /// same tensor stands, or 0 if it stands nowhere before it in the run.
+  std::int64_t connection(std::size_t first, std::size_t operand) const {
+    const std::int64_t before = before_[operand];
+    return before < static_cast<std::int64_t>(first) ? 0 : static_cast<std::int64_t>(operand) - before;
   }
+
+  /// Compares the connections of two runs, operand by operand. Runs with equal connections compute the same
+  /// (Baker, "A theory of parameterized pattern matching", 1993). Runs of many layers overlap in as many
+  /// places, so a list of the connections of each of them would take much memory.
+  std::strong_ordering compareConnections(std::size_t left, std::size_t right, std::size_t length) const {
+    const std::size_t first = firstOperand_[left], other = firstOperand_[right];
+    const std::size_t count = firstOperand_[left + length] - first,
+                      otherCount = firstOperand_[right + length] - other;
+    for (std::size_t i = 0; i < std::min(count, otherCount); ++i) {
+      const auto order = connection(first, first + i) <=> connection(other, other + i);
+      if (order != 0) return order;
+    }
+    return count <=> otherCount;
+  }
+
+  /// A part of a run: how many operators are skipped, and how many follow.
+  struct Range {
+    std::size_t skip = 0, length = 0;
+  };
 
   struct Candidate {
     double gain = 0;  ///< an upper bound, as long as the function is not known
     const RepeatedRun* run = nullptr;
+    Range range = {};  ///< what remains of the run
     std::optional<Function> function;
 
     bool operator<(const Candidate& other) const { return gain < other.gain; }
@@ -142,53 +159,68 @@ class Outliner {
   void takeBest(const std::vector<RepeatedRun>& runs, std::vector<Function>& found) {
     std::priority_queue<Candidate> queue;
     for (const RepeatedRun& run : runs) {
-      const double most = sums_[run.starts.front() + run.length] - sums_[run.starts.front()];
-      queue.push({most * static_cast<double>(run.starts.size() - 1), &run, {}});
+      const auto [skip, length] = trimmed(run.starts.front(), run.length);
+      if (length == 0) continue;
+      const std::size_t start = run.starts.front() + skip;
+      // Of occurrences that overlap, those that end first make the most calls.
+      std::size_t calls = 0, end = 0;
+      for (const std::size_t each : run.starts) {
+        if (each < end) continue;
+        ++calls;
+        end = each + length;
+      }
+      const double most = (sums_[start + length] - sums_[start]) * static_cast<double>(calls - 1);
+      queue.push({most, &run, Range{skip, length}, {}});
     }
     while (!queue.empty()) {
       Candidate top = queue.top();
       queue.pop();
       if (!top.function) {
         if (!areFree(top.run->starts, top.run->length)) continue;
-        top.function = best(*top.run);
+        top.function = best(*top.run, top.range);
         top.gain = top.function->gain;
         if (top.gain > 0) queue.push(std::move(top));
       } else if (areFree(top.function->starts, top.function->length)) {
-        for (const std::size_t start : top.function->starts)
-          std::fill_n(numbers_.begin() + static_cast<std::ptrdiff_t>(start), top.function->length, -1);
+        for (const std::size_t start : top.function->starts) take(start, top.function->length);
         found.push_back(std::move(*top.function));
       }
     }
   }
 
+  /// Marks the places of a run as taken.
+  void take(std::size_t start, std::size_t length) {
+    std::fill_n(numbers_.begin() + static_cast<std::ptrdiff_t>(start), length, -1);
+    for (std::size_t i = start; i < start + length; ++i) nextTaken_[i] = i;
+    for (std::size_t i = start; i-- > 0 && nextTaken_[i] > start;) nextTaken_[i] = start;
+  }
+
   bool areFree(const std::vector<std::size_t>& starts, std::size_t length) const {
-    return std::ranges::all_of(starts, [&](std::size_t start) {
-      return std::all_of(numbers_.begin() + static_cast<std::ptrdiff_t>(start),
-                         numbers_.begin() + static_cast<std::ptrdiff_t>(start + length),
-                         [](std::int64_t number) { return number >= 0; });
-    });
+    return std::ranges::all_of(starts,
+                               [&](std::size_t start) { return nextTaken_[start] >= start + length; });
   }
 
   /// The largest set of occurrences that are connected alike and do not overlap.
-  Function best(const RepeatedRun& run) const {
+  Function best(const RepeatedRun& run, const Range& range) const {
     Function function;
-    const auto [skip, length] = trimmed(run.starts.front(), run.length);
-    if (length == 0) return function;
-    std::map<std::vector<std::int64_t>, std::vector<std::size_t>> alike;
+    const auto [skip, length] = range;
+    const auto before = [&](std::size_t left, std::size_t right) {
+      return compareConnections(left, right, length) < 0;
+    };
+    std::map<std::size_t, std::vector<std::size_t>, decltype(before)> alike(before);
     for (const std::size_t each : run.starts) {
-      std::vector<std::size_t>& starts = alike[connections(each + skip, length)];
+      std::vector<std::size_t>& starts = alike[each + skip];
       if (starts.empty() || starts.back() + length <= each + skip) starts.push_back(each + skip);
     }
-    for (auto& [connections, starts] : alike) {
+    for (auto& [first, starts] : alike) {
       const double gain = worth(starts.front(), length) * static_cast<double>(starts.size() - 1);
       if (gain > function.gain) function = {gain, length, std::move(starts)};
     }
     return function;
   }
 
-  /// Leaves operators out at both ends while that makes the run worth more. Returns how many are skipped and
-  /// how many remain; 0: the run is worth too little.
-  std::pair<std::size_t, std::size_t> trimmed(std::size_t start, std::size_t length) const {
+  /// Leaves operators out at both ends while that makes the run worth more. No length: the run is worth too
+  /// little.
+  Range trimmed(std::size_t start, std::size_t length) const {
     std::size_t skip = 0;
     double most = worth(start, length);
     for (bool shorter = true; shorter && length > 1;) {
@@ -246,7 +278,9 @@ class Outliner {
 
   std::vector<OutlinePlace> places_;
   std::vector<std::int64_t> numbers_;  ///< number of each operator at places_; negative: taken, or a border
-  std::vector<double> sums_;           ///< sums of the operators' values, before each place
+  /// First place that is not before this one and is taken, or a border.
+  std::vector<std::size_t> nextTaken_;
+  std::vector<double> sums_;  ///< sums of the operators' values, before each place
   std::map<const StageIr*, TensorUses> uses_;
   /// First operand of each place, and behind the last place the number of operands.
   std::vector<std::size_t> firstOperand_;
