@@ -58,9 +58,11 @@ class PassOrder {
   }
 
   /// Shifts runs of operators until no shift makes the sum of live bytes smaller, or until `most` exchanges
-  /// of neighbours were tried. Returns whether the order has changed.
-  bool improve(std::int64_t most) {
+  /// of neighbours were tried. A run goes at most `reach` places at once. Returns whether the order has
+  /// changed.
+  bool improve(std::int64_t most, std::size_t reach) {
     left_ = most;
+    reach_ = reach;
     bool changed = false;
     for (bool better = true; better && left_ > 0;) {
       better = false;
@@ -246,7 +248,7 @@ class PassOrder {
   bool shiftRun(std::size_t first, std::size_t run, bool forwards) {
     std::int64_t change = 0, best = 0;
     std::size_t at = first, bestAt = first;
-    while (left_ > 0 && mayExchange(at, run, forwards)) {
+    for (std::size_t way = 0; way < reach_ && left_ > 0 && mayExchange(at, run, forwards); ++way) {
       change += exchange(at, run, forwards);
       at = forwards ? at + 1 : at - 1;
       if (change < best) {
@@ -274,11 +276,24 @@ class PassOrder {
   std::int64_t exchange_ = 0;           ///< number of exchanges so far
   std::vector<std::size_t> scratch_;
   std::int64_t left_ = 0;
+  std::size_t reach_ = 0;
 };
 
-/// Number of exchanges of neighbours that are tried for each operator of a pass. It bounds the compiler's
-/// time.
-constexpr std::int64_t kExchangesPerOperator = 2000;
+/// Numbers of exchanges of neighbours that are tried for each operator of a pass, and for the whole pass.
+/// They bound the compiler's time.
+constexpr std::int64_t kExchangesPerOperator = 2000, kMostExchanges = 4'000'000;
+
+/// Improves the order of a pass. In a pass of very many operators, such as that of hundreds of layers, each
+/// run goes a few places only, so that the exchanges last for all layers instead of being used up by the
+/// first ones.
+bool improve(PassOrder& order, std::size_t operators) {
+  constexpr std::size_t kLeastReach = 32;
+  const auto count = static_cast<std::int64_t>(operators);
+  if (count * kExchangesPerOperator <= kMostExchanges)
+    return order.improve(count * kExchangesPerOperator, operators);
+  return order.improve(kMostExchanges,
+                       std::max(kLeastReach, static_cast<std::size_t>(kMostExchanges / 4 / count)));
+}
 
 void schedulePasses(StageIr& stage, const std::vector<BoundaryTensor>& boundaries, PassEffect& effect) {
   const TensorUses uses(stage, boundaries);
@@ -289,7 +304,7 @@ void schedulePasses(StageIr& stage, const std::vector<BoundaryTensor>& boundarie
     if (!model::isComputePass(pass.pass)) continue;
     PassOrder order(stage, pass, uses, first);
     const std::int64_t before = order.peak();
-    if (!order.improve(kExchangesPerOperator * static_cast<std::int64_t>(pass.operators.size()))) continue;
+    if (!improve(order, pass.operators.size())) continue;
     // A smaller sum may come with a higher peak. The peak decides whether the model fits.
     const std::int64_t after = order.peak();
     if (after > before) continue;
