@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <random>
 #include <set>
 
@@ -122,6 +123,28 @@ ScheduleMaker randomPlan(unsigned seed, int operators) {
     made.push_back(maker.add(inputs, 1 + static_cast<std::int64_t>(random() % 64)));
   }
   return maker;
+}
+
+/// Each of thousands of equal groups keeps its large tensor alive during an operator that does not use it.
+/// The exchanges of so long a pass are bounded, and must still reach the last group.
+TEST(Schedule, OrdersTheLastGroupsOfALongPassToo) {
+  constexpr std::size_t kGroups = 2000;
+  ScheduleMaker maker;
+  IrTensorId chain = maker.tensor(1);
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    const IrTensorId large = maker.add({chain}, 1000);
+    chain = maker.add({chain}, 1);
+    maker.add({large}, 1);
+  }
+  const std::vector<std::string> order = orderOf(scheduledIr(maker.ir_));
+  std::map<std::string, std::size_t> place;
+  for (std::size_t at = 0; at < order.size(); ++at) place[order[at]] = at;
+  std::size_t apart = 0;
+  for (std::size_t group = 0; group < kGroups; ++group) {
+    const auto makes = "op" + std::to_string(3 * group), reads = "op" + std::to_string(3 * group + 2);
+    apart += place.at(reads) == place.at(makes) + 1 ? 0 : 1;
+  }
+  EXPECT_EQ(apart, 0U);
 }
 
 TEST(Schedule, FindsTheBestOrderOfSmallPlans) {
