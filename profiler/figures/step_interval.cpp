@@ -49,18 +49,15 @@ std::optional<FigureInterval> wholeStepInterval(const Catalog& catalog, model::E
 /// them would differ from that of the same run with all its steps.
 std::optional<FigureInterval> layerInterval(const std::vector<ErrorBand>& bands, const StagesReport& stages) {
   const analysis::StageReport* stage = stages.limiting();
-  const auto isOfModel = [](const analysis::StageOperation& operation) {
-    return operation.pass == "forward";
-  };
-  if (stage == nullptr || std::ranges::none_of(stage->operations, isOfModel)) return std::nullopt;
+  if (stage == nullptr || stage->ticksOfKinds.empty()) return std::nullopt;
   std::map<std::string, double> ticks;  // of the limiting stage, by kind of layer; "" for others
   double all = 0;
-  for (const analysis::StageOperation& operation : stage->operations) {
-    const std::string kind = analysis::checkedKindOf(operation.kind);
+  for (const auto& [type, own] : stage->ticksOfKinds) {
+    const std::string kind = analysis::checkedKindOf(type);
     const bool compared = std::ranges::any_of(
         bands, [&kind](const ErrorBand& band) { return band.kind == kind && band.quantity == "cycles"; });
-    ticks[compared ? kind : ""] += operation.ticksPerMicroBatch;
-    all += operation.ticksPerMicroBatch;
+    ticks[compared ? kind : ""] += own;
+    all += own;
   }
   ticks[""] += std::max(0.0, stage->busy - all);
   all = std::max(all, stage->busy);

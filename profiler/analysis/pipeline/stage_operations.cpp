@@ -96,7 +96,9 @@ base::Status addStageOperations(const model::ProfileSource& source, const Catalo
   for (const auto& [key, sum] : ticks) {
     const auto& [stage, op, pass] = key;
     const model::Operator described = catalog.operators[op];
-    stages[static_cast<std::size_t>(stage)].operations.push_back(
+    StageReport& report = stages[static_cast<std::size_t>(stage)];
+    report.ticksOfKinds[described.kind] += sum;
+    report.operations.push_back(
         {catalog.namePath(described.debugContext), described.kind, model::toString(pass), sum, 0});
   }
   for (StageReport& stage : stages) {

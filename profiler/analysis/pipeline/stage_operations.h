@@ -18,7 +18,8 @@ struct StageOperation {
 };
 
 /// Gives each stage its operations, the time in which it waits for launches of kernels, host copies, loads
-/// and stores of remote buffers, and exchange: largest first, at most ten.
+/// and stores of remote buffers, and exchange: largest first, at most ten. The ticks by kind are those of all
+/// operations.
 base::Status addStageOperations(const model::ProfileSource& source, const Catalog& catalog,
                                 const ReplicaRows& rows, std::vector<StageReport>& stages);
 

@@ -48,6 +48,9 @@ struct StageReport {
   std::int64_t stashEntries = 0;
   std::optional<StageMemory> memory;       ///< memory of the stage's device; none if no memory was recorded
   std::vector<StageOperation> operations;  ///< copies and exchange too, largest first, at most ten
+  /// Ticks per micro-batch of all operations of its passes, by kind of operator. Empty if they were not
+  /// recorded.
+  std::map<std::string, double> ticksOfKinds;
 };
 
 /// Parts of the time of one iteration: all in ticks, mean over the run's iterations. An imbalance below 0 is
