@@ -66,6 +66,9 @@ struct LoweredWork {
   /// The bytes of the result on each tile, if the work leaves it where it computes it. Empty: it is spread
   /// evenly.
   TileRuns resultRuns = {};
+  /// Shares of the operands on the tiles if they are laid out for this work, in any unit. Empty: it wants no
+  /// layout.
+  TileRuns leftShares = {}, rightShares = {};
 
   /// Adds a compute set and returns its index. Adds none if no tile has work.
   std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, LoweredVertex vertices);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "engine/devices/core/least_time.h"
 #include "engine/devices/core/program_order.h"
@@ -229,7 +231,9 @@ class StageLowering {
       if (!hasItsTiles(work)) lowered.moveTo(context_.chip, firstTileOf(stage, op));
       const std::string path = work.label.empty() ? op.name : op.name + "/" + work.label;
       const std::int32_t firstOfWork = memory_.steps();
-      if (op.work.size() == 1 && work.repeat == 1) {
+      if (const auto* product = std::get_if<ops::Contraction>(&work.item))
+        layOutWeights(stage, op, *product, lowered);
+      if (leavesResult(op, i)) {
         written = firstOfWork + static_cast<std::int32_t>(lowered.resultFrom);
         placeResults(stage, op, lowered);
       }
@@ -242,22 +246,79 @@ class StageLowering {
         memory_.addTemporary(path + "/" + temporary.name, temporary, firstOfWork, stage.index);
       }
     }
+    followOperands(stage, op);
     tensors_[&stage].lives.operatorAt(op, written, memory_.steps());
     return {};
   }
 
+  /// True if the Work with this index makes the operator's result, which later Work at most changes in place.
+  static bool leavesResult(const IrOperator& op, std::size_t index) {
+    const ops::Work& work = op.work[index];
+    if (work.repeat != 1 || index > 0) return false;
+    const bool product = std::holds_alternative<ops::Contraction>(work.item);
+    return op.work.size() == 1 ||
+           (product && std::all_of(op.work.begin() + 1, op.work.end(), [](const ops::Work& next) {
+              return std::holds_alternative<ops::Map>(next.item);
+            }));
+  }
+
+  std::size_t variableOf(const StageIr& stage, compile::IrTensorId id) const {
+    return id.valid() ? tensors_.at(&stage).variables[static_cast<std::size_t>(id.value)] : kNowhere;
+  }
+
   void placeResults(const StageIr& stage, const IrOperator& op, const LoweredWork& work) {
+    // PopLibs spreads these results from tile 0 on (C: Convolution.cpp, Pooling.cpp, ReductionStages.cpp).
+    const ops::WorkItem& item = op.work.front().item;
+    const bool fromFirst = std::holds_alternative<ops::Contraction>(item) ||
+                           std::holds_alternative<ops::Pool>(item) ||
+                           std::holds_alternative<ops::Reduce>(item);
     for (const compile::IrTensorId id : op.outputs) {
-      if (!id.valid()) continue;
-      const std::size_t variable = tensors_.at(&stage).variables[static_cast<std::size_t>(id.value)];
-      if (variable != kNowhere) memory_.place(variable, work.resultPlace, work.resultRuns);
+      const std::size_t variable = variableOf(stage, id);
+      if (variable == kNowhere) continue;
+      if (fromFirst) memory_.spreadFrom(variable, 0);
+      memory_.place(variable, work.resultPlace, work.resultRuns);
     }
   }
 
-  /// True if the work's tiles are fixed: a collective uses all tiles, and a host copy those for input and
-  /// output.
+  /// Divides weights among tiles as the first product that reads them wants it (C: PopART's Devicex asks that
+  /// operator to create them).
+  void layOutWeights(const StageIr& stage, const IrOperator& op, const ops::Contraction& product,
+                     const LoweredWork& work) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, op.inputs.size()); ++i) {
+      const std::size_t variable = variableOf(stage, op.inputs[i]);
+      const auto right = placedSide(stage, op, product, i);
+      if (!right || variable == kNowhere || !laidOut_.insert({&stage, variable}).second) continue;
+      memory_.layOut(variable, *right ? work.rightShares : work.leftShares, 0);
+    }
+  }
+
+  /// Results of functions lie where an operand does: of those with as many elements, the one whose fullest
+  /// tile holds least (C: PopLibs, createOutputForElementWiseOp). So do views of all elements.
+  void followOperands(const StageIr& stage, const IrOperator& op) {
+    const bool follows = std::all_of(op.work.begin(), op.work.end(), [](const ops::Work& work) {
+      return std::holds_alternative<ops::Map>(work.item) || std::holds_alternative<ops::Reduce>(work.item);
+    });
+    if (!follows) return;
+    for (const compile::IrTensorId made : op.outputs) {
+      const std::size_t output = variableOf(stage, made);
+      if (output == kNowhere || isAlwaysLive(stage.tensors[made].use)) continue;
+      std::size_t best = kNowhere;
+      for (const compile::IrTensorId id : op.inputs) {
+        const std::size_t input = variableOf(stage, id);
+        if (input == kNowhere || id == made || stage.tensors[id].copies != 1 ||
+            stage.tensors[id].type.elements() != stage.tensors[made].type.elements())
+          continue;
+        if (best == kNowhere || memory_.mostElements(input) < memory_.mostElements(best)) best = input;
+      }
+      if (best != kNowhere) memory_.layOut(output, memory_.runsOf(best), memory_.startOf(best));
+    }
+  }
+
+  /// True if the work's tiles are fixed: a product begins on tile 0 (C: PopLibs, Convolution.cpp,
+  /// linearizeTileIndices), a collective uses all tiles, and a host copy those for input and output.
   bool hasItsTiles(const ops::Work& work) const {
-    return std::holds_alternative<ops::Collective>(work.item) ||
+    return std::holds_alternative<ops::Contraction>(work.item) ||
+           std::holds_alternative<ops::Collective>(work.item) ||
            (std::holds_alternative<ops::HostCopy>(work.item) && context_.ioTiles > 0);
   }
 
@@ -309,6 +370,7 @@ class StageLowering {
   TileMemory memory_;
   StreamingTensors streaming_;
   std::map<const StageIr*, StageTensors> tensors_;
+  std::set<std::pair<const StageIr*, std::size_t>> laidOut_;  ///< weights that a product has laid out
   Outlining outlining_;
   std::vector<std::int64_t> control_;  ///< bytes of the pass's control code on each tile
   ExchangeCode exchanges_;

@@ -308,6 +308,23 @@ TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
   }
 }
 
+TEST(Planner, TheLastPartsOfAnAxisAreTheLargerOnes) {
+  ContractionPlan plan;
+  plan.form.shape.dimCount = 1;
+  plan.form.shape.dims[0].output = 11;
+  plan.form.outGrains = 7;
+  plan.split.output[0] = 4;
+  plan.split.outChannels = 3;
+  // 11 positions in 4 parts are 2, 3, 3, 3; 7 groups of channels in 3 parts are 2, 2, 3, and these come first
+  // on neighbouring tiles.
+  std::vector<std::array<std::int64_t, 3>> shares;
+  for (const ConvShare& share : sharesOf(plan))
+    shares.push_back({share.tiles, share.tile.output[0], share.tile.outGroups});
+  EXPECT_THAT(shares, ::testing::ElementsAre(
+                          std::array<std::int64_t, 3>{2, 2, 2}, std::array<std::int64_t, 3>{1, 2, 3},
+                          std::array<std::int64_t, 3>{6, 3, 2}, std::array<std::int64_t, 3>{3, 3, 3}));
+}
+
 TEST(Planner, SharesCoverTheWork) {
   const Chip mk2 = testing::chipOf("mk2");
   Planner planner(mk2);

@@ -17,6 +17,12 @@ std::int64_t valueOn(const TileRuns& runs, std::int64_t tile) {
   return 0;
 }
 
+/// Bytes of a tensor on each tile from tile 0 on.
+TileRuns shareOf(const Chip& chip, std::int64_t elements, std::int64_t elementBytes) {
+  return transformed(spreadEvenly(chip, elements, elementBytes),
+                     [&](std::int64_t n) { return n * elementBytes; });
+}
+
 const std::string& unitCategoryOf(const LoweredVariable& variable) {
   return variable.unitCategory.empty() ? variable.category : variable.unitCategory;
 }
@@ -49,9 +55,9 @@ std::size_t TileMemory::addTensor(const std::string& name, const std::string& ca
   variable.row.alwaysLive = alwaysLive;
   variable.row.stage = stage;
   variable.row.unitCategory = constant ? "constant" : "variable";
-  const TileRuns share = transformed(spreadEvenly(chip_, elements, elementBytes),
-                                     [&](std::int64_t n) { return n * elementBytes; });
+  const TileRuns share = shareOf(chip_, elements, elementBytes);
   variable.start = nextTile_;
+  variable.elementBytes = elementBytes;
   variable.runs = rotated(share, nextTile_, chip_.tiles);
   nextTile_ = (nextTile_ + spreadOf(share).active) % chip_.tiles;
   add(std::move(variable));
@@ -137,6 +143,43 @@ void TileMemory::place(std::size_t variable, Temporary::Place place, const TileR
   moved.runs = bytes;
   moved.row.bytes = Bytes(spread.total);
   moved.row.maxUnitBytes = Bytes(spread.most);
+}
+
+void TileMemory::spreadFrom(std::size_t variable, std::int64_t start) {
+  Variable& moved = variables_[variable];
+  moved.start = start;
+  moved.runs = rotated(shareOf(chip_, moved.row.bytes.count / moved.elementBytes, moved.elementBytes), start,
+                       chip_.tiles);
+}
+
+std::int64_t TileMemory::mostElements(std::size_t variable) const {
+  return spreadOf(variables_[variable].runs).most / variables_[variable].elementBytes;
+}
+
+void TileMemory::layOut(std::size_t variable, const TileRuns& shares, std::int64_t start) {
+  Variable& moved = variables_[variable];
+  const std::int64_t whole = spreadOf(shares).total, grain = moved.elementBytes;
+  const std::int64_t elements = moved.row.bytes.count / grain;
+  if (whole == 0 || elements == 0) return;
+  const auto share = [&](std::int64_t value) {
+    return static_cast<std::int64_t>(static_cast<double>(elements) * static_cast<double>(value) /
+                                     static_cast<double>(whole));
+  };
+  std::int64_t rest = elements;
+  for (const TileRun& run : shares) rest -= run.count * share(run.value);
+  // What lacks is less than an element for each tile, so the first tiles take one more.
+  TileRuns runs;
+  for (const TileRun& run : shares) {
+    if (run.value <= 0) continue;
+    const std::int64_t larger = std::min(rest, run.count);
+    rest -= larger;
+    if (larger > 0) runs.push_back({run.first, larger, (share(run.value) + 1) * grain});
+    if (larger < run.count && share(run.value) > 0)
+      runs.push_back({run.first + larger, run.count - larger, share(run.value) * grain});
+  }
+  moved.runs = std::move(runs);
+  moved.start = start;
+  moved.row.maxUnitBytes = Bytes(spreadOf(moved.runs).most);
 }
 
 std::map<std::string, TileCategory> TileMemory::alwaysLiveByCategory() const {

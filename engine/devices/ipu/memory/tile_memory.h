@@ -48,6 +48,12 @@ class TileMemory {
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
   /// Puts a tensor where the vertex that makes it can write it.
   void place(std::size_t variable, Temporary::Place place, const TileRuns& bytes);
+  /// Divides a tensor among tiles in proportion to `shares`, in whole elements, beginning on `start`.
+  void layOut(std::size_t variable, const TileRuns& shares, std::int64_t start);
+  /// Spreads a tensor evenly from the tile `start`.
+  void spreadFrom(std::size_t variable, std::int64_t start);
+  /// The elements of a tensor on the tile that holds most of them.
+  std::int64_t mostElements(std::size_t variable) const;
   const TileRuns& runsOf(std::size_t variable) const { return variables_[variable].runs; }
   /// The tile that holds the first element of a tensor.
   std::int64_t startOf(std::size_t variable) const { return variables_[variable].start; }
@@ -59,7 +65,8 @@ class TileMemory {
   struct Variable {
     LoweredVariable row;
     TileRuns runs;
-    std::int64_t start = 0;  ///< first tile of a tensor
+    std::int64_t start = 0;         ///< first tile of a tensor
+    std::int64_t elementBytes = 1;  ///< bytes of an element of a tensor
   };
 
   void add(Variable variable);

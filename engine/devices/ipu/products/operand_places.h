@@ -1,5 +1,8 @@
 #pragma once
 // Says which operands of a product lie where the product uses them.
+#include <cstddef>
+#include <optional>
+
 #include "engine/compile/ir.h"
 
 namespace pipescope::devices::ipu {
@@ -14,5 +17,10 @@ struct OperandPlaces {
 /// product that reads them (C: PopART's Devicex asks the operator that uses a weight to create it).
 OperandPlaces operandPlacesOf(const compile::StageIr& stage, const compile::IrOperator& op,
                               const ops::Contraction& product);
+
+/// Which operand of the product an input of the operator is: true for the right one. Nothing for an input
+/// that gets no layout from the product.
+std::optional<bool> placedSide(const compile::StageIr& stage, const compile::IrOperator& op,
+                               const ops::Contraction& product, std::size_t input);
 
 }  // namespace pipescope::devices::ipu

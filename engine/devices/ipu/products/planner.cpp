@@ -237,11 +237,12 @@ std::vector<ConvShare> sharesOf(const ContractionPlan& plan) {
     std::int64_t count, grains;
   };
   std::vector<ConvShare> shares{{1, ConvTile{}}};
+  // The last parts of an axis are the larger ones (C: PopLibs, Convolution.cpp, getParallelSplitBegin).
   const auto cut = [&](std::int64_t grains, std::int64_t parts, const auto& field) {
     const std::int64_t more = grains % parts;
     std::vector<ConvShare> next;
     for (const ConvShare& share : shares) {
-      for (const Parts part : {Parts{more, grains / parts + 1}, Parts{parts - more, grains / parts}}) {
+      for (const Parts part : {Parts{parts - more, grains / parts}, Parts{more, grains / parts + 1}}) {
         if (part.count == 0 || part.grains == 0) continue;
         ConvShare smaller = share;
         smaller.tiles *= part.count;
@@ -252,17 +253,19 @@ std::vector<ConvShare> sharesOf(const ContractionPlan& plan) {
     shares = std::move(next);
   };
   cut(form.groupGrains, plan.split.groups, [](ConvTile& t) -> std::int64_t& { return t.groups; });
-  cut(form.shape.batch, plan.split.batch, [](ConvTile& t) -> std::int64_t& { return t.batch; });
-  cut(form.outGrains, plan.split.outChannels, [](ConvTile& t) -> std::int64_t& { return t.outGroups; });
   cut(form.inGrains, plan.split.inChannels, [](ConvTile& t) -> std::int64_t& { return t.inGroups; });
+  for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
+    cut(form.shape.dims[i].kernel, plan.split.kernel[i],
+        [i](ConvTile& t) -> std::int64_t& { return t.kernel[i]; });
+  }
+  cut(form.shape.batch, plan.split.batch, [](ConvTile& t) -> std::int64_t& { return t.batch; });
   for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
     cut(ceilDiv(form.shape.dims[i].output, form.fieldGrain), plan.split.output[i],
         [i](ConvTile& t) -> std::int64_t& { return t.output[i]; });
     for (ConvShare& share : shares)
       share.tile.output[i] = std::min(form.shape.dims[i].output, share.tile.output[i] * form.fieldGrain);
-    cut(form.shape.dims[i].kernel, plan.split.kernel[i],
-        [i](ConvTile& t) -> std::int64_t& { return t.kernel[i]; });
   }
+  cut(form.outGrains, plan.split.outChannels, [](ConvTile& t) -> std::int64_t& { return t.outGroups; });
   return shares;
 }
 

@@ -230,7 +230,8 @@ TEST(SystemPoints, BertLargeOfMlperf) {
   judge("BERT-Large, packs of 512, POD64 (MLPerf 1.1)", 2 * samplesPerSecond(pod64, kLarge), 4743);
 }
 
-/// One placement on four systems, which chose the host's time of a step.
+/// One placement on four systems, which chose the host's time of a step. By how much it does not fit here has
+/// grown from 47 KiB on tile 651 to 56 KiB on tile 0, since products begin on tile 0 as in PopLibs.
 TEST(SystemPoints, BertLargeOnBow) {
   BertPoint bow{
       "bow-pod16", {{1, 3, 3}, {2, 3, 3}, {3, 3, 3}, {4, 4, 3}, {5, 3, 4}, {6, 4, 3}, {7, 3, 4}, {0, 1, 1}},
@@ -238,7 +239,7 @@ TEST(SystemPoints, BertLargeOnBow) {
       30912,       3,
       256,         2,
       1,           {{"training.clip_norm", "100"}},
-      47};
+      56};
   const struct {
     const char *system, *name;
     int accumulation, replicas;

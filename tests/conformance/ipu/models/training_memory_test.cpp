@@ -110,7 +110,9 @@ TEST(TrainingMemory, WhatRanOnHardware) {
   };
   // `most` is what the fullest tile needs today, rounded up. Before repeated operators shared their code and
   // work began where its result lies, it was 1,098 KiB, and 619, 933, 914 and 1,096 KiB for BERT with scores
-  // of all tokens. Since products work on copies of activations, it is up to 5 KiB more than before.
+  // of all tokens. Since products work on copies of activations, it is up to 5 KiB more than before. Since
+  // all products begin on tile 0, as in PopLibs, and their larger shares meet on the same tiles, it is up to
+  // 4 KiB more for BERT, and 1 KiB less for ResNet-50.
   show("ResNet-50, micro-batch 20, six checkpoints", trainingMemory(resnet, 0).fullestTile, 580);
   EXPECT_TRUE(resnet.overflow().empty());
   const std::string bert = "BERT-Large, 3, 7, 7, 7 layers, 512 tokens, micro-batch 2";
@@ -118,7 +120,7 @@ TEST(TrainingMemory, WhatRanOnHardware) {
   // (`mask_tokens` and `max_sequences_per_pack` of Graphcore's configuration pod16-closed).
   const Compilation masked = compileModel(kMlperfBert, {{"model.max_predictions", "78"}}),
                     whole = compileModel(kMlperfBert);
-  const double most[] = {440, 540, 520, 606}, mostOfWhole[] = {440, 540, 520, 620};
+  const double most[] = {441, 542, 523, 606}, mostOfWhole[] = {441, 542, 523, 621};
   EXPECT_TRUE(masked.overflow().empty());
   for (std::size_t ipu = 0; ipu < 4; ++ipu) {
     const std::string name = ", IPU" + std::to_string(ipu);
