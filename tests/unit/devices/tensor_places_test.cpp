@@ -1,9 +1,11 @@
 // The tiles on which the tensors of a stage lie: weights, results of products, and what follows them.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <numeric>
 
 #include "engine/devices/ipu/memory/tile_memory.h"
+#include "engine/devices/ipu/products/operand_shares.h"
 #include "lowered_device.h"
 
 namespace pipescope::devices {
@@ -79,6 +81,47 @@ TEST(TensorPlaces, ResultsOfFunctionsLieWhereTheirOperandDoes) {
     for (std::size_t tile = 0; tile < tiles.size(); ++tile)
       EXPECT_EQ(tiles[tile] > 0, product[tile] > 0) << name << tile;
   }
+}
+
+TEST(TensorPlaces, PiecesAreDividedAmongTheTilesThatUseThem) {
+  const auto divided = [](std::int64_t grains, std::int64_t users, std::int64_t grainBytes,
+                          std::int64_t leastBytes) {
+    const ipu::DividedPiece piece = ipu::dividePiece(grains, users, grainBytes, leastBytes);
+    return std::array<std::int64_t, 3>{piece.holders, piece.least, piece.larger};
+  };
+  using Piece = std::array<std::int64_t, 3>;
+  // 10 grains for 3 tiles: 4, 3, 3. For 6 tiles, no part has more than 2, which five tiles can hold.
+  EXPECT_EQ(divided(10, 3, 512, 256), (Piece{3, 3, 1}));
+  EXPECT_EQ(divided(10, 6, 512, 256), (Piece{5, 2, 0}));
+  // At least 256 bytes are 4 grains of 64 bytes: two tiles with 5.
+  EXPECT_EQ(divided(10, 6, 64, 256), (Piece{2, 5, 0}));
+  EXPECT_EQ(divided(1, 8, 16, 128), (Piece{1, 1, 0}));
+}
+
+TEST(TensorPlaces, OperandsAreDividedByTheirPlan) {
+  // 12 positions in 4 parts and 6 groups of 16 output channels in 2 parts: 8 tiles. Each has 3 · 2 grains of
+  // weights in common with three others, and 3 positions of 2 input groups in common with another one.
+  ipu::ContractionPlan plan;
+  plan.form.shape.dimCount = 1;
+  plan.form.shape.half = true;
+  plan.form.shape.dims[0].input = plan.form.shape.dims[0].output = 12;
+  plan.form.vertex.inGroup = plan.form.vertex.outGroup = 16;
+  plan.form.inGrains = 2;
+  plan.form.outGrains = 6;
+  plan.split.output[0] = 4;
+  plan.split.outChannels = 2;
+  // 3 · 2 grains of 512 bytes for four tiles: three of them take 2.
+  const ipu::TileRuns weights = ipu::weightShares(plan);
+  ASSERT_EQ(weights.size(), 1u);
+  EXPECT_EQ(weights[0].first, 2);
+  EXPECT_EQ(weights[0].count, 6);
+  EXPECT_EQ(weights[0].value, 1024);
+  // 3 · 2 grains of 32 bytes for two tiles, but at least 128 bytes together: one tile takes all 6.
+  const ipu::TileRuns inputs = ipu::inputShares(plan);
+  ASSERT_EQ(inputs.size(), 1u);
+  EXPECT_EQ(inputs[0].first, 0);
+  EXPECT_EQ(inputs[0].count, 4);
+  EXPECT_EQ(inputs[0].value, 192);
 }
 
 TEST(TensorPlaces, SharesAreWholeElementsThatAddUp) {

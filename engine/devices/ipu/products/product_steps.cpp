@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/devices/ipu/code/code_sizes.h"
+#include "engine/devices/ipu/products/operand_shares.h"
 #include "engine/ops/core/rounding.h"
 
 namespace pipescope::devices::ipu {
@@ -56,8 +57,8 @@ class ProductSteps {
     reduce();
     repeatSerialParts(partsFrom_);
     arrangeResult();
-    work_.leftShares = rightIsInput_ ? weightShares() : inputShares();
-    work_.rightShares = rightIsInput_ ? inputShares() : weightShares();
+    work_.leftShares = rightIsInput_ ? weightShares(plan_) : inputShares(plan_);
+    work_.rightShares = rightIsInput_ ? inputShares(plan_) : weightShares(plan_);
     return std::move(work_);
   }
 
@@ -134,73 +135,6 @@ class ProductSteps {
         part(tile.groups * tile.outGroups, costs_.movedWeightBytes, costs_.weightBytes) +
         piecesOf(costs_.receivedBytes) - 1;
     return arriving + std::max<std::int64_t>(1, part(arriving, costs_.sentBytes, costs_.receivedBytes));
-  }
-
-  /// The grains of a piece that `users` tiles use are divided among as few of these as hold no more than an
-  /// even share each, and at least `leastBytes` (C: PopLibs, TensorUseTracker.cpp and splitRegions()).
-  struct Divided {
-    std::int64_t holders = 0, least = 0;  ///< tiles that hold a part, and the grains of the smaller parts
-    std::int64_t larger = 0;              ///< parts that have one grain more
-  };
-  static Divided divide(std::int64_t grains, std::int64_t users, std::int64_t grainBytes,
-                        std::int64_t leastBytes) {
-    const std::int64_t parts = std::max<std::int64_t>(1, grains / ceilDiv(leastBytes, grainBytes));
-    const std::int64_t most = std::max(ceilDiv(grains, users), ceilDiv(grains, parts));
-    const std::int64_t holders = ceilDiv(grains, most);
-    return {holders, grains / holders, grains % holders};
-  }
-
-  /// Shares of an operand whose pieces have `grains(tile)` grains for `users` tiles each. Weights begin with
-  /// the last of these, inputs with the first (C: PopLibs, Convolution.cpp, mapActivationsOrWeights).
-  template <class F>
-  TileRuns operandShares(F grains, std::int64_t users, std::int64_t grainBytes, std::int64_t leastBytes,
-                         bool lastFirst) const {
-    TileRuns found;
-    std::size_t i = 0;
-    for (const ConvShare& share : sharesOf(plan_)) {
-      const Divided part =
-          divide(std::max<std::int64_t>(1, grains(share.tile)), users, grainBytes, leastBytes);
-      const std::int64_t holding = ceilDiv(share.tiles * part.holders, users),
-                         larger = share.tiles * part.larger / users;
-      std::int64_t first = shares_[i++].first;
-      if (lastFirst) found.push_back({first, share.tiles - holding, 0});
-      if (lastFirst) first += share.tiles - holding;
-      found.push_back({first, larger, (part.least + 1) * grainBytes});
-      found.push_back({first + larger, holding - larger, part.least * grainBytes});
-      if (!lastFirst) found.push_back({first + holding, share.tiles - holding, 0});
-    }
-    std::erase_if(found, [](const TileRun& run) { return run.count == 0 || run.value == 0; });
-    return found;
-  }
-
-  TileRuns inputShares() const {
-    const ConvForm& form = plan_.form;
-    const auto grains = [&](const ConvTile& tile) {
-      std::int64_t count = tile.groups * tile.batch * tile.inGroups;
-      for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
-        const ConvDim& dim = form.shape.dims[i];
-        // Elements that windows share with their neighbours lie with one of them.
-        count *= std::min(dim.inputsFor(tile.output[i], tile.kernel[i]),
-                          ceilDiv(dim.input, plan_.split.output[i]));
-      }
-      return count;
-    };
-    return operandShares(grains, plan_.split.outChannels,
-                         form.vertex.inGroup * form.vertex.groupGroup * form.shape.operandBytes(), 128,
-                         false);
-  }
-
-  TileRuns weightShares() const {
-    const ConvForm& form = plan_.form;
-    const auto grains = [&](const ConvTile& tile) {
-      std::int64_t count = tile.groups * tile.inGroups * tile.outGroups;
-      for (std::size_t i = 0; i < form.shape.dimCount; ++i) count *= tile.kernel[i];
-      return count;
-    };
-    return operandShares(
-        grains, plan_.split.positions(),
-        form.vertex.inGroup * form.vertex.outGroup * form.vertex.groupGroup * form.shape.operandBytes(), 256,
-        true);
   }
 
   void copies(const char* name, std::int64_t cycles) {
