@@ -9,7 +9,7 @@
 namespace pipescope::geometry {
 namespace {
 
-constexpr int kFoldFrom = 900, kMostFolds = 16, kColumnGap = 170, kTurn = 54, kTurnStep = 7, kTurnLanes = 6;
+constexpr int kFoldFrom = 900, kMostFolds = 16, kColumnGap = 240, kTurn = 54, kTurnStep = 7, kTurnLanes = 6;
 constexpr int kNearEnd = 4;  // an arc may end this much above its box
 
 class GraphFolding {
@@ -109,7 +109,7 @@ class GraphFolding {
       const std::size_t before = i == 0 ? column : columnOfPoint(points, i - 1);
       if (before != column) {
         const int lane = turns_++ % kTurnLanes * kTurnStep;
-        const int across = x_[before] + wide_[before] + kColumnGap / 4 + lane,
+        const int across = x_[before] + wide_[before] + kColumnGap / 2 - kTurnLanes * kTurnStep / 2 + lane,
                   below = folded.back().second + kTurn / 3 + lane / 3, above = kTurn / 3 + lane / 3;
         folded.insert(folded.end(),
                       {{folded.back().first, below}, {across, below}, {across, above}, {now.first, above}});

@@ -6,7 +6,7 @@
 namespace pipescope::geometry {
 namespace {
 
-constexpr int kGraphGap = 26, kRankGap = 46, kBendWidth = 8, kSweeps = 6;
+constexpr int kGraphGap = 40, kRankGap = 56, kBendWidth = 8, kSweeps = 6;
 constexpr std::size_t kMostBends = 40'000;
 
 class GraphLayering {

@@ -9,15 +9,20 @@
 namespace pipescope::geometry {
 namespace {
 
-constexpr int kSceneMargin = 24, kRegionMargin = 10, kRegionTop = 20, kScenePadding = 6, kLabelHeight = 14,
-              kFewArcLabels = 400, kArcLabelGap = 5;
+constexpr int kSceneMargin = 16, kRegionMargin = 16, kRegionTop = 20, kScenePadding = 6, kLabelHeight = 14,
+              kFewArcLabels = 400, kArcLabelGap = 5, kNoteWidth = 100, kNoteArrow = 16;
 constexpr const char* kPartMark = " · ";
 constexpr double kHeadLength = 7, kHeadHalf = 0.45, kSmallestHead = 0.3;  // kHeadHalf is an angle in radians
 constexpr double kNearlyFull = 0.85;  // below this scale, labels are short
-constexpr double kReadable = 0.55;    // below this scale, boxes have no room for their second line
+constexpr double kReadable = 0.55;    // below this scale, only cuts have labels
 
 bool overlaps(const Box& a, const Box& b) {
   return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
+}
+
+bool contains(const Box& outer, const Box& inner) {
+  return inner.x >= outer.x && inner.right() <= outer.right() && inner.y >= outer.y &&
+         inner.bottom() <= outer.bottom();
 }
 
 Box joined(const Box& a, const Box& b) {
@@ -82,24 +87,87 @@ GraphScene::GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs)
     : boxes_(std::move(boxes)), arcs_(std::move(arcs)) {
   std::vector<GraphArc> plain;
   for (const SceneArc& arc : arcs_) plain.push_back({arc.from, arc.to});
-  layout_ = layOutGraph(std::vector<GraphSize>(boxes_.size(), {kBoxWidth, kBoxHeight}), plain);
+  std::vector<GraphSize> sizes(boxes_.size(), {kBoxWidth, kBoxHeight});
+  layout_ = layOutGraph(sizes, plain);
+  findNotes(layout_);
+  if (!notes_.empty()) {
+    for (std::size_t a = 0; a < arcs_.size(); ++a) {
+      if (noted_[a]) plain[a].to = plain[a].from;  // the layout leaves it out
+    }
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+      if (!notes_[i].in.empty() || !notes_[i].out.empty()) sizes[i].width += 2 * kNoteWidth;
+    }
+    layout_ = layOutGraph(sizes, plain);
+  }
   std::vector<int> regions;
   for (const SceneBox& box : boxes_) regions.push_back(box.region);
   layout_ = foldTallGraph(std::move(layout_), regions, kUsualAspect);
+  for (Box& box : layout_.boxes) {
+    box.x += (box.width - kBoxWidth) / 2;
+    box.width = kBoxWidth;
+  }
+  std::set<int> known(regions.begin(), regions.end());
+  known.erase(-1);
+  for (const int region : known) {
+    if (known.size() < 2) break;
+    for (const Box& ground : groundsOf(region)) grounds_.emplace_back(region, ground);
+  }
+}
+
+/// Chooses the arcs that are written beside boxes. An arc over several rows is the longer way to its end, so
+/// the rows stay as they are without it.
+void GraphScene::findNotes(const GraphLayout& layout) {
+  constexpr std::size_t kPointsOfOneRow = 2;
+  std::vector<int> leaving(boxes_.size(), 0), arriving(boxes_.size(), 0);
+  const auto isFar = [&](std::size_t arc) { return layout.arcs[arc].size() > kPointsOfOneRow; };
+  for (std::size_t a = 0; a < arcs_.size(); ++a) {
+    if (!isFar(a)) continue;
+    ++leaving[arcs_[a].from];
+    ++arriving[arcs_[a].to];
+  }
+  noted_.assign(arcs_.size(), false);
+  const auto add = [](std::string& names, const std::string& name) {
+    names += (names.empty() ? "" : ", ") + name;
+  };
+  for (std::size_t a = 0; a < arcs_.size(); ++a) {
+    const SceneArc& arc = arcs_[a];
+    const bool fansOut = leaving[arc.from] > kMostFarArcs, fansIn = arriving[arc.to] > kMostFarArcs;
+    if (!isFar(a) || (!fansOut && !fansIn)) continue;
+    noted_[a] = true;
+    notes_.resize(boxes_.size());
+    Notes& from = notes_[arc.from];
+    Notes& to = notes_[arc.to];
+    if (fansOut) {
+      add(to.in, boxes_[arc.from].title);
+      to.isInCut = to.isInCut || arc.strong;
+    } else {
+      add(from.out, boxes_[arc.to].title);
+      from.isOutCut = from.isOutCut || arc.strong;
+    }
+  }
 }
 
 GraphPlace GraphScene::whole(int width, int height) const {
   const double across = std::max(1, width - 2 * kSceneMargin), down = std::max(1, height - 2 * kSceneMargin);
+  // Grounds reach beyond the boxes.
+  const int side = grounds_.empty() ? 0 : kRegionMargin, top = grounds_.empty() ? 0 : kRegionTop;
+  const int wide = layout_.width + 2 * side, tall = layout_.height + top + side;
   GraphPlace place;
-  place.scale =
-      std::min({kMostEnlarged, across / std::max(1, layout_.width), down / std::max(1, layout_.height)});
-  place.x = (width - layout_.width * place.scale) / 2;
-  place.y = (height - layout_.height * place.scale) / 2;
+  place.scale = std::min({kMostEnlarged, across / std::max(1, wide), down / std::max(1, tall)});
+  place.x = (width - wide * place.scale) / 2 + side * place.scale;
+  place.y = (height - tall * place.scale) / 2 + top * place.scale;
   return place;
 }
 
 Box GraphScene::boxOf(const GraphPlace& place, int box) const {
   return placed(place, layout_.boxes[static_cast<std::size_t>(box)]);
+}
+
+Box GraphScene::withNotes(std::size_t i) const {
+  Box box = layout_.boxes[i];
+  if (notes_.empty()) return box;
+  const int left = notes_[i].in.empty() ? 0 : kNoteWidth, right = notes_[i].out.empty() ? 0 : kNoteWidth;
+  return {box.x - left, box.y, left + box.width + right, box.height};
 }
 
 std::vector<Box> GraphScene::groundsOf(int region) const {
@@ -108,7 +176,7 @@ std::vector<Box> GraphScene::groundsOf(int region) const {
   Box whole;
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     if (boxes_[i].region != region) continue;
-    grounds.push_back(withMargins(layout_.boxes[i]));
+    grounds.push_back(withMargins(withNotes(i)));
     whole = grounds.size() == 1 ? grounds.front() : joined(whole, grounds.back());
   }
   const auto isAlone = [&](const Box& ground) {
@@ -159,22 +227,50 @@ Box GraphScene::regionLabelPlace(const GraphPlace& place, const Box& ground, int
 }
 
 void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const {
-  std::set<int> regions;
-  for (const SceneBox& box : boxes_) {
-    if (box.region >= 0) regions.insert(box.region);
+  const int room = pixel((kRegionTop - 2) * place.scale);
+  for (const auto& [region, around] : grounds_) {
+    const Box ground = placed(place, around);
+    shapes.ground(ColourRole::dimmed, ground);
+    const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
+    if (room < kLowestText || name.empty()) continue;
+    const Box at = regionLabelPlace(place, ground, measure.width(name) + 8, room, shapes);
+    shapes.labels.push_back({at, name, ColourRole::dimmed});
   }
-  if (regions.size() < 2) return;
-  for (const int region : regions) {
-    for (const Box& around : groundsOf(region)) {
-      const Box ground = placed(place, around);
-      shapes.ground(ColourRole::dimmed, ground);
-      const int room = pixel((kRegionTop - 2) * place.scale);
-      const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
-      if (room < kLowestText || name.empty()) continue;
-      const Box at = regionLabelPlace(place, ground, measure.width(name) + 8, room, shapes);
-      shapes.labels.push_back({at, name, ColourRole::dimmed});
+  if (room < kLowestText) drawNamesBeside(place, measure, shapes);
+}
+
+/// Grounds whose upper edges are too low for their names have these above or below, at places that no line
+/// crosses. All of them have names, or none has: the legend tells the stages, too.
+void GraphScene::drawNamesBeside(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const {
+  constexpr std::size_t kMostNames = 64;  // each is compared with all lines and grounds
+  if (place.scale <= kReadable / 2 || grounds_.size() > kMostNames) return;
+  std::vector<Label> labels;
+  const auto isFree = [&](const Box& at) {
+    return std::ranges::none_of(shapes.lines, [&](const Line& line) { return crosses(line, at); }) &&
+           std::ranges::none_of(labels, [&](const Label& label) { return overlaps(label.box, at); }) &&
+           std::ranges::none_of(grounds_,
+                                [&](const auto& other) { return overlaps(at, placed(place, other.second)); });
+  };
+  for (const auto& [region, around] : grounds_) {
+    const Box ground = placed(place, around);
+    const std::string name = "stage " + std::to_string(region);
+    const int width = measure.width(name), right = ground.right() - width;
+    const int above = ground.y - kLabelHeight, below = ground.bottom() + 1;
+    bool isNamed = false;
+    for (const auto& [x, y] : {std::pair{ground.x, above},
+                               {right, above},
+                               {ground.x, below},
+                               {right, below},
+                               {ground.x, above - kLabelHeight}}) {
+      const Box at{x, y, width, kLabelHeight};
+      if (!isFree(at)) continue;
+      labels.push_back({at, name, ColourRole::idle, false});
+      isNamed = true;
+      break;
     }
+    if (!isNamed) return;
   }
+  shapes.labels.insert(shapes.labels.end(), labels.begin(), labels.end());
 }
 
 void GraphScene::drawArcs(const GraphPlace& place, const Box& canvas, Shapes& shapes) const {
@@ -195,6 +291,49 @@ void GraphScene::drawArcs(const GraphPlace& place, const Box& canvas, Shapes& sh
   }
 }
 
+/// Writes the notes beside their boxes, each with an arrow to or from the box, and draws the arcs of the
+/// marked box as lines.
+void GraphScene::drawNotes(const GraphPlace& place, const Box& canvas, const TextMeasure& measure, int marked,
+                           Shapes& shapes) const {
+  const int wide = pixel(kNoteWidth * place.scale), arrow = std::max(2, pixel(kNoteArrow * place.scale));
+  const auto roleOf = [](bool cut) { return cut ? ColourRole::critical : ColourRole::otherWait; };
+  for (std::size_t i = 0; i < notes_.size(); ++i) {
+    const Box box = boxOf(place, static_cast<int>(i));
+    if (!overlaps({box.x - wide, box.y, box.width + 2 * wide, box.height}, canvas)) continue;
+    const int middle = box.y + box.height / 2;
+    const auto write = [&](const std::string& names, int x, int room) {
+      const std::string text = fitPath(names, room, measure);
+      if (box.height < kLowestText || text.empty()) return;
+      const int width = measure.width(text) + 2;
+      const int left = x < box.x ? x + room - width : x;
+      shapes.labels.push_back({{left, box.y, width, box.height}, text, ColourRole::idle, false});
+    };
+    if (!notes_[i].in.empty()) {
+      const Line line{box.x - arrow, middle, box.x, middle, roleOf(notes_[i].isInCut), notes_[i].isInCut};
+      shapes.lines.push_back(line);
+      if (place.scale > kSmallestHead) drawHead(line, shapes);
+      write(notes_[i].in, box.x - wide, wide - arrow - 2);
+    }
+    if (!notes_[i].out.empty()) {
+      const Line line{box.right(),       middle, box.right() + arrow, middle, roleOf(notes_[i].isOutCut),
+                      notes_[i].isOutCut};
+      shapes.lines.push_back(line);
+      if (place.scale > kSmallestHead) drawHead(line, shapes);
+      write(notes_[i].out, box.right() + arrow + 2, wide - arrow - 2);
+    }
+  }
+  for (std::size_t a = 0; a < arcs_.size() && marked >= 0; ++a) {
+    const auto box = static_cast<std::size_t>(marked);
+    if (!noted_[a] || (arcs_[a].from != box && arcs_[a].to != box)) continue;
+    const Box from = boxOf(place, static_cast<int>(arcs_[a].from)),
+              to = boxOf(place, static_cast<int>(arcs_[a].to));
+    const Line line{from.x + from.width / 2, from.bottom(),  to.x + to.width / 2, to.y,
+                    roleOf(arcs_[a].strong), arcs_[a].strong};
+    shapes.lines.push_back(line);
+    drawHead(line, shapes);
+  }
+}
+
 std::vector<Box> GraphScene::labelPlaces(const GraphPlace& place, std::size_t arc, int width) const {
   std::vector<Line> lines;
   const auto& points = layout_.arcs[arc];
@@ -210,8 +349,11 @@ std::vector<Box> GraphScene::labelPlaces(const GraphPlace& place, std::size_t ar
   std::ranges::stable_sort(lines, [&](const Line& a, const Line& b) { return length(a) > length(b); });
   std::vector<Box> places;
   for (const Line& line : lines) {
-    for (const int part : {2, 1, 3}) {  // quarters of the line
-      const int x = line.x1 + (line.x2 - line.x1) * part / 4, y = line.y1 + (line.y2 - line.y1) * part / 4;
+    // A ground reaches further up from its boxes than down, so the middle between two lies above that of the
+    // line between them.
+    for (const double part : {0.43, 0.5, 0.25, 0.75}) {
+      const int x = line.x1 + pixel((line.x2 - line.x1) * part),
+                y = line.y1 + pixel((line.y2 - line.y1) * part);
       if (line.y1 == line.y2) {
         places.push_back({x - width / 2, y - kLabelHeight - 2, width, kLabelHeight});
         places.push_back({x - width / 2, y + 3, width, kLabelHeight});
@@ -228,12 +370,12 @@ std::vector<Box> GraphScene::labelPlaces(const GraphPlace& place, std::size_t ar
 }
 
 /// Labels of cuts come first. A label that would lie over another one, over a box or over a line goes to
-/// another place, becomes shorter, or is left out. Only a cut's own label may lie over lines that are no
-/// cuts.
+/// another place. All labels of cuts are alike, and so are those of all other arcs: they have the longest
+/// text for which each of them has a place. Only if even the shortest ones have not, some are left out, and
+/// those of cuts may lie over lines that are no cuts.
 void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const TextMeasure& measure,
                                Shapes& shapes) const {
   if (place.scale <= kReadable / 2 || arcs_.size() >= kFewArcLabels) return;
-  const bool all = place.scale > kReadable;
   std::vector<Box> taken;
   for (std::size_t i = 0; i < boxes_.size(); ++i) taken.push_back(boxOf(place, static_cast<int>(i)));
   for (const Label& label : shapes.labels) taken.push_back(label.box);
@@ -249,31 +391,58 @@ void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const
     return std::ranges::none_of(shapes.grounds,
                                 [&](const auto& ground) { return overlaps(box, ground.second); });
   };
-  // The label of a cut looks for a place between the stages before it takes one within a stage.
-  const auto write = [&](std::size_t arc, const std::string& label) {
-    if (label.empty()) return false;
-    const std::vector<Box> places = labelPlaces(place, arc, measure.width(label) + 6);
-    auto found = places.end();
-    const bool strong = arcs_[arc].strong;
-    if (strong)
-      found =
-          std::ranges::find_if(places, [&](const Box& box) { return isFree(box, false) && isOutside(box); });
-    for (const bool strongOnly : {false, true}) {
-      if (found == places.end() && (strong || !strongOnly))
-        found = std::ranges::find_if(places, [&](const Box& box) { return isFree(box, strongOnly); });
-    }
-    if (found == places.end()) return false;
+  const auto isClear = [&](const Box& box) {
+    return std::ranges::all_of(shapes.grounds, [&](const auto& ground) {
+      return !overlaps(box, ground.second) || contains(ground.second, box);
+    });
+  };
+  const auto write = [&](const std::vector<Box>& places, const std::string& label, const auto& suits) {
+    const auto found = std::ranges::find_if(places, suits);
+    if (label.empty() || found == places.end()) return false;
     taken.push_back(*found);
     shapes.labels.push_back({*found, label, ColourRole::idle, false});
     return true;
   };
-  for (const bool strong : {true, false}) {
+  // The label of a cut looks for a place between the stages before it takes one within a stage.
+  const auto writeCut = [&](const std::vector<Box>& places, const std::string& label, bool clear) {
+    return write(places, label, [&](const Box& box) { return isFree(box, false) && isOutside(box); }) ||
+           write(places, label, [&](const Box& box) { return isFree(box, false); }) ||
+           (!clear && write(places, label, [&](const Box& box) { return isFree(box, true); }));
+  };
+  const auto isSeen = [&](const Box& box) { return overlaps(box, canvas); };
+  /// Writes the labels of this length of all cuts or of all other arcs. False: one of them has no clear
+  /// place.
+  const auto writeAll = [&](bool strong, std::size_t length, bool clear) {
+    bool all = true;
     for (std::size_t a = 0; a < arcs_.size(); ++a) {
-      if (arcs_[a].strong != strong || (!all && !strong)) continue;
-      const bool small = place.scale < kNearlyFull && !arcs_[a].shortLabel.empty();
-      if (small || !write(a, arcs_[a].label)) write(a, arcs_[a].shortLabel);
+      const SceneArc& arc = arcs_[a];
+      if (arc.strong != strong) continue;
+      const std::string& shorter = length == 0 || arc.shortLabel.empty() ? arc.label : arc.shortLabel;
+      const std::string& label = length < 2 || arc.shortestLabel.empty() ? shorter : arc.shortestLabel;
+      if (label.empty()) continue;
+      const std::vector<Box> places = labelPlaces(place, a, measure.width(label) + 3);
+      const bool done = strong ? writeCut(places, label, clear) : write(places, label, [&](const Box& box) {
+        return isFree(box, false) && (!clear || isClear(box));
+      });
+      all = all && (done || std::ranges::none_of(places, isSeen));
+      if (!all && clear) return false;
     }
-  }
+    return all;
+  };
+  /// Takes the longest text for which all arcs have a place; else the shortest one, where it has room.
+  const auto writeLongest = [&](bool strong, std::size_t from, std::size_t until) {
+    const std::vector<Box> takenBefore = taken;
+    const std::vector<Label> before = shapes.labels;
+    for (std::size_t length = from; length < until; ++length) {
+      if (writeAll(strong, length, true)) return;
+      taken = takenBefore;
+      shapes.labels = before;
+    }
+    writeAll(strong, until - 1, false);
+  };
+  const bool small = place.scale < kNearlyFull;
+  writeLongest(true, small ? 1 : 0, 3);
+  if (place.scale > kReadable) writeLongest(false, 0, 2);
 }
 
 Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const TextMeasure& measure,
@@ -281,6 +450,7 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
   Shapes shapes;
   const Box canvas{0, 0, width, height};
   drawArcs(place, canvas, shapes);
+  drawNotes(place, canvas, measure, marked, shapes);
   drawRegions(place, measure, shapes);
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const Box box = boxOf(place, static_cast<int>(i));
@@ -291,7 +461,7 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
       shapes.outlines.push_back(
           {{box.x - 2, box.y - 2, box.width + 4, box.height + 4}, ColourRole::critical});
     if (box.height < kLowestText) continue;
-    const bool two = place.scale > kReadable && !boxes_[i].detail.empty();
+    const bool two = box.height >= 2 * kLowText && !boxes_[i].detail.empty();
     const int half = two ? box.height / 2 : box.height;
     std::string title = fitPath(boxes_[i].title, box.width - kScenePadding, measure);
     if (!title.empty()) shapes.labels.push_back({{box.x, box.y, box.width, half}, std::move(title), role});

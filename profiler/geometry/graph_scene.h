@@ -16,8 +16,9 @@ struct SceneBox {
 struct SceneArc {
   std::size_t from = 0, to = 0;
   std::string label;
-  bool strong = false;          ///< it stands out
-  std::string shortLabel = {};  ///< label if the room is short; empty: there is none
+  bool strong = false;             ///< it stands out
+  std::string shortLabel = {};     ///< label where the room is short; empty: there is none
+  std::string shortestLabel = {};  ///< label where even that has no room; empty: there is none
 };
 
 /// Place of the scene on the canvas.
@@ -28,6 +29,10 @@ struct GraphPlace {
 class GraphScene {
  public:
   static constexpr int kBoxWidth = 190, kBoxHeight = 40;
+
+  /// A box with more arcs than this over several rows, on one side, has its arcs written beside the boxes at
+  /// the other ends instead of drawn: a mask that the first layer makes for all others would cover the graph.
+  static constexpr int kMostFarArcs = 4;
 
   GraphScene() = default;
   GraphScene(std::vector<SceneBox> boxes, std::vector<SceneArc> arcs);
@@ -40,15 +45,29 @@ class GraphScene {
   static constexpr double kMostEnlarged = 2.5;
   GraphPlace whole(int width, int height) const;
   const GraphLayout& layout() const { return layout_; }
+  /// True if an arc is written beside a box instead of drawn. It is a line while one of its boxes is marked.
+  bool isNote(std::size_t arc) const { return noted_[arc]; }
   std::size_t size() const { return boxes_.size(); }
 
  private:
-  static constexpr double kUsualAspect = 3;  ///< aspect of a canvas: tall graphs are folded for it
+  static constexpr double kUsualAspect = 2.4;  ///< aspect of a canvas: tall graphs are folded for it
+
+  /// The names at the other ends of the arcs that are written beside a box.
+  struct Notes {
+    std::string in, out;
+    bool isInCut = false, isOutCut = false;
+  };
+
+  Box withNotes(std::size_t i) const;  ///< a box of the layout with the room of its notes
+  void findNotes(const GraphLayout& layout);
+  void drawNotes(const GraphPlace& place, const Box& canvas, const TextMeasure& measure, int marked,
+                 Shapes& shapes) const;
 
   /// The grounds of a region. There are several if boxes of other regions lie between its own.
   std::vector<Box> groundsOf(int region) const;
   Box regionLabelPlace(const GraphPlace& place, const Box& ground, int width, int height,
                        const Shapes& shapes) const;
+  void drawNamesBeside(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const;
   void drawRegions(const GraphPlace& place, const TextMeasure& measure, Shapes& shapes) const;
   void drawArcs(const GraphPlace& place, const Box& canvas, Shapes& shapes) const;
   void drawArcLabels(const GraphPlace& place, const Box& canvas, const TextMeasure& measure,
@@ -58,7 +77,10 @@ class GraphScene {
 
   std::vector<SceneBox> boxes_;
   std::vector<SceneArc> arcs_;
+  std::vector<bool> noted_;   ///< arcs that are written beside boxes
+  std::vector<Notes> notes_;  ///< one for each box; empty if no arc is written
   GraphLayout layout_;
+  std::vector<std::pair<int, Box>> grounds_;  ///< grounds of the regions, if there are several
 };
 
 }  // namespace pipescope::geometry

@@ -87,7 +87,7 @@ class ViewMaker {
   /// because a single box for most of a model says nothing; the largest first, as long as there are few
   /// boxes.
   void openLargest(const std::vector<std::string>& paths) {
-    constexpr std::size_t kMostOpened = 60;
+    constexpr std::size_t kMostOpened = 140;
     for (;;) {
       std::map<std::string, Candidate> boxes;
       std::size_t inside = 0;

@@ -115,7 +115,7 @@ TEST(ModelGraph, AGroupOfMostOperatorsIsShownOpened) {
   EXPECT_FALSE(view.boxes[4].group);
   EXPECT_EQ(view.boxes[4].kind, "Gemm");
   // So many layers would make the drawing too large.
-  EXPECT_EQ(graphView(deepExample(100), "", 300).boxes.size(), 2u);
+  EXPECT_EQ(graphView(deepExample(200), "", 300).boxes.size(), 2u);
 }
 
 TEST(ModelGraph, GroupsOfSeveralStagesAreShownOpened) {

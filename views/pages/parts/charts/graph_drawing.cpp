@@ -53,13 +53,16 @@ OpenedGraph openGraph(const GraphData& data, const QString& path, GraphColour co
   }
   std::vector<geometry::SceneArc> arcs;
   for (const analysis::GraphLink& link : opened.view.links) {
-    std::string label = link.label, amount;
+    // The sizes alone say enough where the room is short, unless there is only one.
+    const bool hasSizes = link.tensors == 1 && link.label.find('x') < link.label.find(' ');
+    std::string label = link.label, amount = hasSizes ? label.substr(0, label.find(' ')) : label;
+    std::string bytes;
     if (link.cut) {
-      amount = graphBytes(link.bytes);
-      if (link.ticks.count > 0) amount += " · " + shortTime(link.ticks, data);
+      bytes = graphBytes(link.bytes);
+      amount = link.ticks.count > 0 ? bytes + " · " + shortTime(link.ticks, data) : bytes;
       label += " · " + amount;
     }
-    arcs.push_back({link.from, link.to, std::move(label), link.cut, std::move(amount)});
+    arcs.push_back({link.from, link.to, std::move(label), link.cut, std::move(amount), std::move(bytes)});
   }
   opened.scene = std::make_shared<const geometry::GraphScene>(std::move(boxes), std::move(arcs));
   return opened;
