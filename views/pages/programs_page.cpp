@@ -34,7 +34,7 @@ const auto kProgramIdsKey = QStringLiteral("programs/ids"),
 constexpr int kProgramIdColumn = 1, kProgramTypeColumn = 2, kAllLevels = 4, kEveryLevel = 1'000,
               kMostOpenAtFirst = 2'000;
 /// The list beside the tree has this width, and the page one at which it is shown.
-constexpr int kLeastRoots = 320, kTreeWidth = 1'000, kRootsFrom = 1'250;
+constexpr int kLeastRoots = 350, kTreeWidth = 1'000, kRootsFrom = 1'250;
 
 struct ProgramColour {
   const char *begin, *name;
@@ -117,6 +117,7 @@ class ProgramsPage : public shell::Page {
     area->setShares(2, 1);
     upper_ = area->picture();
     tree_ = new TreeTable(context.palette, upper_);
+    tree_->setYielding({"callers", "programs", "active_units", "tile_balance"});
     legend_ = new timeline::Legend(context.palette, upper_);
     auto* across = new QSplitter(Qt::Horizontal, upper_);
     across->setChildrenCollapsible(false);
@@ -260,14 +261,25 @@ class ProgramsPage : public shell::Page {
       rootRows_.push_back(static_cast<int>(row));
       std::vector<sections::Cell>& cells = table.rows.emplace_back();
       for (const std::size_t c : columns) cells.push_back(all.rows[row][c]);
+      // The names of functions end with this word, and the list has little room.
+      const QString name = debugNameOf(static_cast<int>(row));
+      const bool isFunction = wordsIn(all.rows[row][kProgramTypeColumn]) == QLatin1String("Function");
+      if (isFunction && !name.isEmpty()) cells.front() = name.toStdString();
     }
     roots_->setTable(std::move(table), data_->perUnit);
-    roots_->setVisible(rootRows_.size() > 1 && width() >= kRootsFrom);
+    roots_->setVisible(showsRoots());
+  }
+
+  /// A trace of another tool has a flat list of names, which need not stand beside themselves.
+  bool showsRoots() const {
+    const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
+    return rootRows_.size() > 1 && width() >= kRootsFrom && snapshot != nullptr &&
+           !snapshot->catalog->measured();
   }
 
   void resizeEvent(QResizeEvent* event) override {
     Page::resizeEvent(event);
-    roots_->setVisible(rootRows_.size() > 1 && width() >= kRootsFrom);
+    roots_->setVisible(showsRoots());
   }
 
   /// The selected program stays selected.

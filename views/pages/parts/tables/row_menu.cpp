@@ -14,7 +14,7 @@
 namespace pipescope::pages {
 namespace {
 
-using Kind = shell::Selected::Kind;
+using SubjectKind = shell::Selected::Kind;
 
 bool isShown(const shell::Page& page) {
   if (page.showsSelection()) return true;
@@ -52,7 +52,7 @@ std::vector<std::pair<QString, QString>> pagesFor(const shell::Selected& subject
 
 void showSubject(QWidget& from, const shell::Selected& subject, const QString& page) {
   auto* window = qobject_cast<shell::MainWindow*>(from.window());
-  if (window == nullptr || subject.kind == Kind::none) return;
+  if (window == nullptr || subject.kind == SubjectKind::none) return;
   shell::Place place;
   place.page = page;
   // A recorded wait has a time, which tells the trace the call to show.
@@ -63,18 +63,22 @@ void showSubject(QWidget& from, const shell::Selected& subject, const QString& p
     window->findOn(page, subject.name, [shown = window->currentPage()] { return isShown(*shown); });
 }
 
+void addCopyName(QMenu& menu, QWidget& from, const QString& name) {
+  if (name.isEmpty()) return;
+  menu.addAction(tr("Copy name"), &from, [name] { QApplication::clipboard()->setText(name); });
+}
+
 void addSubjectActions(QMenu& menu, QWidget& from, const shell::Selected& subject) {
-  if (subject.kind == Kind::none) return;
+  if (subject.kind == SubjectKind::none) return;
   auto* window = qobject_cast<shell::MainWindow*>(from.window());
-  if (const QString name = nameOf(window, subject); !name.isEmpty())
-    menu.addAction(tr("Copy name"), &from, [name] { QApplication::clipboard()->setText(name); });
+  addCopyName(menu, from, nameOf(window, subject));
   addPageActions(menu, from, subject);
   menu.addSeparator();
 }
 
 void addPageActions(QMenu& menu, QWidget& from, const shell::Selected& subject) {
   const auto* window = qobject_cast<shell::MainWindow*>(from.window());
-  if (window == nullptr || subject.kind == Kind::none) return;
+  if (window == nullptr || subject.kind == SubjectKind::none) return;
   QMenu* pages = menu.addMenu(tr("Show in"));
   for (const auto& [page, title] : pagesFor(subject)) {
     if (page == window->currentPageId()) continue;

@@ -12,6 +12,9 @@ namespace pipescope::pages {
 /// Adds "Copy name" and "Show in" with the pages that can show the subject. They act on the window of `from`.
 void addSubjectActions(QMenu& menu, QWidget& from, const shell::Selected& subject);
 
+/// Adds "Copy name" alone, for a row that no other page shows.
+void addCopyName(QMenu& menu, QWidget& from, const QString& name);
+
 /// Adds "Show in" alone.
 void addPageActions(QMenu& menu, QWidget& from, const shell::Selected& subject);
 

@@ -267,6 +267,9 @@ void TreeModel::setRows(std::shared_ptr<const TreeRows> rows, double ticksPerSho
   beginResetModel();
   shell::dropInBackground(std::exchange(rows_, std::move(rows)));
   ticksPerShownUnit_ = ticksPerShownUnit;
+  decimals_.clear();
+  for (std::size_t c = 0; c < rows_->table.columns.size(); ++c)
+    decimals_.push_back(sections::columnDecimals(rows_->table, c, ticksPerShownUnit_));
   if (!sameMarks) marks_.reset();
   endResetModel();
 }
@@ -312,8 +315,11 @@ QVariant TreeModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       if (none && rows_->sources[row] == -1) return QString();
-      return text(sections::changeText(column.key, column.format,
-                                       formatCell(cell, column.format, ticksPerShownUnit_), cell));
+      return text(
+          sections::changeText(column.key, column.format,
+                               sections::formatInColumn(cell, column.format, ticksPerShownUnit_,
+                                                        decimals_[static_cast<std::size_t>(index.column())]),
+                               cell));
     case Qt::TextAlignmentRole:
       return static_cast<int>(
           (shape().numbers[static_cast<std::size_t>(index.column())] ? Qt::AlignRight : Qt::AlignLeft) |

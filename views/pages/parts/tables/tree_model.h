@@ -73,6 +73,7 @@ class TreeModel : public QAbstractItemModel {
   std::vector<QPixmap> pictures_;
   RowMarks marks_;  ///< null: rows have no pictures
   double ticksPerShownUnit_ = 1;
+  std::vector<int> decimals_;  ///< of the numbers of each column
 };
 
 }  // namespace pipescope::pages

@@ -21,6 +21,7 @@
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/table_head.h"
 #include "views/pages/parts/tables/table_menu.h"
+#include "views/pages/parts/tables/time_unit.h"
 #include "views/pages/parts/tables/tree_cells.h"
 #include "views/shell/background.h"
 #include "views/shell/look/wheel.h"
@@ -94,7 +95,7 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
 }
 
 void TreeTable::setRows(TreeRows rows, double ticksPerShownUnit) {
-  perUnit_ = ticksPerShownUnit;
+  perUnit_ = chooseTimeUnit(rows.table, ticksPerShownUnit);
   ++revision_;
   ++merges_;
   shell::dropInBackground(std::exchange(own_, withShape(std::move(rows))));
@@ -185,7 +186,10 @@ int TreeTable::rowOfPath(const QString& path) const {
 
 QMenu* TreeTable::makeRowMenu(int row) {
   auto* menu = new QMenu(this);
-  addSubjectActions(*menu, *this, subjectAt(row));
+  const shell::Selected subject = subjectAt(row);
+  addSubjectActions(*menu, *this, subject);
+  if (subject.kind == shell::Selected::Kind::none && row >= 0)
+    addCopyName(*menu, *this, model_->indexOf(row).data().toString());
   menu->addAction(tr("Copy selected rows"), this, &TreeTable::copy)
       ->setEnabled(view_->selectionModel()->hasSelection());
   menu->addAction(tr("Open all rows"), this, [this] { openTo(kMostOpen); });
@@ -193,8 +197,43 @@ QMenu* TreeTable::makeRowMenu(int row) {
   return menu;
 }
 
+/// The width of the names with their indents. Long trees are sampled.
+int TreeTable::namesNeed() const {
+  constexpr int kSamples = 300, kMost = 520, kMark = 22;
+  const QFontMetrics metrics(font());
+  const std::vector<int>& parents = model_->rows().parents;
+  const int rows = static_cast<int>(parents.size()), by = std::max(1, rows / kSamples);
+  int needed = 0;
+  for (int row = 0; row < rows && needed < kMost; row += by) {
+    int depth = 1;
+    for (int at = parents[static_cast<std::size_t>(row)]; at >= 0; at = parents[static_cast<std::size_t>(at)])
+      ++depth;
+    needed = std::max(needed, depth * view_->indentation() + kMark + kTreeColumnRoom +
+                                  metrics.horizontalAdvance(model_->indexOf(row).data().toString()));
+  }
+  return std::min(needed, kMost);
+}
+
+/// Hides columns that may give way as long as names would be cut off.
+void TreeTable::yieldColumns() {
+  for (const int column : yielded_) view_->setColumnHidden(column, false);
+  yielded_.clear();
+  const auto& columns = model_->rows().table.columns;
+  for (const std::string& key : yielding_) {
+    if (view_->viewport()->width() >= othersNeed() + namesNeed_) return;
+    for (int c = 1; c < model_->columnCount(); ++c) {
+      if (view_->isColumnHidden(c) ||
+          ComparedColumns::figureOf(columns[static_cast<std::size_t>(c)].key) != key)
+        continue;
+      view_->setColumnHidden(c, true);
+      yielded_.push_back(c);
+    }
+  }
+}
+
 /// Shows the chosen figure of both profiles, and the columns that are not hidden.
 void TreeTable::applyFigure() {
+  yielded_.clear();
   for (int c = 0; c < model_->columnCount(); ++c) {
     const sections::SectionColumn& column = model_->rows().table.columns[static_cast<std::size_t>(c)];
     const std::string& key = column.key;
@@ -221,6 +260,7 @@ void TreeTable::showRows(const std::shared_ptr<const TreeRows>& rows, bool sameM
     if (c > 0) view_->setColumnWidth(c, columnNeeds(c));
     wholeColumns_[static_cast<std::size_t>(c)] = c > 0 ? view_->columnWidth(c) : 0;
   }
+  namesNeed_ = yielding_.empty() ? 0 : namesNeed();
   if (filter()->text().isEmpty()) {
     countRows(static_cast<int>(model_->rows().parents.size()));
   } else {
@@ -274,12 +314,13 @@ int TreeTable::extraRoom() const {
   return compact_ || columns == 0 ? 0 : std::clamp(free / columns, 0, kMostExtra);
 }
 
-/// The names get the rest of the width. If that is little, the texts become smaller, then the names shorter;
-/// only then the table scrolls.
+/// The names get the rest of the width. If that is little, columns that may give way are hidden, then the
+/// texts become smaller, then the names shorter; only then the table scrolls.
 void TreeTable::fitName() {
   // While the rows change, the view may be laid out before the columns are measured.
   if (model_->columnCount() == 0 || static_cast<int>(wholeColumns_.size()) != model_->columnCount()) return;
   const int room = view_->viewport()->width();
+  yieldColumns();
   setCompact(room < othersNeed() + kTreeNameWidth);
   const int extra = extraRoom();
   int others = 0;

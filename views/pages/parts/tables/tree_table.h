@@ -52,6 +52,8 @@ class TreeTable : public QWidget, public shell::Beside {
   int rowOfPath(const QString& path) const;
   /// `column` is one of the rows that were set.
   void setColumnShown(int column, bool shown);
+  /// Columns, by key, that are hidden one after the other where names would otherwise be cut off.
+  void setYielding(std::vector<std::string> keys) { yielding_ = std::move(keys); }
   /// Says if the tree may show another profile's figures. It may not if it depends on what is selected.
   void setComparable(bool comparable) { comparable_ = comparable; }
   QString besideName() const override;
@@ -82,6 +84,8 @@ class TreeTable : public QWidget, public shell::Beside {
   void applyFilter(const QString& text);
   void countRows(int rows);
   void fitName();
+  int namesNeed() const;
+  void yieldColumns();
   void setCompact(bool compact);
   int othersNeed() const;
   int extraRoom() const;
@@ -104,6 +108,9 @@ class TreeTable : public QWidget, public shell::Beside {
   bool comparable_ = true;
   int extra_ = 0;                  ///< free room that each column of figures has got
   std::vector<int> wholeColumns_;  ///< widths of the columns in the usual font
+  int namesNeed_ = 0;              ///< width that the names need in it
+  std::vector<std::string> yielding_;
+  std::vector<int> yielded_;  ///< columns hidden for lack of room
   std::function<shell::Selected(int)> subject_;
   std::function<int(const shell::Selected&)> find_;
   RowSelection* selection_;
