@@ -68,9 +68,20 @@ class EnginesPage : public shell::Page {
     connect(table_, &DataTable::rowActivated, this, &EnginesPage::select);
     connect(whole_->bars(), &timeline::BarChart::clicked, this, &EnginesPage::select);
     connect(&context.selection, &shell::Selection::changed, this, &EnginesPage::followOthers);
-    offerSubjects(*whole_->bars(), [this](int row) {
+    const auto subjectOfRow = [this](int row) {
       return subjectOf(table_->model()->table(), row, context_.session.snapshot()->catalog.get());
-    });
+    };
+    offerSubjects(*whole_->bars(), subjectOfRow);
+    offerSubjects(*communication_->bars(), subjectOfRow);
+    const auto rowOfLane = [this](int bar) {
+      return bar >= 0 && bar < static_cast<int>(rowOfLane_.size()) ? rowOfLane_[static_cast<std::size_t>(bar)]
+                                                                   : -1;
+    };
+    offerSubjects(*lanes_->bars(),
+                  [subjectOfRow, rowOfLane](int bar) { return subjectOfRow(rowOfLane(bar)); });
+    connect(communication_->bars(), &timeline::BarChart::clicked, this, &EnginesPage::select);
+    connect(lanes_->bars(), &timeline::BarChart::clicked, this,
+            [this, rowOfLane](int bar) { select(rowOfLane(bar)); });
   }
 
  protected:
@@ -165,6 +176,7 @@ class EnginesPage : public shell::Page {
     std::vector<std::vector<NamedPart>> bars;
     QStringList names, notes;
     std::size_t all = 0;
+    rowOfLane_.clear();
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       for (const LaneColumn& lane : kLaneColumns) {
         const std::size_t column = columnNamed(table, lane.key);
@@ -173,6 +185,7 @@ class EnginesPage : public shell::Page {
         if (++all > kMostLanesShown) continue;
         const QString heading = text(table.columns[column].heading);
         bars.push_back({{heading, lane.role, numberIn(cell)}});
+        rowOfLane_.push_back(static_cast<int>(i));
         names << QStringLiteral("%1 · %2").arg(nameIn(table, i), heading);
         notes << enginesPercent(numberIn(cell));
       }
@@ -224,7 +237,7 @@ class EnginesPage : public shell::Page {
   /// Selects the device of a row of the table, or of a bar, on all pages.
   void select(int row) {
     const sections::SectionTable& table = table_->model()->table();
-    if (row >= static_cast<int>(table.rows.size())) return;
+    if (row < 0 || row >= static_cast<int>(table.rows.size())) return;
     const auto& cell = table.rows[static_cast<std::size_t>(row)][columnNamed(table, "index")];
     shell::Selected selected;
     selected.kind = shell::Selected::Kind::device;
@@ -248,6 +261,7 @@ class EnginesPage : public shell::Page {
   bool phases_ = false;  ///< the devices work in phases instead of with engines
   std::shared_ptr<const EnginesData> data_;
   ColumnsArea* area_ = nullptr;
+  std::vector<int> rowOfLane_;  ///< row of the table that each bar of an engine belongs to
   PartsChart *whole_ = nullptr, *lanes_ = nullptr, *communication_ = nullptr;
   DataTable* table_ = nullptr;
 };

@@ -448,10 +448,21 @@ QMenu* DataTable::makeMenu() {
   return menu;
 }
 
+/// The first text of a row; a row of numbers only has the first of them.
+QString DataTable::nameOf(int row) const {
+  const auto& rows = model_->table().rows;
+  if (row < 0 || row >= static_cast<int>(rows.size())) return {};
+  for (const sections::Cell& cell : rows[static_cast<std::size_t>(row)]) {
+    if (const QString words = wordsIn(cell); !words.isEmpty()) return words;
+  }
+  return model_->index(row, 0).data().toString();
+}
+
 QMenu* DataTable::makeRowMenu(int row) {
   auto* menu = new QMenu(this);
   const shell::Selected subject = subjectAt(row);
   addSubjectActions(*menu, *this, subject);
+  if (subject.kind == shell::Selected::Kind::none) addCopyName(*menu, *this, nameOf(row));
   // The subject of the row comes first, so the table's own entries are one step away.
   fillMenu(subject.kind == shell::Selected::Kind::none ? *menu : *menu->addMenu(tr("Table")));
   return menu;

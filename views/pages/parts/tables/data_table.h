@@ -93,6 +93,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   void applyFigure();
   void chooseColumns();
   void activate(int row);
+  QString nameOf(int row) const;
   shell::Selected subjectAt(int row) const;
   void fitColumns();
   void tellYielded();

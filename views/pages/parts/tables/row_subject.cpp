@@ -11,16 +11,16 @@
 namespace pipescope::pages {
 namespace {
 
-using Kind = shell::Selected::Kind;
+using SubjectKind = shell::Selected::Kind;
 using sections::Cell;
 using sections::SectionTable;
 
 /// Returns the place of the column that names operations or variables, or the number of columns.
 std::size_t nameColumnOf(const SectionTable& table) {
-  constexpr std::array kNamedTables = {"operations", "blocks",    "operators", "kernels",
-                                       "found",      "variables", "vertices",  "exchanges"};
+  constexpr std::array kNamedTables = {"operations", "blocks",   "operators", "kernels", "found",
+                                       "variables",  "vertices", "exchanges", "programs"};
   constexpr std::array kNameHeadings = {"Operation", "Variable", "Full name", "Node", "Name path"};
-  constexpr std::array kNameKeys = {"operation", "variable", "name", "path", "tensor", "block"};
+  constexpr std::array kNameKeys = {"operation", "variable", "name", "path", "tensor", "block", "program"};
   const auto isNameOf = [&](const sections::SectionColumn& column) {
     if (column.key != "name" && column.key != "path") return true;
     return std::ranges::count(kNamedTables, table.key) > 0 ||
@@ -48,16 +48,18 @@ struct SubjectColumns {
       if ((key == "stage" && !stageIsAnother) || (key == "index" && ofStages)) stage = c;
       if (key == "index" && (table.key == "devices" || table.key == "engines")) device = c;
       if (key == "name" && table.key == "workers") deviceName = c;
+      if (key == "from" && table.key == "links") deviceName = c;  // the device that sends
       if (key == "name" && table.key == "stages") stageName = c;
       if (table.key == "gaps" && key == "start_cycles") start = c;
       if (table.key == "gaps" && key == "end_cycles") end = c;
     }
+    isProgram = name < none && table.columns[name].key == "program";
     isVariable =
         name < none && (table.columns[name].key == "variable" || table.columns[name].key == "tensor" ||
                         table.columns[name].heading == "Variable" || table.key == "variables");
   }
   std::size_t name, none, device, deviceName, stage, stageName, start, end;
-  bool isVariable = false;
+  bool isVariable = false, isProgram = false;
 };
 
 QString textAt(const std::vector<Cell>& row, std::size_t column) {
@@ -67,6 +69,14 @@ QString textAt(const std::vector<Cell>& row, std::size_t column) {
 std::optional<std::int64_t> numberOf(const std::vector<Cell>& row, std::size_t column) {
   const auto* found = column < row.size() ? std::get_if<std::int64_t>(&row[column]) : nullptr;
   return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+/// The name that a row is about; of a program "OnTileExecute (layer1/conv)" the one in brackets.
+QString nameIn(const std::vector<Cell>& row, const SubjectColumns& at) {
+  const QString words = textAt(row, at.name);
+  if (!at.isProgram) return words;
+  const auto open = words.indexOf(QLatin1Char('('));
+  return open >= 0 && words.endsWith(QLatin1Char(')')) ? words.mid(open + 1, words.size() - open - 2) : words;
 }
 
 /// The stage of a row, by its number or by a name that is a number.
@@ -98,17 +108,17 @@ shell::Selected subjectOf(const SectionTable& table, int row, const analysis::Ca
   if (row < 0 || row >= static_cast<int>(table.rows.size())) return subject;
   const std::vector<Cell>& cells = table.rows[static_cast<std::size_t>(row)];
   const SubjectColumns at(table);
-  subject.name = textAt(cells, at.name);
+  subject.name = nameIn(cells, at);
   if (const auto device = numberOf(cells, at.device)) subject.device = model::DeviceId(*device);
   if (!subject.device.valid()) subject.device = deviceNamed(catalog, textAt(cells, at.deviceName));
   if (const auto stage = stageIn(cells, at)) subject.stage = *stage;
   const auto start = numberOf(cells, at.start), end = numberOf(cells, at.end);
   if (start && end) subject.start = base::Ticks(*start), subject.end = base::Ticks(*end);
-  subject.kind = start && end              ? Kind::wait
-                 : !subject.name.isEmpty() ? (at.isVariable ? Kind::variable : Kind::operation)
-                 : subject.stage >= 0      ? Kind::stage
-                 : subject.device.valid()  ? Kind::device
-                                           : Kind::none;
+  subject.kind = start && end              ? SubjectKind::wait
+                 : !subject.name.isEmpty() ? (at.isVariable ? SubjectKind::variable : SubjectKind::operation)
+                 : subject.stage >= 0      ? SubjectKind::stage
+                 : subject.device.valid()  ? SubjectKind::device
+                                           : SubjectKind::none;
   return subject;
 }
 
@@ -132,7 +142,7 @@ int rowAbout(const shell::Selected& selected, const SectionTable& table, const a
   };
   if (at.name < at.none) {
     if (selected.name.isEmpty()) return -1;
-    return nearestName(selected.name, count, [&](int row) { return textAt(cells(row), at.name); });
+    return nearestName(selected.name, count, [&](int row) { return nameIn(cells(row), at); });
   }
   const auto firstRow = [&](const auto& fits) {
     for (int row = 0; row < count; ++row) {
@@ -144,8 +154,8 @@ int rowAbout(const shell::Selected& selected, const SectionTable& table, const a
     return firstRow([&](const auto& row) {
       const auto start = numberOf(row, at.start), end = numberOf(row, at.end),
                  device = numberOf(row, at.device);
-      return selected.kind == Kind::wait && start && end && device && *device == selected.device.value &&
-             *start <= selected.start.count && selected.end.count <= *end;
+      return selected.kind == SubjectKind::wait && start && end && device &&
+             *device == selected.device.value && *start <= selected.start.count && selected.end.count <= *end;
     });
   }
   if ((at.stage < at.none || at.stageName < at.none) && selected.stage >= 0)
@@ -177,7 +187,7 @@ bool covers(const shell::Selected& selected, const shell::Selected& subject) {
   return (subject.name.isEmpty() || subject.name == selected.name) &&
          (subject.stage < 0 || subject.stage == selected.stage) &&
          (!subject.device.valid() || subject.device == selected.device) &&
-         (subject.kind != Kind::wait || subject.start == selected.start);
+         (subject.kind != SubjectKind::wait || subject.start == selected.start);
 }
 
 RowSelection::RowSelection(QWidget& table, Find find, Mark mark)
@@ -204,7 +214,8 @@ bool RowSelection::eventFilter(QObject*, QEvent* event) {
 
 void RowSelection::follow() {
   if (choosing_ || selection_ == nullptr || !table_.isVisible()) return;
-  const int row = selection_->current().kind == Kind::none ? -1 : find_(selection_->current(), catalog());
+  const int row =
+      selection_->current().kind == SubjectKind::none ? -1 : find_(selection_->current(), catalog());
   if (row < 0 && !marked_) return;
   marked_ = row >= 0;
   mark_(row);
@@ -215,9 +226,9 @@ void RowSelection::choose(const shell::Selected& subject, const std::function<vo
   const QPointer<RowSelection> alive(this);
   handlers();
   if (alive.isNull()) return;  // a handler may open another profile
-  if (selection_ != nullptr && subject.kind != Kind::none && !covers(selection_->current(), subject))
+  if (selection_ != nullptr && subject.kind != SubjectKind::none && !covers(selection_->current(), subject))
     selection_->set(withDevice(subject, *session_));
-  marked_ = subject.kind != Kind::none;
+  marked_ = subject.kind != SubjectKind::none;
   choosing_ = false;
 }
 
