@@ -82,9 +82,8 @@ TEST_F(InsightsPageTest, TheTabKeyGoesFromCardToCardBeforeItComesToTheTable) {
 }
 
 TEST_F(InsightsPageTest, AGainBelowZeroIsNotCalledTheLargestGain) {
-  EXPECT_EQ(
-      pages::largestGainInWords(0.174, QStringLiteral("execution.schedule=1f1b")),
-      QStringLiteral("Of the gains that are known, the largest is 17.4 %, with execution.schedule=1f1b."));
+  EXPECT_EQ(pages::largestGainInWords(0.174, QStringLiteral("execution.schedule=1f1b")),
+            QStringLiteral("Of the gains that are known, the largest is 17.4 %, with “schedule: 1f1b”."));
   EXPECT_EQ(pages::largestGainInWords(-0.001, QStringLiteral("execution.schedule=1f1b")),
             QStringLiteral("No change whose gain is known makes the run faster."));
   EXPECT_TRUE(pages::largestGainInWords({}, {}).isEmpty());

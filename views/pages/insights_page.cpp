@@ -5,6 +5,7 @@
 
 #include "profiler/analysis/insights/insight.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
 #include "views/pages/parts/layout/insight_cards.h"
@@ -71,8 +72,22 @@ class InsightsPage : public shell::Page {
     applyInShort();
     cards_->setInsights(data_->insights);
     orderKeys();
-    table_->setTable(*tableNamed(data_->section, "insights"), data_->section.ticksPerShownUnit);
+    table_->setTable(inWords(*tableNamed(data_->section, "insights")), data_->section.ticksPerShownUnit);
     table_->parentWidget()->setVisible(!data_->insights.empty());
+  }
+
+  /// The table of the section with words where it has names of rules, keys and pages.
+  sections::SectionTable inWords(sections::SectionTable table) const {
+    const std::size_t rule = columnNamed(table, "rule"), changes = columnNamed(table, "changes"),
+                      page = columnNamed(table, "page");
+    for (std::size_t i = 0; i < table.rows.size() && i < data_->insights.size(); ++i) {
+      std::vector<sections::Cell>& row = table.rows[i];
+      row[rule] = wordsIn(row[rule]).replace(QLatin1Char('_'), QLatin1Char(' ')).toStdString();
+      if (const QString changed = wordsIn(row[changes]); !changed.isEmpty())
+        row[changes] = changesInWords(changed).toStdString();
+      row[page] = data_->insights[i].seenIn.section(QLatin1Char(','), 0, 0).toStdString();
+    }
+    return table;
   }
 
   void applyInShort() {

@@ -9,6 +9,7 @@
 #include "profiler/sections/stage_texts.h"
 #include "views/pages/parts/charts/parts_chart.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/stages_data.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
@@ -222,9 +223,11 @@ class StagesPage : public shell::Page {
       delete item->widget();
       delete item;
     }
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     for (const std::string& remark : data_->section.remarks) {
       remarksPanel_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"), Ui::accent,
-                                                        text(remark), remarksPanel_));
+                                                        withSettingsInWords(text(remark), catalog),
+                                                        remarksPanel_));
     }
     remarksPanel_->setVisible(!data_->section.remarks.empty());
   }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "profiler/replay/best_move.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
 #include "views/shell/look/icons.h"
 
@@ -35,50 +36,7 @@ std::string keyFor(const std::string& pattern, const std::string& subject) {
   return key;
 }
 
-/// The kind of a change, and what stands for N or NAME in its key.
-std::pair<const replay::ChangeKind*, std::string> kindOf(const std::string& key) {
-  for (const replay::ChangeKind& kind : replay::changeKinds()) {
-    if (kind.key == key) return {&kind, {}};
-  }
-  for (const replay::ChangeKind& kind : replay::changeKinds()) {
-    for (const std::string word : {"NAME", "N"}) {
-      const std::size_t at = kind.key.find("." + word + ".");
-      if (at == std::string::npos) continue;
-      const std::string before = kind.key.substr(0, at + 1), after = kind.key.substr(at + 1 + word.size());
-      if (key.size() > before.size() + after.size() && key.starts_with(before) && key.ends_with(after))
-        return {&kind, key.substr(before.size(), key.size() - before.size() - after.size())};
-    }
-  }
-  return {nullptr, {}};
-}
-
-/// A value of a change for people: "× 0.8" for "*0.8".
-QString valueInWords(const std::string& key, const std::string& value) {
-  if (value.starts_with("*")) return QStringLiteral("× ") + text(value.substr(1));
-  if (key == replay::kRecomputeKey && value == "none") return WhatIfControls::tr("none: results are kept");
-  if (key == replay::kRecomputeKey && value == "pipeline") return WhatIfControls::tr("all of each stage");
-  const std::size_t colon = value.rfind(':');
-  if (key == "move" && colon != std::string::npos)
-    return WhatIfControls::tr("%1 to stage %2")
-        .arg(text(value.substr(0, colon)), text(value.substr(colon + 1)));
-  return text(value);
-}
-
 }  // namespace
-
-QString changeInWords(const replay::Change& change) {
-  const auto [kind, name] = kindOf(change.key);
-  if (kind == nullptr) return text(change.text());
-  const QString value = valueInWords(change.key, change.value);
-  switch (subjectOf(kind->key)) {
-    case Subject::stage:
-      return WhatIfControls::tr("%1 of stage %2: %3").arg(text(kind->words), text(name), value);
-    case Subject::link:
-      return WhatIfControls::tr("bandwidth of %1: %2").arg(text(name), value);
-    default:
-      return QStringLiteral("%1: %2").arg(text(kind->words), value);
-  }
-}
 
 WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recording& recording) {
   WhatIfOffer offer;
@@ -215,7 +173,7 @@ void WhatIfControls::followKind() {
   of_->setText(subject == Subject::stage ? tr("of stage") : tr("of link"));
   of_->setVisible(subject != Subject::none);
   value_->clear();
-  for (const std::string& value : valuesOf(key)) value_->addItem(valueInWords(key, value), text(value));
+  for (const std::string& value : valuesOf(key)) value_->addItem(changeValueInWords(key, value), text(value));
   add_->setEnabled(subject == Subject::none || subject_->count() > 0);
 }
 

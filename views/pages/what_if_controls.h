@@ -24,9 +24,6 @@ struct WhatIfOffer {
 /// Reads it from a recording. Call it on a worker.
 WhatIfOffer offerOf(const replay::ChangeContext& context, const replay::Recording& recording);
 
-/// A change in words for people: "forward pass of stage 1: × 0.8".
-QString changeInWords(const replay::Change& change);
-
 /// The row in which a change is chosen, and below it the changes that are applied.
 class WhatIfControls : public QWidget {
   Q_OBJECT

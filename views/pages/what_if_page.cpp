@@ -16,6 +16,7 @@
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/replays.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
 #include "views/pages/parts/layout/empty_states.h"
@@ -58,8 +59,8 @@ std::vector<geometry::WaterfallColumn> columnsOf(const sections::SectionTable& t
   const std::size_t part = columnNamed(table, "part"), ticks = columnNamed(table, "cycles");
   std::vector<geometry::WaterfallColumn> columns;
   for (std::size_t i = 0; i < table.rows.size(); ++i)
-    columns.push_back({wordsIn(table.rows[i][part]).toStdString(), numberIn(table.rows[i][ticks]),
-                       i == 0 || i + 1 == table.rows.size()});
+    columns.push_back({changesInWords(wordsIn(table.rows[i][part])).toStdString(),
+                       numberIn(table.rows[i][ticks]), i == 0 || i + 1 == table.rows.size()});
   return columns;
 }
 
@@ -188,7 +189,7 @@ class WhatIfPage : public shell::Page {
       return Apply([this, content = std::shared_ptr<const WhatIfContent>(made), refused] {
         if (!refused.isEmpty()) compareWanted_ = false;
         apply(*content);
-        remark(refused, shell::NoticeKind::error);
+        remark(inWords(refused), shell::NoticeKind::error);
       });
     };
   }
@@ -198,6 +199,10 @@ class WhatIfPage : public shell::Page {
   }
 
  private:
+  QString inWords(const QString& sentence) const {
+    return withSettingsInWords(sentence, *context_.session.snapshot()->catalog);
+  }
+
   DataTable* addTable(QVBoxLayout* column) {
     return addTablePanel(context_.palette, *column, kWhatIfRows, this);
   }
@@ -212,7 +217,7 @@ class WhatIfPage : public shell::Page {
       sentences << tr(
           "Choose a change above: the recorded call is then replayed with it. Several changes are "
           "replayed together, and the waterfall shows what each one does by itself.");
-    for (const std::string& remark : content.section.remarks) sentences << text(remark);
+    for (const std::string& remark : content.section.remarks) sentences << inWords(text(remark));
     words_->setText(sentences.join(QLatin1Char(' ')));
     words_->setVisible(!sentences.isEmpty());
     for (std::size_t i = 0; i < cards_.size(); ++i) applyCard(*cards_[i], kWhatIfCards[i], content);
@@ -271,6 +276,8 @@ class WhatIfPage : public shell::Page {
       const std::string shown = timeText(value, time, sections::TimeStyle::exactChart);
       return change ? sections::signedText(shown, value) : shown;
     };
+    // Without a change, two equal bars would say nothing.
+    waterfall_->setVisible(!controls_->changes().empty());
     waterfall_->setTitle(tr("From the recorded step time to the new one"),
                          tr("%1 of an iteration; the changes add up to the difference")
                              .arg(chartUnit(content.section.time())));

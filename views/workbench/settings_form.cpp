@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "profiler/base/nearest.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/shell/look/icons.h"
 #include "views/shell/look/palette.h"
 #include "views/workbench/key_field.h"
@@ -22,6 +23,12 @@ constexpr int kLabelWidth = 165, kLabelDrop = 4, kMostEntries = 16;
 
 QString ownName(const QString& path) {
   return path.section(QLatin1Char('.'), -1);
+}
+
+/// A label begins with a capital letter; its tool tip has the key as configurations have it.
+QString capitalised(QString words) {
+  if (!words.isEmpty()) words[0] = words[0].toUpper();
+  return words;
 }
 
 /// The path of a new entry of an array: "stages[2]" with its keys is added by "stages[]".
@@ -156,7 +163,8 @@ void SettingsForm::addClosed(const QString& array) {
 
 QGridLayout* SettingsForm::group(const QString& title, const QString& array, int index) {
   auto* head = new QHBoxLayout;
-  auto* label = new QLabel(title, rows_);
+  auto* label = new QLabel(capitalised(title), rows_);
+  label->setToolTip(title);
   QFont bold = font();
   bold.setBold(true);
   label->setFont(bold);
@@ -187,7 +195,7 @@ QGridLayout* SettingsForm::group(const QString& title, const QString& array, int
 
 void SettingsForm::addRow(QGridLayout& grid, const KeyRow& key, const QString& path) {
   const int row = grid.rowCount();
-  auto* label = new QLabel(ownName(path), rows_);
+  auto* label = new QLabel(capitalised(pages::settingInWords(path)), rows_);
   label->setToolTip(keyTip(key));
   label->setMinimumWidth(kLabelWidth);
   label->setContentsMargins(0, kLabelDrop, 0, 0);  // onto the line of the text in the field

@@ -11,6 +11,7 @@
 
 #include "profiler/replay/change.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
 #include "views/shell/look/icons.h"
 
@@ -50,12 +51,12 @@ class InsightReader {
     ShownInsight shown;
     shown.rank = static_cast<int>(row) + 1;
     shown.rule = wordsIn(cell("rule"));
-    shown.what = wordsIn(cell("what"));
-    shown.advice = wordsIn(cell("advice"));
+    shown.what = sentenceIn(cell("what"));
+    shown.advice = sentenceIn(cell("advice"));
     shown.changes = wordsIn(cell("changes"));
     shown.canTry = !shown.changes.isEmpty() && canReplay(shown.changes);
     shown.canRun = !shown.changes.isEmpty() && !catalog_.measured() && !catalog_.configuration.empty();
-    shown.gainReason = wordsIn(cell("gain_reason"));
+    shown.gainReason = sentenceIn(cell("gain_reason"));
     shown.severe = numberIn(cell("severe")) != 0 || cell("severe") == Cell(true);
     const auto [figure, threshold] = toldApart(numberIn(cell("figure")), numberIn(cell("threshold")));
     shown.figure = tr("%1: %2; the threshold is %3").arg(wordsIn(cell("figure_meaning")), figure, threshold);
@@ -68,6 +69,8 @@ class InsightReader {
   }
 
  private:
+  QString sentenceIn(const Cell& cell) const { return withSettingsInWords(wordsIn(cell), catalog_); }
+
   /// True if a replay knows the keys of all changes.
   static bool canReplay(const QString& changes) {
     const QStringList all = changes.split(QLatin1Char(' '));
@@ -136,14 +139,14 @@ QString largestGainInWords(const Cell& gain, const QString& changes) {
   if (std::holds_alternative<std::monostate>(gain)) return {};
   if (numberIn(gain) <= 0) return InsightCard::tr("No change whose gain is known makes the run faster.");
   return InsightCard::tr("Of the gains that are known, the largest is %1, with %2.")
-      .arg(text(formatCell(gain, Format::fraction)), changes);
+      .arg(text(formatCell(gain, Format::fraction)), QStringLiteral("“%1”").arg(changesInWords(changes)));
 }
 
 int InsightCard::gainWidthOf(const std::vector<ShownInsight>& insights, const QFontMetrics& metrics) {
   constexpr int kMostGainWidth = 380, kGainMargin = 6;
   int widest = kGainWidth;
   for (const ShownInsight& insight : insights) {
-    for (const QString& words : {insight.changes, insight.gainReason}) {
+    for (const QString& words : {changesInWords(insight.changes), insight.gainReason}) {
       for (const QString& word : words.split(QLatin1Char(' ')))
         widest = std::max(widest, metrics.horizontalAdvance(word) + kGainMargin);
     }
@@ -216,7 +219,7 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
   if (!insight_.changes.isEmpty()) {
     addTrials(*links, box);
     copy_ = new QPushButton(tr("Copy the change"), box);
-    copy_->setToolTip(insight_.changes);
+    copy_->setToolTip(tr("Copy %1, as configurations and --set take it").arg(insight_.changes));
     connect(copy_, &QPushButton::clicked, this,
             [this] { QApplication::clipboard()->setText(insight_.changes); });
     links->addWidget(copy_);
@@ -279,10 +282,8 @@ QWidget* InsightCard::makeGain(const shell::Palette& palette) {
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(3);
   const bool asked = !insight_.changes.isEmpty() && (insight_.bound.isEmpty() || insight_.verdict > 0);
-  QLabel* caption = wrappedLabel(
-      asked ? tr("Rate with %1").arg(QString(insight_.changes).replace(QLatin1Char(' '), tr(" and ")))
-            : tr("Gain"),
-      box);
+  QLabel* caption =
+      wrappedLabel(asked ? tr("Rate with %1").arg(changesInWords(insight_.changes)) : tr("Gain"), box);
   shell::Palette::makeQuiet(*caption);
   layout->addWidget(caption);
   // A bound says more than a change that gains nothing.
