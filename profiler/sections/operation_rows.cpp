@@ -96,7 +96,8 @@ class OperationTable {
   SectionTable make(const std::vector<Operation>& rows) const {
     SectionTable table{kind_.key, kind_.title, words_.basis(basis_), {}, {}};
     addColumns(table);
-    for (const Operation& row : rows) table.rows.push_back(cellsOf(row));
+    table.rows.reserve(rows.size());
+    for (const Operation& row : rows) table.rows.push_back(cellsOf(row, table.columns.size()));
     return table;
   }
 
@@ -151,13 +152,16 @@ class OperationTable {
       table.columns.push_back(column);
   }
 
-  std::vector<Cell> cellsOf(const Operation& row) const {
+  std::vector<Cell> cellsOf(const Operation& row, std::size_t columns) const {
     const OperationCost& cost = row.cost;
     const auto all = static_cast<double>(whole_.total().count);
-    std::vector<Cell> cells{row.name, row.kind, row.block,
-                            row.stage < 0 ? Cell() : Cell(std::int64_t{row.stage})};
+    // An initializer list would copy every text once more, and there may be very many operations.
+    std::vector<Cell> cells;
+    cells.reserve(columns);
+    for (const std::string* words : {&row.name, &row.kind, &row.block}) cells.emplace_back(*words);
+    cells.push_back(row.stage < 0 ? Cell() : Cell(std::int64_t{row.stage}));
     if (single()) {
-      cells.push_back(row.layer);
+      cells.emplace_back(row.layer);
       cells.push_back(deviceOf(row.stage));
       cells.push_back(row.pass ? Cell(model::toString(*row.pass)) : Cell());
     }

@@ -1,3 +1,5 @@
+#include "profiler/sections/memory_spaces.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -192,8 +194,10 @@ base::Result<Section> makeSystem(const Context& context) {
   const analysis::Memory& memory = *made;
   const model::Target& target = context.catalog.target;
   Section section{"system", "System", {}, {}, {}};
-  section.tables = {systemDeviceTable(context), linkTable(use, wordsOf(context.catalog)),
-                    spaceTable(context.catalog, memory, use)};
+  // An initializer list would copy the tables, and a large system has many rows.
+  section.tables.push_back(systemDeviceTable(context));
+  section.tables.push_back(linkTable(use, wordsOf(context.catalog)));
+  section.tables.push_back(spaceTable(context.catalog, memory, use));
   constexpr std::size_t kMostLinksInText = 40;
   section.tables[1].mostInText = kMostLinksInText;
   if (use.unknownCollectives)
@@ -214,6 +218,14 @@ base::Result<Section> makeSystem(const Context& context) {
 }
 
 }  // namespace
+
+base::Result<SectionTable> memorySpaces(const Context& context) {
+  base::SilentProgress progress;
+  PIPESCOPE_ASSIGN(const analysis::SystemUse use,
+                   analysis::systemUse(context.source, context.catalog, context.executable, progress));
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  return spaceTable(context.catalog, *memory, use);
+}
 
 PIPESCOPE_REGISTER_SECTION(system) {
   registry.add({"system", "System", "Devices, links with their traffic, memory spaces", 70, makeSystem});

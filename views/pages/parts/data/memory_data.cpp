@@ -11,6 +11,7 @@
 #include "profiler/analysis/memory/purpose_use.h"
 #include "profiler/analysis/memory/tile_use.h"
 #include "profiler/sections/frame/reports.h"
+#include "profiler/sections/memory_spaces.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 
@@ -282,10 +283,7 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
   for (const Layer& layer : content.layers) {
     if (!layer.values.empty()) content.marks.push_back(layer.role);
   }
-  PIPESCOPE_ASSIGN(sections::Section section, sectionNamed("system", context));
-  for (sections::SectionTable& table : section.tables) {
-    if (table.key == "memory_spaces") content.allSpaces = std::move(table);
-  }
+  PIPESCOPE_ASSIGN(content.allSpaces, sections::memorySpaces(context));
   return content;
 }
 
