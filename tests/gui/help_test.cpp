@@ -108,9 +108,9 @@ TEST_F(HelpTest, OpensOnThePresentPageFindsWordsAndFollowsLinks) {
   QTest::keyClick(window.get(), Qt::Key_F1);
   ASSERT_NE(help(), nullptr);
   EXPECT_EQ(help()->shown()->anchor, QStringLiteral("waits"));
-  EXPECT_TRUE(waitFor([&] { return topLine(*help()) == QLatin1String("waits"); }));
+  EXPECT_TRUE(waitFor([&] { return topLine(*help()) == QLatin1String("Waits"); }));
   ASSERT_NE(help()->list()->currentItem(), nullptr);
-  EXPECT_EQ(help()->list()->currentItem()->text(0), QStringLiteral("waits"));
+  EXPECT_EQ(help()->list()->currentItem()->text(0), QStringLiteral("Waits"));
 
   help()->box()->setText(QStringLiteral("gradient_accumulation"));
   ASSERT_GT(help()->list()->topLevelItemCount(), 0);

@@ -25,6 +25,7 @@
 #include "views/shell/dialogs/settings_dialog.h"
 #include "views/shell/dialogs/window_dialogs.h"
 #include "views/shell/header.h"
+#include "views/shell/help/help_mark.h"
 #include "views/shell/help/help_window.h"
 #include "views/shell/help/tour.h"
 #include "views/shell/home.h"
@@ -60,6 +61,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   beside_ = std::make_unique<BesidePages>(*context_, nullptr);
   dialogs_ = new WindowDialogs(*this);
   new StaleTips(this);
+  HelpShelf::instance().prepare();
   setAcceptDrops(true);
   setAttribute(Qt::WA_DeleteOnClose, false);
   const QSize wanted(1600, 900);
@@ -419,7 +421,7 @@ void MainWindow::goForward() {
 bool MainWindow::isSettled() const {
   if (session_->isOpening() || comparison_->isOpening()) return false;
   return session_->snapshot() == nullptr || currentPage() == nullptr ||
-         (currentPage()->isSettled() && beside_->isSettled());
+         (currentPage()->isSettled() && beside_->isSettled() && HelpShelf::instance().isReady());
 }
 
 Page* MainWindow::currentPage() const {

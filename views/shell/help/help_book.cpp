@@ -58,6 +58,18 @@ HelpTopic sectionsTopic() {
   return {QStringLiteral("sections"), QStringLiteral("Sections of the reports"), text};
 }
 
+/// The text with the names of pages as the window shows them: "What if" for what-if, by which programs name
+/// it.
+QString withTitlesOfPages(const QString& text) {
+  QStringList lines = text.split(QLatin1Char('\n'));
+  for (QString& line : lines) {
+    if (!line.startsWith(QLatin1String("## "))) continue;
+    line.replace(QLatin1Char('-'), QLatin1Char(' '));
+    line[3] = line[3].toUpper();
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
 /// A line without the marks of Markdown.
 QString plainLine(QString line) {
   static const QRegularExpression kLink(QStringLiteral("\\[([^\\]]*)\\]\\([^)]*\\)")),
@@ -133,6 +145,7 @@ const HelpBook& HelpBook::builtIn() {
       const QString file = QString::fromLatin1(name);
       QString text = embeddedText(QStringLiteral("help/%1.md").arg(file));
       text.replace(kOutside, QStringLiteral("`\\1`"));
+      if (file == QLatin1String("pages")) text = withTitlesOfPages(text);
       topics.push_back({file, text.section(QLatin1Char('\n'), 0, 0).mid(2), text});
       if (file == QLatin1String("pages")) topics.push_back(sectionsTopic());
     }

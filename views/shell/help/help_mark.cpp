@@ -1,11 +1,32 @@
 #include "views/shell/help/help_mark.h"
 
+#include <QCoreApplication>
 #include <QEvent>
+#include <QPointer>
+#include <utility>
 
+#include "views/shell/background.h"
+#include "views/shell/help/help_book.h"
 #include "views/shell/help/help_window.h"
 #include "views/shell/look/palette.h"
 
 namespace pipescope::shell {
+
+HelpShelf& HelpShelf::instance() {
+  static QPointer<HelpShelf> shelf;
+  if (shelf.isNull()) shelf = new HelpShelf(QCoreApplication::instance());
+  return *shelf;
+}
+
+void HelpShelf::prepare() {
+  if (std::exchange(begun_, true)) return;
+  inBackground(
+      this, [] { return &HelpBook::builtIn(); },
+      [this](const HelpBook*) {
+        ready_ = true;
+        Q_EMIT ready();
+      });
+}
 
 HelpMark::HelpMark(const Palette& palette, QWidget* parent) : QToolButton(parent) {
   setText(QStringLiteral("?"));
@@ -35,6 +56,11 @@ bool HelpMark::eventFilter(QObject* watched, QEvent* event) {
 }
 
 void HelpMark::look() {
+  HelpShelf& shelf = HelpShelf::instance();
+  if (!shelf.isReady()) {
+    connect(&shelf, &HelpShelf::ready, this, &HelpMark::look, Qt::UniqueConnection);
+    return shelf.prepare();
+  }
   setVisible(!title_.isEmpty() && HelpWindow::sectionOn(*this, title_) != nullptr);
 }
 

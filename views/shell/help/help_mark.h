@@ -5,6 +5,25 @@ namespace pipescope::shell {
 
 class Palette;
 
+/// Makes the built-in help on a worker, because it takes longer than a frame.
+class HelpShelf : public QObject {
+  Q_OBJECT
+
+ public:
+  /// One for the program. It lives as long as the application.
+  static HelpShelf& instance();
+  bool isReady() const { return ready_; }
+  /// Begins unless it has begun.
+  void prepare();
+
+ Q_SIGNALS:
+  void ready();
+
+ private:
+  using QObject::QObject;
+  bool begun_ = false, ready_ = false;
+};
+
 /// A question mark beside a title, which opens what the help says of it. It is hidden where the help says
 /// nothing.
 class HelpMark : public QToolButton {
