@@ -15,7 +15,8 @@
 namespace pipescope::shell {
 namespace {
 
-constexpr int kCardWidth = 258, kCardHeight = 146, kCardGap = 10, kCardPad = 10, kPictureHeight = 46;
+constexpr int kCardWidth = 258, kCardHeight = 146, kCardGap = CardList::kTrailing - CardList::kListMargin,
+              kCardPad = 10, kPictureHeight = 46;
 constexpr int kCardRole = Qt::UserRole + 2, kStateWidth = 90;
 
 /// Paints a card: a small picture of the pipeline, the name, and what is known of the profile.
@@ -165,9 +166,16 @@ QString CardList::pathOf(const QListWidgetItem& item) {
   return item.data(Qt::UserRole).toString();
 }
 
+int CardList::columnsIn(int width) {
+  return std::max(1, (width - kListMargin) / (kCardWidth + kCardGap));
+}
+
+int CardList::widthOf(int columns) {
+  return columns * (kCardWidth + kCardGap) + kListMargin;
+}
+
 int CardList::heightFor(int width) const {
-  const int columns = std::max(1, (width - 2) / (kCardWidth + kCardGap)),
-            rows = (count() + columns - 1) / columns;
+  const int columns = columnsIn(width), rows = (count() + columns - 1) / columns;
   return rows * (kCardHeight + kCardGap) + 4;
 }
 

@@ -21,6 +21,11 @@ class CardList : public QListWidget {
   static QString pathOf(const QListWidgetItem& item);
   /// The menu of the right button on a card.
   virtual QMenu* makeMenu(const QListWidgetItem& item) = 0;
+  /// Pixels right of the last card of a row: its gap, and a margin that keeps the cards in their row.
+  static constexpr int kListMargin = 2, kTrailing = 10 + kListMargin;
+  /// The number of cards that have room side by side, and the width of so many.
+  static int columnsIn(int width);
+  static int widthOf(int columns);
   /// The height that shows all cards at this width.
   int heightFor(int width) const;
 

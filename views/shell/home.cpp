@@ -18,7 +18,7 @@
 
 namespace pipescope::shell {
 namespace {
-constexpr int kWidestColumn = 1076, kMarkSize = 56, kButtonHeight = 46, kButtonColumns = 3, kButtonIcon = 22,
+constexpr int kMostCards = 7, kMarkSize = 56, kButtonHeight = 46, kButtonColumns = 3, kButtonIcon = 22,
               kComparisonRow = 24, kMostComparisons = 5;
 constexpr int kSourceRole = Qt::UserRole + 1;
 }  // namespace
@@ -52,7 +52,6 @@ Home::Home(const Palette& palette, WindowSettings& settings, QWidget* parent)
   auto* sides = new QHBoxLayout(page);
   sides->setContentsMargins(24, 20, 24, 24);
   column_ = new QWidget(page);
-  column_->setMaximumWidth(kWidestColumn);
   sides->addStretch(1);
   sides->addWidget(column_, 100);
   sides->addStretch(1);
@@ -104,6 +103,8 @@ QPushButton* Home::offer(const QString& text, const QString& icon, const QString
 void Home::makeButtons() {
   buttons_ = new QGridLayout;
   buttons_->setSpacing(10);
+  // Cards have their gap at the right, so that this is where the last one ends.
+  buttons_->setContentsMargins(0, 0, CardList::kTrailing, 0);
   layout_->addLayout(buttons_);
   offer(tr("Open a profile…"), QStringLiteral("open"), tr("A profile, or a trace of another tool"), [this] {
     Q_EMIT openRequested();
@@ -233,11 +234,14 @@ void Home::showEvent(QShowEvent* event) {
   Q_EMIT shown();
 }
 
+/// The column is as wide as the cards that have room side by side.
 void Home::fitCards() {
   constexpr int kSides = 48;
-  const int room = std::min(kWidestColumn, width() - kSides);
-  recent_->setFixedHeight(recent_->heightFor(room));
-  samples_->setFixedHeight(samples_->heightFor(room));
+  const int room = std::min(CardList::widthOf(kMostCards), width() - kSides);
+  const int wide = CardList::widthOf(CardList::columnsIn(room));
+  column_->setFixedWidth(wide);
+  recent_->setFixedHeight(recent_->heightFor(wide));
+  samples_->setFixedHeight(samples_->heightFor(wide));
 }
 
 void Home::setReading(const QString& file) {
