@@ -4,7 +4,9 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPainter>
 #include <QPointer>
+#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -15,6 +17,47 @@ namespace pipescope::shell {
 namespace {
 
 constexpr int kTypingRestMs = 120, kLeastLetters = 2;
+constexpr int kNameRole = Qt::UserRole + 1, kDetailRole = Qt::UserRole + 2;
+
+/// Paints the name of an entry at the left and its detail, quiet, at the right.
+class EntryPainter : public QStyledItemDelegate {
+ public:
+  /// `quiet` has the colour of less important text in each theme.
+  EntryPainter(const QWidget& quiet, QObject* parent) : QStyledItemDelegate(parent), quiet_(quiet) {}
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const override {
+    constexpr int kAround = 10;
+    return {0, QFontMetrics(option.font).height() + kAround};
+  }
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    constexpr int kPad = 8, kApart = 16, kLeastDetail = 3;  // the detail has a third of the width, at least
+    QStyleOptionViewItem row = option;
+    initStyleOption(&row, index);
+    row.text.clear();
+    const QStyle* style = row.widget->style();
+    style->drawControl(QStyle::CE_ItemViewItem, &row, painter, row.widget);
+    const bool chosen = row.state & QStyle::State_Selected;
+    const QFontMetrics metrics(row.font);
+    const QRect room = row.rect.adjusted(kPad, 0, -kPad, 0);
+    const QString name = index.data(kNameRole).toString(), detail = index.data(kDetailRole).toString();
+    const int named = metrics.horizontalAdvance(name) + kApart;
+    const int most = detail.isEmpty() ? 0 : std::max(room.width() / kLeastDetail, room.width() - named);
+    const QString shown = metrics.elidedText(detail, Qt::ElideRight, most);
+    const int aside = shown.isEmpty() ? 0 : metrics.horizontalAdvance(shown) + kApart;
+    painter->save();
+    painter->setFont(row.font);
+    painter->setPen(row.palette.color(chosen ? QPalette::HighlightedText : QPalette::Text));
+    painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
+                      metrics.elidedText(name, Qt::ElideMiddle, room.width() - aside));
+    if (!chosen) painter->setPen(quiet_.palette().color(QPalette::WindowText));
+    painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter, shown);
+    painter->restore();
+  }
+
+ private:
+  const QWidget& quiet_;
+};
 
 bool contains(const QString& text, const QStringList& words) {
   return std::all_of(words.begin(), words.end(),
@@ -41,6 +84,7 @@ CommandPalette::CommandPalette(std::vector<PaletteEntry> commands, QWidget* pare
   box_->setClearButtonEnabled(true);
   list_->setAccessibleName(tr("Commands"));
   list_->setUniformItemSizes(true);
+  list_->setItemDelegate(new EntryPainter(*answer_, list_));
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setTextElideMode(Qt::ElideRight);
   resize(680, 420);
@@ -92,6 +136,8 @@ void CommandPalette::add(const PaletteEntry& entry) {
       entry.detail.isEmpty() ? entry.name : QStringLiteral("%1   —   %2").arg(entry.name, entry.detail);
   auto* item = new QListWidgetItem(words, list_);
   item->setData(Qt::UserRole, static_cast<int>(runs_.size()));
+  item->setData(kNameRole, entry.name);
+  item->setData(kDetailRole, entry.detail);
   item->setToolTip(words);
   runs_.push_back(entry.run);
 }

@@ -188,7 +188,9 @@ void WindowDialogs::findNames(const QString& text,
           selected.stage = one.stage;
           selected.device = one.device;
           const QString page = one.isVariable ? QStringLiteral("memory") : QStringLiteral("operations");
-          const QString kind = QString::fromStdString(one.kind);
+          const QString kind =
+              one.isVariable ? QString::fromStdString(one.kind).replace(QLatin1Char('_'), QLatin1Char(' '))
+                             : QString::fromStdString(one.kind);
           entries.push_back({selected.name,
                              one.isVariable ? tr("Variable · %1").arg(kind) : tr("Operation · %1").arg(kind),
                              [this, page, selected] { window_.select(page, selected); }});
