@@ -149,6 +149,8 @@ TEST_F(AnswersPagesTest, TheWaterfallTakesTheRoomOfALargeScreen) {
   const ProfileFixture fixture;
   window->resize(1024, 700);
   open(fixture.profile(), QStringLiteral("what-if"));
+  EXPECT_FALSE(child<ItemChart>(QStringLiteral("Waterfall"))->isVisible()) << "two equal bars say nothing";
+  change("forward pass", "1", "*3");
   const int least = child<ItemChart>(QStringLiteral("Waterfall"))->height();
   window->resize(3840, 2160);
   ASSERT_TRUE(settle());
@@ -328,13 +330,13 @@ TEST_F(AnswersPagesTest, CombinationsAreColouredByAKey) {
   choose(colours, 1);
   QStringList names;
   for (const timeline::LegendEntry& entry : child<timeline::Legend>()->entries()) names << entry.text;
-  EXPECT_EQ(names, (QStringList{QStringLiteral("gradient_accumulation: 6"), QStringLiteral("10"),
+  EXPECT_EQ(names, (QStringList{QStringLiteral("Gradient accumulation: 6"), QStringLiteral("10"),
                                 QStringLiteral("20")}));
   picture("sweep_by_key");
   choose(colours, 2);
   names.clear();
   for (const timeline::LegendEntry& entry : child<timeline::Legend>()->entries()) names << entry.text;
-  EXPECT_EQ(names, (QStringList{QStringLiteral("schedule: popart"), QStringLiteral("gpipe")}));
+  EXPECT_EQ(names, (QStringList{QStringLiteral("Schedule: popart"), QStringLiteral("gpipe")}));
 }
 
 TEST_F(AnswersPagesTest, ARectangleKeepsCombinations) {

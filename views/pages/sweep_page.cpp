@@ -1,10 +1,12 @@
 // Shows the table of a sweep: each combination as a point by two figures, or as a line over all of them, with
 // the Pareto front. A click opens the profile of a combination.
 #include <QApplication>
+#include <QClipboard>
 #include <QComboBox>
 #include <QFileDialog>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QMenu>
 #include <QMouseEvent>
 #include <QRubberBand>
 #include <QTabWidget>
@@ -13,11 +15,13 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "profiler/geometry/charts/parallel_axes.h"
 #include "profiler/sections/frame/sweep_file.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/layout/tool_row.h"
@@ -150,6 +154,19 @@ class SweepPage : public shell::Page {
     panel_->setHelp(QStringLiteral("The chart"));
     table_ = new DataTable(context.palette, area);
     table_->setFilterVisible(true);
+    table_->setYielding({"tokens_per_second", "system_devices", "memory_use"});
+    // The menu of the table shows the ends of intervals and columns without any text.
+    table_->setHidden([](const sections::SectionTable& table) {
+      std::set<std::string> hidden = {"memory_least_bytes", "memory_most_bytes", "step_time_least_us",
+                                      "step_time_most_us"};
+      for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        const bool any = std::ranges::any_of(table.rows, [c](const auto& row) {
+          return !std::holds_alternative<std::monostate>(row[c]) && row[c] != sections::Cell(std::string());
+        });
+        if (!any) hidden.insert(table.columns[c].key);
+      }
+      return hidden;
+    });
     area->tabs()->addTab(table_, tr("Combinations"));
     setContent(area);
     setKeyWidget(chart_);
@@ -158,6 +175,11 @@ class SweepPage : public shell::Page {
       if (isBrushing_) return;
       mark(row);
       if (!byKey_) openProfile(row);
+    });
+    connect(chart_, &ItemChart::menuWanted, this, [this](int row, const QPoint& at) {
+      QMenu* menu = makeMenu(row);
+      menu->setAttribute(Qt::WA_DeleteOnClose);
+      menu->popup(at);
     });
     connect(table_, &DataTable::rowActivated, this, [this](int shown) {
       if (shown >= static_cast<int>(shownRows_.size())) return;
@@ -186,6 +208,13 @@ class SweepPage : public shell::Page {
         });
       }
       PIPESCOPE_ASSIGN(SweepFile made, sections::readSweepFile(wanted));
+      for (std::size_t c = 0; c < made.varied; ++c) {
+        sections::SectionColumn& column = made.table.columns[c];
+        if (column.doc.empty()) column.doc = column.key;
+        column.heading = settingInWords(text(column.key)).toStdString();
+        if (!column.heading.empty())
+          column.heading[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(column.heading[0])));
+      }
       auto file = std::make_shared<const SweepFile>(std::move(made));
       return Apply([this, file, wanted] {
         path_ = text(wanted);
@@ -225,6 +254,18 @@ class SweepPage : public shell::Page {
     return tools;
   }
 
+  /// The menu of a combination in the chart.
+  QMenu* makeMenu(int row) {
+    auto* menu = new QMenu(this);
+    const std::string& profile = file_->profiles[static_cast<std::size_t>(row)];
+    menu->addAction(tr("Open its profile"), this, [this, row] { openProfile(row); })
+        ->setEnabled(!profile.empty());
+    menu->addAction(tr("Show in the table"), this, [this, row] { mark(row); });
+    menu->addAction(tr("Copy the combination"), this,
+                    [words = settingsOf(row)] { QApplication::clipboard()->setText(words); });
+    return menu;
+  }
+
   void chooseTable() {
     auto* dialog = new QFileDialog(window(), tr("Open the table of a sweep"), QString(),
                                    tr("Tables of sweeps (*.csv *.json)"));
@@ -254,10 +295,12 @@ class SweepPage : public shell::Page {
     const bool other = file_ == nullptr || shownPath_ != path_;
     file_ = std::move(file);
     shownPath_ = path_;
-    name_->setText(tr("%1: %2 combinations of %3")
-                       .arg(path_.section(QLatin1Char('/'), -1))
-                       .arg(file_->table.rows.size())
-                       .arg(text(file_->name)));
+    const QString name = path_.section(QLatin1Char('/'), -1), model = text(file_->name);
+    const auto count = file_->table.rows.size();
+    // A table that names no model is named after its file.
+    name_->setText(model.isEmpty() || name.startsWith(model + QLatin1Char('.'))
+                       ? tr("%1: %2 combinations").arg(name).arg(count)
+                       : tr("%1: %2 combinations of %3").arg(name).arg(count).arg(model));
     if (other) offerAxes();
     draw();
   }
@@ -398,8 +441,10 @@ class SweepPage : public shell::Page {
       points.push_back({numberAt(*file_, r, x), numberAt(*file_, r, y), roleOf(r), front_[r]});
     const auto axis = [&](std::size_t column) {
       const sections::SectionColumn& description = file_->table.columns[column];
-      return geometry::FigureAxis{description.heading + " (" + description.doc + ")", formatOf(description),
-                                  description.format == sections::Format::bytes};
+      // A doc is a sentence, and stands in brackets here.
+      const std::string doc = description.doc.substr(0, description.doc.find_last_not_of('.') + 1);
+      return geometry::FigureAxis{description.heading + (doc.empty() ? "" : " (" + doc + ")"),
+                                  formatOf(description), description.format == sections::Format::bytes};
     };
     const auto at = [points, across = axis(x), up = axis(y)](QSize size) {
       return geometry::ScatterPlot(points, across, up, size.width(), size.height());

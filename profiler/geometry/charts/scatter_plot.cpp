@@ -12,6 +12,14 @@ namespace {
 constexpr int kScatterLeft = 84, kScatterBottom = 38, kScatterTop = 24, kScatterRight = 24, kScatterNear = 5,
               kScatterPoint = 8, kFrontPoint = 12, kScatterText = 16, kTickRoom = 90, kTickHeight = 28;
 
+/// The least distance of ticks that three digits can tell: a quarter below 10 MiB, a half below 100 MiB.
+double leastBinaryTick(double most) {
+  constexpr double kUnit = 1024;
+  const double unit = most >= 1 ? std::pow(kUnit, std::floor(std::log2(most) / std::log2(kUnit))) : 1;
+  const double amount = most / unit;
+  return unit * (amount >= 100 ? 1 : amount >= 10 ? 0.5 : 0.25);
+}
+
 }  // namespace
 
 /// A range that holds both values, and ticks at 1, 2 or 5 times a power of ten, or at a power of two.
@@ -24,7 +32,7 @@ ScatterPlot::Range ScatterPlot::around(double least, double most, int ticks, boo
   range.tick = 10 * power;
   for (const double factor : {5.0, 2.0, 1.0})
     if (factor * power >= rough) range.tick = factor * power;
-  if (binary) range.tick = std::exp2(std::ceil(std::log2(rough)));
+  if (binary) range.tick = std::max(std::exp2(std::ceil(std::log2(rough))), leastBinaryTick(most));
   const double margin = 0.04 * length;
   range.from = least >= 0 ? std::max(0.0, least - margin) : least - margin;
   range.to = most + margin;

@@ -57,6 +57,28 @@ TEST(ScatterChart, DrawsTheFrontAsALineAndTheAxes) {
   EXPECT_EQ(somePoints().draw(TextMeasure(), 1).outlines.size(), 1U);
 }
 
+/// Three digits are what tables and axes write: 28.75 MiB would be "28.8 MiB" on an axis.
+TEST(ScatterChart, TicksOfBytesAreAmountsThatThreeDigitsTell) {
+  constexpr double kMiB = 1024 * 1024;
+  std::vector<double> ticks;
+  const auto note = [&](double value) {
+    ticks.push_back(value / kMiB);
+    return plainNumber(value);
+  };
+  for (const auto& [least, most] : {std::pair{28.4, 31.3}, {2.1, 2.9}, {300.0, 301.0}}) {
+    ticks.clear();
+    const ScatterPlot chart(
+        {{least * kMiB, 0, ColourRole::counter, true}, {most * kMiB, 1, ColourRole::counter}},
+        {"across", note, true}, {"up", plainNumber}, 1'300, 300);
+    chart.draw(TextMeasure());
+    ASSERT_FALSE(ticks.empty());
+    for (const double tick : ticks) {
+      const double digits = tick >= 100 ? 1 : tick >= 10 ? 10 : 100;
+      EXPECT_NEAR(tick * digits, std::round(tick * digits), 1e-9) << tick << " MiB";
+    }
+  }
+}
+
 TEST(ScatterChart, FindsThePointBelowThePointer) {
   const ScatterPlot chart = somePoints();
   for (const int point : {0, 1, 2}) {
