@@ -66,11 +66,16 @@ base::Result<Section> makeCoverage(const Context& context) {
       kernels += times.launchable;
       launched += times.launched;
     }
+    constexpr const char* kCollectives = "collectives";
     const auto row = [&](const char* what, std::int64_t recognised, std::int64_t all, const char* neededFor) {
       table.rows.push_back(
           {what, recognised, all,
            all > 0 ? Cell(static_cast<double>(recognised) / static_cast<double>(all)) : Cell(), neededFor});
       if (recognised != 0 || all == 0) return;
+      if (std::string_view(neededFor) == kCollectives) {
+        section.remarks.push_back(accelerators->noVerdictOnCollectives());
+        return;
+      }
       std::string sentence = fmt::format("{}: 0 of {}, so there is no verdict on {}.", what, all, neededFor);
       sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
       section.remarks.push_back(std::move(sentence));
@@ -96,7 +101,7 @@ base::Result<Section> makeCoverage(const Context& context) {
            "late senders and receivers; the others are inferred");
     row("collectives with all members", coverage.matchedCollectives, coverage.collectives, "stragglers");
     row("communication kernels matched over ranks", accelerators->matched, accelerators->communicationKernels,
-        "collectives");
+        kCollectives);
     row("kernels and copies with a launch", launched, kernels, "waits for the host");
   }
   section.tables.push_back(std::move(table));

@@ -272,11 +272,8 @@ base::Result<Section> makeCollectives(const Context& context) {
       lack(section, "No collective ran: each stage is on one chip, and there is one replica.");
     return section;
   }
-  if (!any) lack(section, "No communication kernels were recognised, so there is no verdict on collectives.");
-  if (any && report.matched == 0)
-    section.remarks.push_back(
-        fmt::format("0 of {} communication kernels could be matched over ranks: no verdict.",
-                    report.communicationKernels));
+  if (!any) lack(section, report.noVerdictOnCollectives());
+  if (any && report.matched == 0) section.remarks.push_back(report.noVerdictOnCollectives());
   return section;
 }
 

@@ -14,7 +14,10 @@
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/shell/page.h"
+#include "views/timeline/bar_chart.h"
 
 namespace pipescope::pages {
 namespace {
@@ -43,6 +46,12 @@ class RecordedPage : public shell::Page {
     area_->top()->addWidget(sentences_);
     accelerators_ = new PartsChart(context.palette, tr("What each accelerator does"), this);
     area_->top()->addWidget(accelerators_);
+    const auto subjectOfBar = [this](int bar) { return subjectOfAccelerator(bar); };
+    offerSubjects(*accelerators_->bars(), subjectOfBar);
+    connect(accelerators_->bars(), &timeline::BarChart::clicked, this, [this, subjectOfBar](int bar) {
+      if (const shell::Selected chosen = subjectOfBar(bar); chosen.kind != shell::Selected::Kind::none)
+        context_.selection.set(chosen);
+    });
     setContent(area_);
   }
 
@@ -70,15 +79,25 @@ class RecordedPage : public shell::Page {
     applySentences();
     applyAccelerators(data_->sections.front());
     std::size_t used = 0;
-    for (const sections::Section& section : data_->sections) {
-      for (const sections::SectionTable& table : section.tables) {
-        if (table.rows.empty()) continue;
-        if (used == tables_.size()) addTable();
-        tables_[used]->setTable(table, section.ticksPerShownUnit);
-        tables_[used++]->parentWidget()->setVisible(true);
+    // A trace may have hundreds of counters, which say less than all else.
+    for (const bool counters : {false, true}) {
+      for (const sections::Section& section : data_->sections) {
+        for (const sections::SectionTable& table : section.tables) {
+          if (table.rows.empty() || (table.key == "counters") != counters) continue;
+          if (used == tables_.size()) addTable();
+          tables_[used]->setTable(table, section.ticksPerShownUnit);
+          tables_[used++]->parentWidget()->setVisible(true);
+        }
       }
     }
     for (std::size_t i = used; i < tables_.size(); ++i) tables_[i]->parentWidget()->setVisible(false);
+  }
+
+  /// The device of a bar, which are in the order of the table of devices.
+  shell::Selected subjectOfAccelerator(int bar) const {
+    if (!data_ || data_->sections.empty()) return {};
+    return subjectOf(*tableNamed(data_->sections.front(), "devices"), bar,
+                     context_.session.snapshot()->catalog.get());
   }
 
   void addTable() {

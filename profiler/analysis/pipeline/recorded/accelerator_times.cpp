@@ -422,4 +422,14 @@ Result<AcceleratorReport> acceleratorReport(const model::ProfileSource& source, 
   return AcceleratorReader(source, catalog).read();
 }
 
+std::string AcceleratorReport::noVerdictOnCollectives() const {
+  if (communicationKernels == 0)
+    return "No communication kernels were recognised, so there is no verdict on collectives.";
+  if (matched > 0) return {};
+  return fmt::format(
+      "None of the {} communication kernels has counterparts on other ranks{}, so there is no verdict on "
+      "collectives.",
+      communicationKernels, devices.size() == 1 ? " (the trace has one accelerator)" : "");
+}
+
 }  // namespace pipescope::analysis

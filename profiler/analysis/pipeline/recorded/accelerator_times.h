@@ -73,6 +73,9 @@ struct AcceleratorReport {
   /// collectives that the hosts themselves take part in.
   std::int64_t communicationKernels = 0;
   std::int64_t matched = 0;  ///< number of them that are matched
+
+  /// A sentence that says why there is no verdict on collectives; empty: some are matched.
+  std::string noVerdictOnCollectives() const;
 };
 
 /// Empty if the profile is no imported trace. Without kernels and recognised passes there are only the
