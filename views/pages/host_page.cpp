@@ -14,6 +14,7 @@
 #include "profiler/sections/host_tables.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/host_details.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/layout/tool_row.h"
@@ -404,10 +405,11 @@ class HostPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(host) {
-  registry.add({QStringLiteral("host"), QObject::tr("Host"), QStringLiteral("host"),
-                QObject::tr("What the host did in wall time: threads, names, call tree, series"),
-                PageGroup::recorded, 30,
-                [](PageContext& context) -> Page* { return new pages::HostPage(context); }});
+  registry.add(
+      {QStringLiteral("host"), QObject::tr("Host"), QStringLiteral("host"),
+       QObject::tr("What the host did in wall time: threads, names, call tree, series"), PageGroup::recorded,
+       30, [](PageContext& context) -> Page* { return new pages::HostPage(context); }, true,
+       [](const analysis::Catalog& catalog, model::ExecutableId) { return pages::whyNoHost(catalog); }});
 }
 
 }  // namespace pipescope::shell

@@ -38,10 +38,6 @@ class StragglersPage : public shell::Page {
     sentences_ = new Panel(context.palette, tr("Verdict"), this);
     area->top()->addWidget(sentences_);
     matrixPanel_ = new Panel(context.palette, tr("Workers and iterations"), this);
-    matrixPanel_->setTitle(
-        tr("Workers and iterations"),
-        tr("time of a worker's computations ÷ the usual time of the same computations, in each "
-           "iteration; the strongest colour is the slowest"));
     matrix_ = new timeline::WaitMatrix(context.palette, matrixPanel_);
     matrix_->setMostNameWidth(kWorkerNameWidth);
     matrix_->setAccessibleName(tr("Workers and iterations"));
@@ -162,6 +158,13 @@ class StragglersPage : public shell::Page {
         cells.push_back(std::move(cell));
       }
     }
+    double slowest = 1;
+    for (const timeline::WaitCell& cell : cells) slowest = std::max(slowest, 1 + cell.share);
+    matrixPanel_->setTitle(
+        tr("Workers and iterations"),
+        tr("time of a worker's computations ÷ the usual time of the same computations, in each "
+           "iteration; the palest colour is the usual time, the strongest is %1 times as long")
+            .arg(QString::number(slowest, 'f', 2)));
     matrix_->setMatrix(rows, columns, std::move(cells));
   }
 

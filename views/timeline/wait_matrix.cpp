@@ -23,6 +23,12 @@ int everyOf(int name, int column) {
   return every;
 }
 
+/// True for "IPU3" and "3": neighbours of such names can be guessed.
+bool isNumber(const QString& name) {
+  static const QRegularExpression number(QStringLiteral("^[^\\s\\d]*\\d+$"));
+  return number.match(name).hasMatch();
+}
+
 /// Breaks a name at the blank that is nearest to the middle.
 QString onTwoLines(QString name) {
   int best = -1;
@@ -84,8 +90,7 @@ void WaitMatrix::arrange() {
   cellWidth_ = std::clamp((width() - nameWidth_) / count, kNarrowCell,
                           std::max({kWidestCell, width() / kWidestPart, kCellShape * cellHeight()}));
   const int room = cellWidth_ - kMatrixPad;
-  static const QRegularExpression number(QStringLiteral("^[^\\s\\d]*\\d+$"));
-  const bool isNumbered = !columns_.isEmpty() && number.match(columns_.front()).hasMatch();
+  const bool isNumbered = !columns_.isEmpty() && isNumber(columns_.front());
   heading_ = isNumbered                       ? Heading::numbered
              : widthOf(columns_) <= room      ? Heading::across
              : widthOf(shortColumns_) <= room ? Heading::acrossShort
@@ -183,7 +188,7 @@ void WaitMatrix::paintRowNames(QPainter& painter) const {
 std::vector<std::pair<int, QRect>> WaitMatrix::numberedBoxes() const {
   constexpr int kBelow = 4, kApart = 2;
   const auto isWord = [&](int column) {
-    return heads_[column].contains(QLatin1Char('\n')) || column + 1 == columns_.size();
+    return heads_[column].contains(QLatin1Char('\n')) || !isNumber(columns_[column]);
   };
   int widest = 0;
   for (int column = 0; column < columns_.size(); ++column) {
@@ -259,9 +264,13 @@ void WaitMatrix::paintColumnNames(QPainter& painter) const {
 }
 
 void WaitMatrix::paintCell(QPainter& painter, const WaitCell& cell) const {
-  constexpr double kFaintest = 0.14;
+  constexpr double kFaintest = 0.14, kNothing = 0.05;
   const QRect box = cellRect(cell.row, cell.column).adjusted(0, 0, -1, -1);
-  const double strength = largest_ > 0 ? std::clamp(cell.share / largest_, kFaintest, 1.0) : kFaintest;
+  // Shares that would be written as nothing are hardly tinted, so that small ones can be told from them.
+  constexpr double kLeastShown = 0.005;
+  const double strength = cell.share < kLeastShown ? kNothing
+                          : largest_ > 0           ? std::clamp(cell.share / largest_, kFaintest, 1.0)
+                                                   : kFaintest;
   const QColor colour = shell::Palette::mixed(palette_.colour(cell.role), palette_.ui(Ui::surface), strength);
   painter.fillRect(box, colour);
   const QFontMetrics metrics(labels_.font());

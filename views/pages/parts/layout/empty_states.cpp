@@ -34,6 +34,12 @@ QString whyNoPrograms(const analysis::Catalog& catalog) {
              : QString();
 }
 
+QString whyNoHost(const analysis::Catalog& catalog) {
+  return catalog.measured() ? tr("This profile was made from a trace of another tool, so nothing is known of "
+                                 "what Pipescope's host did.")
+                            : QString();
+}
+
 QString whyNoMemory(const analysis::Catalog& catalog) {
   if (catalog.measured())
     return tr(

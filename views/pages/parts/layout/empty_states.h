@@ -13,6 +13,7 @@ QString whyNoPipeline(const analysis::Catalog& catalog, model::ExecutableId exec
 QString whyNotRecorded(const analysis::Catalog& catalog);
 QString whyNoOperators(const analysis::Catalog& catalog);
 QString whyNoPrograms(const analysis::Catalog& catalog);
+QString whyNoHost(const analysis::Catalog& catalog);
 QString whyNoMemory(const analysis::Catalog& catalog);
 /// Says why nothing is known about what is live when.
 QString whyNoLiveness(const analysis::Catalog& catalog);
