@@ -120,7 +120,7 @@ Topology::Topology(std::vector<TopologyChip> chips, std::vector<TopologyLink> li
   named_ = sizeFor(count).named;
   // A small system fills the width, as long as it is not tall.
   const int wanted = std::max(330, width_ / 4);
-  for (const double scale : {3.4, 2.8, 2.2, 1.9, 1.6, 1.35, 1.15, 1.0}) {
+  for (const double scale : {6.6, 5.4, 4.4, 3.4, 2.8, 2.2, 1.9, 1.6, 1.35, 1.15, 1.0}) {
     layOut(members, scaled(scale));
     if (!linked() || (height_ <= wanted && usedWidth() <= width_ - kTopologyMargin)) break;
   }
