@@ -268,6 +268,25 @@ TEST_F(MemoryPageTest, AWrongTileStaysInItsFieldWithTheReason) {
   EXPECT_EQ(child<Chart>()->mark(), 7);
 }
 
+TEST_F(MemoryPageTest, ACapacityThatWouldFlattenTheBarsIsLeftOut) {
+  const auto showsCapacity = [&](const FixtureOptions& options) {
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), QStringLiteral("memory"));
+    EXPECT_TRUE(settle());
+    for (const QCheckBox* box : window->currentPage()->findChildren<QCheckBox*>()) {
+      if (box->text() == QStringLiteral("Capacity")) return box->isChecked();
+    }
+    ADD_FAILURE() << "no box for the capacity";
+    return false;
+  };
+  EXPECT_TRUE(showsCapacity({})) << "the tiles are filled to a third";
+  const Chart* chart = child<Chart>();
+  const std::int64_t most = chart->total(chart->highest());
+  ASSERT_GT(most, 0);
+  EXPECT_TRUE(showsCapacity({.tileBytes = 10 * most})) << "the fullest tile uses a tenth";
+  EXPECT_FALSE(showsCapacity({.tileBytes = 10 * most + 10})) << "it uses less than a tenth";
+}
+
 TEST_F(MemoryPageTest, WithoutUnitMapsTheTablesSaySo) {
   openMemory({.unitMaps = false});
   EXPECT_FALSE(table("variables").rows.empty()) << "all tiles together are known";
