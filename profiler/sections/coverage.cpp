@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiler/analysis/block_walk.h"
+#include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/reports.h"
 
 namespace pipescope::sections {
@@ -68,9 +69,12 @@ base::Result<Section> makeCoverage(const Context& context) {
     }
     constexpr const char* kCollectives = "collectives";
     const auto row = [&](const char* what, std::int64_t recognised, std::int64_t all, const char* neededFor) {
-      table.rows.push_back(
+      // Only JSON and CSV have what the trace has none of.
+      addRowIf(
+          table,
           {what, recognised, all,
-           all > 0 ? Cell(static_cast<double>(recognised) / static_cast<double>(all)) : Cell(), neededFor});
+           all > 0 ? Cell(static_cast<double>(recognised) / static_cast<double>(all)) : Cell(), neededFor},
+          all > 0);
       if (recognised != 0 || all == 0) return;
       if (std::string_view(neededFor) == kCollectives) {
         section.remarks.push_back(accelerators->noVerdictOnCollectives());
@@ -86,10 +90,11 @@ base::Result<Section> makeCoverage(const Context& context) {
     row("slices with a known meaning", coverage.recognisedSlices, coverage.slices, "kinds of work");
     const auto stated = [&](const char* what, std::int64_t inferred, std::int64_t all,
                             const char* neededFor) {
-      table.rows.push_back(
-          {what, all - inferred, all,
-           all > 0 ? Cell(static_cast<double>(all - inferred) / static_cast<double>(all)) : Cell(),
-           neededFor});
+      addRowIf(table,
+               {what, all - inferred, all,
+                all > 0 ? Cell(static_cast<double>(all - inferred) / static_cast<double>(all)) : Cell(),
+                neededFor},
+               all > 0);
     };
     row("passes with a micro-batch", passes.withMicroBatch, passes.passes, "waits and stragglers");
     row("passes that occur once in their step", passes.once, passes.withMicroBatch, "waits and lost times");

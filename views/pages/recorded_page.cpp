@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/words.h"
 #include "views/pages/parts/charts/parts_chart.h"
 #include "views/pages/parts/data/section_lookup.h"
@@ -85,7 +86,7 @@ class RecordedPage : public shell::Page {
         for (const sections::SectionTable& table : section.tables) {
           if (table.rows.empty() || (table.key == "counters") != counters) continue;
           if (used == tables_.size()) addTable();
-          tables_[used]->setTable(table, section.ticksPerShownUnit);
+          tables_[used]->setTable(sections::withRowsOfText(table), section.ticksPerShownUnit);
           tables_[used++]->parentWidget()->setVisible(true);
         }
       }
