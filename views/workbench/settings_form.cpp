@@ -4,6 +4,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QRegularExpression>
 #include <QStringListModel>
 #include <QTimer>
 #include <QToolButton>
@@ -29,6 +30,13 @@ QString ownName(const QString& path) {
 QString capitalised(QString words) {
   if (!words.isEmpty()) words[0] = words[0].toUpper();
   return words;
+}
+
+/// The heading of an entry of an array: "layer 0" for "model.layers[0]".
+QString entryInWords(const QString& path) {
+  static const QRegularExpression kEntry(QStringLiteral("(\\w+)s\\[(\\d+)\\]$"));
+  const QRegularExpressionMatch entry = kEntry.match(path);
+  return entry.hasMatch() ? QStringLiteral("%1 %2").arg(entry.captured(1), entry.captured(2)) : path;
 }
 
 /// The path of a new entry of an array: "stages[2]" with its keys is added by "stages[]".
@@ -163,7 +171,7 @@ void SettingsForm::addClosed(const QString& array) {
 
 QGridLayout* SettingsForm::group(const QString& title, const QString& array, int index) {
   auto* head = new QHBoxLayout;
-  auto* label = new QLabel(capitalised(title), rows_);
+  auto* label = new QLabel(capitalised(entryInWords(title)), rows_);
   label->setToolTip(title);
   QFont bold = font();
   bold.setBold(true);

@@ -3,6 +3,7 @@
 #include <QPushButton>
 #include <QTreeView>
 
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/card_list.h"
 #include "views/shell/help/help_book.h"
@@ -75,6 +76,24 @@ TEST(TreeColumns, HaveOneUnitAndAlignedDecimals) {
   tree.setRows(programTree(250'000));
   EXPECT_NE(tree.ownRows().table.basis.find("times in ms"), std::string::npos);
   EXPECT_EQ(times(), (QStringList{QStringLiteral("250.00"), QStringLiteral("5.44")}));
+}
+
+TEST(TableHeadings, OfPartsNameTheWhole) {
+  pages::SectionTableModel model;
+  model.setTable({"devices",
+                  "Devices",
+                  "",
+                  {{"span", "Span", Format::ticks, ""},
+                   {"idle", "Idle", Format::ticks, ""},
+                   {"host", "  for the host", Format::ticks, ""},
+                   {"own", "  of the device", Format::ticks, ""},
+                   {"busy", "Computing", Format::ticks, ""}},
+                  {}});
+  QStringList headings;
+  for (int c = 0; c < model.columnCount(); ++c)
+    headings << model.headerData(c, Qt::Horizontal, Qt::DisplayRole).toString();
+  EXPECT_EQ(headings.join(QStringLiteral(" | ")),
+            QStringLiteral("Span | Idle | Idle, for the host | Idle, of the device | Computing"));
 }
 
 TEST(Cards, HaveRoomForTheirNumber) {
