@@ -517,10 +517,9 @@ TEST_F(PageTest, LivenessOpensOnThePeak) {
   ASSERT_EQ(chart->size(), 132);
   std::int64_t peak = 0;
   int at = -1;
+  const model::MemorySpaceId fullest(fullestDevice(*fixture->profile()));
   for (const model::LivenessStep& row : **fixture->profile()->rows<model::LivenessStep>()) {
-    if (row.executable == model::ExecutableId(0) &&
-        row.space == model::MemorySpaceId(fullestDevice(*fixture->profile())) &&
-        row.notAlwaysLive.count > peak)
+    if (row.executable == model::ExecutableId(0) && row.space == fullest && row.notAlwaysLive.count > peak)
       peak = row.notAlwaysLive.count, at = row.index;
   }
   EXPECT_EQ(chart->mark(), at);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "profiler/analysis/pipeline/stragglers.h"
+#include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -142,10 +143,18 @@ TEST_F(ReportPageTest, RecordedRunsHaveAPageOfTheirOwn) {
   std::map<std::string, std::vector<std::size_t>> wanted, shown;  // rows, by the title of the table
   for (const char* name : {"kernels", "collectives", "nodes", "planned", "coverage"})
     for (const sections::SectionTable& table : section(name).tables)
-      if (!table.rows.empty()) wanted[table.title].push_back(table.rows.size());
-  for (const auto* table : window->currentPage()->findChildren<DataTable*>())
-    if (table->isVisible())
-      shown[table->title().toStdString()].push_back(table->model()->table().rows.size());
+      if (const std::size_t rows = sections::withRowsOfText(table).rows.size(); rows > 0)
+        wanted[table.title].push_back(rows);
+  for (const auto* table : window->currentPage()->findChildren<DataTable*>()) {
+    if (!table->isVisible()) continue;
+    const sections::SectionTable& rows = table->model()->table();
+    shown[table->title().toStdString()].push_back(rows.rows.size());
+    for (const auto& row : rows.rows) {
+      if (rows.key == "coverage") {
+        EXPECT_GT(std::get<std::int64_t>(row[2]), 0) << "of nothing, nothing can be recognised";
+      }
+    }
+  }
   EXPECT_FALSE(wanted.empty());
   EXPECT_EQ(shown, wanted);
   QStringList labels;
