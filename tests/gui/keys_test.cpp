@@ -333,8 +333,19 @@ TEST_F(KeysTest, NoKeyOfAPageIsDeadAfterADialogOrInTheSidebar) {
   }
 }
 
-TEST_F(KeysTest, TheKeysOfTheWindowWorkOnEveryPage) {
-  for (const QString& page : window->pageIds()) {
+/// A quarter of the pages, so that each part takes a quarter of the time.
+class KeysOnPagesTest : public KeysTest, public ::testing::WithParamInterface<int> {
+ protected:
+  static constexpr int kParts = 4;
+};
+
+INSTANTIATE_TEST_SUITE_P(Quarters, KeysOnPagesTest, ::testing::Range(0, 4));
+
+TEST_P(KeysOnPagesTest, TheKeysOfTheWindowWorkOnEveryPage) {
+  const auto pages = window->pageIds();
+  ASSERT_GT(pages.size(), kParts);
+  for (int i = GetParam(); i < static_cast<int>(pages.size()); i += kParts) {
+    const QString& page = pages[i];
     openOn(page);
     for (const HelpKey& key : helpKeys()) {
       if (!pageOf(key.group).isEmpty() || key.group == QStringLiteral("Charts")) continue;
