@@ -68,6 +68,8 @@ double EvenCosts::makespan(const std::vector<StagePassTicks>& costs) const {
     }
   }
   constexpr int kMostBits = 61;
+  // The ticks of a damaged file may have any sum, or none.
+  if (!(sum >= 1 && sum < std::ldexp(1, kMostBits))) return 0;
   const int bits = std::clamp(kMostBits - static_cast<int>(std::ceil(std::log2(sum))), 0, kMostBits);
   const auto piece = [&](model::Pass pass, double ticks) {
     return clock::Pieces{{{}, pass, base::Ticks(std::llround(std::ldexp(ticks, bits)))}};

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "profiler/analysis/pipeline/even_costs.h"
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
@@ -339,6 +342,22 @@ TEST(Stages, WithoutACallNoStageIsSlowest) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report->slowest(), nullptr);
   EXPECT_EQ(report->limiting(), nullptr);
+}
+
+/// A damaged file may state any lengths of passes.
+TEST(EvenCostsTest, CostsThatNoClockCanHoldHaveNoMakespan) {
+  std::vector<model::Placement> iteration(2);
+  iteration[0].device = iteration[1].device = model::DeviceId(0);
+  iteration[0].end = iteration[1].start = Ticks(3);
+  iteration[1].end = Ticks(9);
+  iteration[0].stage = iteration[1].stage = 0;
+  iteration[0].microBatch = iteration[1].microBatch = 0;
+  iteration[1].pass = model::Pass::backward;
+  const EvenCosts costs(iteration, 1, model::ScheduleKind::dependency, 1);
+  EXPECT_DOUBLE_EQ(costs.makespan({{3, 6}}), 9);
+  for (const double wrong :
+       {std::numeric_limits<double>::quiet_NaN(), 1e300, -1e300, std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(costs.makespan({{wrong, 6}}), 0) << wrong;
 }
 
 TEST(StageTexts, ConsecutiveLimitingStagesAreARange) {
