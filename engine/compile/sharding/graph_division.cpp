@@ -309,8 +309,13 @@ class Divider {
       const std::optional<NodeDivision> division = divisionOf(call);
       if (!division && endsModel(node)) continue;
       if (!division) return false;
-      for (std::size_t i = 0; i < call.inputs.size(); ++i)
-        if (call.inputs[i] != kWhole && division->inputs[i] != call.inputs[i]) return false;
+      for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+        // Rows that are divided for the work between products may be put together here, too: the weights
+        // with which the results of experts are combined.
+        const bool rows = options_.sequence && call.inputs[i] == 0 && division->inputs[i] == kWhole &&
+                          node.inputs[i].valid() && !tried.contains(node.inputs[i]);
+        if (call.inputs[i] != kWhole && division->inputs[i] != call.inputs[i] && !rows) return false;
+      }
       if (division->sums || division->special != NodeDivision::Special::none) continue;
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
         if (!node.outputs[o].valid() || division->outputs[o] == kWhole) continue;

@@ -108,6 +108,38 @@ TEST(ExpertRanks, SumTokensAndNotRowsOfExperts) {
   EXPECT_EQ(sums[kTokens * kChoices * kWidth], 0);
 }
 
+/// Tensor ranks divide every expert by columns and rows also when they divide the rows between products
+/// (Megatron-LM: experts take tensor ranks unless told otherwise).
+TEST(ExpertRanks, AreDividedWithSequenceParallelism) {
+  for (const bool gated : {false, true}) {
+    const graph::Graph model = modelOf("decoder",
+                                       {{"layers", std::int64_t{1}},
+                                        {"hidden", std::int64_t{8}},
+                                        {"heads", std::int64_t{2}},
+                                        {"feed_forward", std::int64_t{4}},
+                                        {"gated", gated},
+                                        {"experts", std::int64_t{4}},
+                                        {"experts_per_token", std::int64_t{2}},
+                                        {"sequence", std::int64_t{4}},
+                                        {"vocabulary", std::int64_t{12}}},
+                                       2);
+    const auto division = divideGraph(model, {.ranks = 2, .sequence = true});
+    ASSERT_TRUE(division.ok()) << division.error().message;
+    const auto axisOf = [&](const char* weight) {
+      return division->of(
+          sharding_test::tensorNamed(model, std::string("decoder/layer0/mixture/experts/") + weight)->id);
+    };
+    EXPECT_EQ(axisOf("up/weight"), 1);
+    EXPECT_EQ(axisOf("down/weight"), 2);
+    if (gated) {
+      EXPECT_EQ(axisOf("gate/weight"), 1);
+    }
+    proveMesh(model,
+              {{.ranks = 2, .sequence = true, .leastTableRows = 1}, {.ranks = 2, .axis = MeshAxis::expert}},
+              3, 12, gated ? "gated" : "plain");
+  }
+}
+
 /// One expert with x times the share of each other (parallelism, §6).
 TEST(ExpertLoads, AreThoseOfTheClosedForm) {
   const auto imbalance = [](std::int64_t experts, std::int64_t ranks, double hot) {
