@@ -62,6 +62,11 @@ struct IrOptions {
   std::vector<int> placeOfStage;
   OptimizerCost optimizer;                        ///< optimizer of training
   std::optional<graph::ElementType> accumulator;  ///< type of gradients; none: their own type
+  /// Gradients are added into accumulators even if one micro-batch makes an update. Updates that keep float32
+  /// weights (`masterWeights`) read float32 gradients: narrower sums on the chip are copied before the first
+  /// update, and the copies live until the last one (Megatron-LM, core/optimizer/optimizer.py:
+  /// `_copy_model_grads_to_main_grads`).
+  bool gradientBuffers = false, masterWeights = false;
   Mesh mesh;
   std::set<std::string> expertWeights;  ///< weights that are divided among the experts of the mesh
   TensorLocations locations;

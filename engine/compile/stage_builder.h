@@ -114,6 +114,8 @@ class StageBuilder {
   /// The collective that sums gradients of which each replica keeps its share.
   ops::Collective::Kind summing() const;
   bool updatesShare(const Gradient& gradient) const;
+  /// Copies a narrow sum of gradients to float32 for the update.
+  void addMainGradient(Gradient& gradient);
   void addNorms();
   void addUpdateOf(const Gradient& gradient);
   /// Adds the sums of gradients of tied weights over the places that have copies of them.

@@ -151,7 +151,7 @@ void StageBuilder::addAccumulate(const PartialGradient& part, Pass kind) {
   const Tensor& parameter = graph_.tensor(part.parameter);
   const TensorId gradient = part.gradient;
   const IrTensorId made = tensorFor(gradient);
-  if (options_.microBatches <= 1 && part.updates && !isPartial(part)) {
+  if (options_.microBatches <= 1 && !options_.gradientBuffers && part.updates && !isPartial(part)) {
     const TensorType& type = graph_.tensor(gradient).type;
     const TensorLocation& location = options_.locations.accumulators;
     const bool keepsShare = location.sharded && !options_.gradientBuckets.empty() &&
@@ -306,6 +306,9 @@ void StageBuilder::addUpdate() {
   std::vector<Gradient> byParameter = gradients_;
   std::sort(byParameter.begin(), byParameter.end(),
             [](const Gradient& a, const Gradient& b) { return a.parameter < b.parameter; });
+  if (options_.gradientBuffers && options_.masterWeights) {
+    for (Gradient& gradient : byParameter) addMainGradient(gradient);
+  }
   addNorms();
   for (const Gradient& gradient : byParameter) addUpdateOf(gradient);
   for (const auto& [key, weights] : updatedShares_) {
@@ -315,6 +318,22 @@ void StageBuilder::addUpdate() {
     addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights,
                   weights, element, elements, holders);
   }
+}
+
+/// Optimizers of Megatron-LM copy all gradients before they look for overflows and norms.
+void StageBuilder::addMainGradient(Gradient& gradient) {
+  const graph::ElementType element = gradient.home.type.element;
+  if (gradient.home.remote || graph::sizeOf(element) >= graph::sizeOf(graph::ElementType::float32)) return;
+  const Tensor& parameter = graph_.tensor(gradient.parameter);
+  const bool share = updatesShare(gradient) && !gradient.home.sharded;
+  TensorType type = share ? shareOf(gradient.home.type, holders(parameter)) : gradient.home.type;
+  type.element = graph::ElementType::float32;
+  const std::string name = parameter.name + "/main_gradient";
+  const IrTensorId copy = add(name, type, TensorUse::gradient);
+  const ops::Work cast{ops::Map{ops::MapFunction::cast, type.elements(), 1, type.element, false}, 1, ""};
+  pass(Pass::update).operators.push_back({name, "Cast", {cast}, {gradient.home.id}, {copy}});
+  gradient.home.id = copy;
+  gradient.home.type = type;
 }
 
 /// LAMB, LARS and clipping need sums over a whole parameter. If the parameter is shared out, each replica

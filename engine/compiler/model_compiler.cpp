@@ -490,6 +490,8 @@ class ModelCompiler {
                      placeTensors(request_, *result_.system, training, replicas.holders(false)));
     if (!training) return options;
     options.accumulator = request_.update.numbers.accumulator;
+    options.masterWeights = request_.update.numbers.masterWeights;
+    options.gradientBuffers = keepsGradientBuffers(request_.update, *result_.system);
     options.optimizer = updateCost(request_.update, options.microBatches * executable.facts.replicas);
     return options;
   }

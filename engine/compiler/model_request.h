@@ -60,6 +60,8 @@ struct UpdateRequest {
   bool mergeCollectives = true;    ///< see IrOptions
   bool reduceScatter = true;       ///< see IrOptions
   bool overlapCollectives = true;  ///< see IrOptions
+  /// See IrOptions; nothing: with master weights as the system's framework does.
+  std::optional<bool> gradientBuffers = {};
   /// Weights whose gradients of a micro-batch are outputs behind those of the model.
   std::vector<std::string> returnedGradients;
 };

@@ -107,10 +107,21 @@ void noteSums(const ModelRequest& request, const Compilation& compilation, Notes
   const std::string why = "one micro-batch of one replica makes an update, so that nothing is added up";
   const numerics::SessionOptions& numbers = request.update.numbers;
   const bool narrow = numbers.accumulator != graph::ElementType::float32;
-  notes.add(narrow, "training.accumulator", why);
+  notes.add(narrow && !keepsGradientBuffers(request.update, *compilation.system), "training.accumulator",
+            why);
   notes.add(!numbers.meanGradient, "training.reduction", why);
   notes.add(!narrow && numbers.meanStrategy == numerics::MeanStrategy::running, "training.mean_strategy",
             why);
+}
+
+/// Buffers of gradients, where gradients are added up in buffers anyway.
+void noteGradientBuffers(const ModelRequest& request, const Compilation& compilation, Notes& notes) {
+  const auto once = [](const CompiledExecutable& each) {
+    return isTraining(each) && each.facts.microBatches <= 1;
+  };
+  if (!anyExecutable(compilation, isTraining) || anyExecutable(compilation, once)) return;
+  notes.add(request.update.gradientBuffers.has_value(), "training.gradient_buffers",
+            "several micro-batches make an update, so that gradients are added up in buffers");
 }
 
 /// True if places do the same one after another. The slots of cycles only say when places wait for each
@@ -237,6 +248,7 @@ std::vector<std::string> unusedOptions(const ModelRequest& request, const Compil
   noteRanks(request, compilation, notes);
   noteReplicas(request, compilation, notes);
   noteSums(request, compilation, notes);
+  noteGradientBuffers(request, compilation, notes);
   noteSchedule(request, compilation, notes);
   noteRecompute(request, compilation, notes);
   noteHost(request, notes);

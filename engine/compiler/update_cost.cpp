@@ -6,6 +6,10 @@ bool scalesLoss(const UpdateRequest& update) {
   return !update.numbers.lossScale.tensor.empty();
 }
 
+bool keepsGradientBuffers(const UpdateRequest& update, const devices::System& system) {
+  return update.gradientBuffers.value_or(update.numbers.masterWeights && system.keepsGradientBuffers());
+}
+
 namespace {
 
 OptimizerCost costOfRule(const UpdateRequest& update,

@@ -319,6 +319,14 @@ void addTrainingPrecision(std::vector<Key>& all) {
   all.push_back(text("training.accumulator", "float32", "Type in which gradients are accumulated.",
                      {"accumulator"}, {"float32", "float16"}));
   all.push_back(text(
+      "training.gradient_buffers", "auto",
+      "Whether gradients are added into buffers that stay for the whole run even if one micro-batch makes an "
+      "update, as Megatron-LM and DeepSpeed do. The buffers have the type of training.accumulator. With "
+      "master_weights, an update then copies narrower sums to float32 first. Otherwise gradients of a single "
+      "micro-batch take memory only from the backward pass to the update. auto: true with master_weights on "
+      "cards that a file describes. It affects emulated time and memory only.",
+      {"gradient-buffers"}, {"auto", "true", "false"}));
+  all.push_back(text(
       "training.reduction", "mean",
       "Whether the optimizer gets the mean or the sum of the gradients of all micro-batches and replicas.",
       {"reduction"}, {"mean", "sum"}));

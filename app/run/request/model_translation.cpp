@@ -160,6 +160,8 @@ base::Status addTraining(const Configuration& c, compile::ModelRequest& request)
   PIPESCOPE_ASSIGN(request.update.optimizer, chooseOptimizer(c));
   PIPESCOPE_ASSIGN(request.update.numbers, trainingOptions(c));
   request.update.normReplicas = c.integer("training.norm_replicas");
+  if (const std::string& buffers = c.text("training.gradient_buffers"); buffers != "auto")
+    request.update.gradientBuffers = buffers == "true";
   request.update.mergeCollectives = c.boolean("training.merge_collectives");
   request.update.returnedGradients = c.texts("training.returned_gradients");
   request.update.reduceScatter = c.boolean("training.reduce_scatter");

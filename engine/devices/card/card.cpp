@@ -38,6 +38,12 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.onChipBytesPerSecond = read.positive("on_chip_bandwidth", "B/s");
   card.hbmBytes = read.count("hbm", "B", kMemory);
   card.hbmReserved = static_cast<std::int64_t>(read.notNegative("hbm_reserved", "B"));
+  if (read.has("thread_workspace"))
+    card.threadWorkspace = static_cast<std::int64_t>(read.notNegative("thread_workspace", "B"));
+  if (read.has("shared_workspace"))
+    card.sharedWorkspace = static_cast<std::int64_t>(read.notNegative("shared_workspace", "B"));
+  if (read.has("group_streams"))
+    card.groupStreams = static_cast<std::int64_t>(read.notNegative("group_streams", "1"));
   card.hbmBytesPerSecond = read.positive("hbm_bandwidth", "B/s");
   card.hbmEffective = card.hbmBytesPerSecond * read.positive("hbm_efficiency", "1", 1);
   card.cacheLine = read.count("cache_line", "B", kSide);

@@ -54,6 +54,8 @@ class CardSystem final : public hbm_card::HbmCards {
   }
   bool skipsMaskedAttention() const override { return card_.skipsMaskedAttention; }
   std::optional<std::int64_t> fusesAttentionFrom() const override { return card_.fusesAttentionFrom; }
+  /// C: Megatron-LM, core/distributed/param_and_grad_buffer.py: `grad_data` is allocated once.
+  bool keepsGradientBuffers() const override { return true; }
   /// PyTorch's DistributedDataParallel: a first bucket of 1 MiB, then 25 MiB each (C: its defaults).
   std::vector<Bytes> gradientBuckets() const override { return {Bytes(1 << 20), Bytes(25 << 20)}; }
 

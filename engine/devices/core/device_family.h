@@ -279,6 +279,9 @@ class System {
   /// True if the system's framework keeps a copy of a weight on each device whose stages use it, and adds up
   /// the gradients of the copies, as Megatron-LM and DeepSpeed do. Otherwise its users share a device.
   virtual bool copiesWeights() const { return false; }
+  /// True if the system's framework adds the gradients of training with master weights into buffers that
+  /// stay, even if one micro-batch makes an update (IrOptions::gradientBuffers).
+  virtual bool keepsGradientBuffers() const { return false; }
   /// True if the system's framework gathers sharded weights for one block of the model at a time. Otherwise
   /// it gathers those of a pass at its start.
   virtual bool gathersByBlock() const { return false; }

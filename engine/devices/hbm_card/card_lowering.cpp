@@ -44,6 +44,7 @@ class StageLowering {
     LoweredDevice device;
     device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
     memory_.reserve(expectedVariables());
+    addWorkspaces();
     for (const StageIr* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
       PIPESCOPE_ASSIGN(LoweredPass pass, lowerPass(*ordered.stage, *ordered.pass));
@@ -67,6 +68,46 @@ class StageLowering {
     /// Collective that may start at the end of each segment of the backward pass.
     std::vector<int> bucketOfSegment;
   };
+
+  /// Scratch memory of the libraries, which stays.
+  void addWorkspaces() {
+    const bool trains = std::ranges::any_of(stages_, [](const StageIr* stage) {
+      return std::ranges::any_of(stage->passes,
+                                 [](const PassIr& pass) { return pass.pass == Pass::backward; });
+    });
+    const auto keep = [&](const char* name, std::int64_t bytes) {
+      if (bytes <= 0) return;
+      LoweredVariable variable;
+      variable.name = name;
+      variable.category = "workspace";
+      variable.bytes = Bytes(bytes);
+      variable.alwaysLive = true;
+      memory_.add(std::move(variable));
+    };
+    keep("libraries/forward_thread", card_.threadWorkspace);
+    if (trains) keep("libraries/backward_thread", card_.threadWorkspace);
+    keep("libraries/shared", card_.sharedWorkspace);
+    if (std::ranges::any_of(stages_, [](const StageIr* stage) { return multipliesGroups(*stage); }))
+      keep("libraries/groups", card_.groupStreams * card_.sharedWorkspace);
+  }
+
+  /// True if a stage has products of several groups, each with a weight of its own.
+  static bool multipliesGroups(const StageIr& stage) {
+    const auto grouped = [](const ops::Work& work) {
+      const auto* product = std::get_if<ops::Contraction>(&work.item);
+      return product != nullptr && product->groups > 1;
+    };
+    const auto weight = [&](compile::IrTensorId id) {
+      if (!id.valid()) return false;
+      const compile::TensorUse use = stage.tensors[id].use;
+      return use == compile::TensorUse::weight || use == compile::TensorUse::gatheredWeight;
+    };
+    return std::ranges::any_of(stage.passes, [&](const PassIr& pass) {
+      return std::ranges::any_of(pass.operators, [&](const IrOperator& op) {
+        return std::ranges::any_of(op.work, grouped) && std::ranges::any_of(op.inputs, weight);
+      });
+    });
+  }
 
   const char* programOf(Engine engine) const {
     return model_.programs().kernels[static_cast<std::size_t>(engine)];

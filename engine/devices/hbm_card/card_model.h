@@ -30,6 +30,11 @@ struct CardFigures {
   std::string name, description;
   std::optional<Float8Support> float8 = {};  ///< nothing: the card does not multiply float8
   std::int64_t hbmBytes = 1, hbmReserved = 0;
+  /// Bytes that the software's libraries keep as scratch memory for as long as it runs: for each host thread
+  /// that issues kernels (one, and another one for backward passes), and once. Products of groups with
+  /// weights of their own, such as experts, run in so many streams, each of which has another shared
+  /// workspace.
+  std::int64_t threadWorkspace = 0, sharedWorkspace = 0, groupStreams = 0;
   std::int64_t cacheLine = 1;     ///< variables begin at multiples of it
   std::int64_t onChipBytes = 1;   ///< SRAM or cache that all engines share
   bool onChipIsCache = false;     ///< all results lie in HBM; on-chip memory has copies of what was used last

@@ -261,6 +261,47 @@ TEST(Locations, SharesOfGradientsAreSummedInBundles) {
 }
 
 /// DeepSpeed's ZeRO-3: only the weights of one block are there at a time, and those of the next one arrive.
+/// Bytes for each parameter of Megatron-LM's mixed precision (its user guide, "Distributed Optimizer"): with
+/// bfloat16 weights 2 and float32 gradients 4; with float16 weights 2, gradients 2, and their float32 copies
+/// 4 for the update. The distributed optimizer divides the copies, but not the buffers.
+TEST(Locations, BuffersOfGradientsStayEvenForOneMicroBatch) {
+  IrOptions options = adamw(4, 1);
+  options.accumulator = graph::ElementType::float32;
+  EXPECT_EQ(locationsBytesOf(firstStage(options), TensorUse::accumulator, false), 0);
+  options.gradientBuffers = true;
+  EXPECT_EQ(locationsBytesOf(firstStage(options), TensorUse::accumulator, false), 4 * kWeights);
+  const auto copies = [&] {
+    std::map<std::string, std::int64_t> bytes;
+    for (const IrTensor& tensor : firstStage(options).tensors) {
+      if (tensor.name.ends_with("/main_gradient")) bytes[tensor.name] = tensor.type.bytes().count;
+    }
+    return bytes;
+  };
+  options.masterWeights = true;
+  EXPECT_TRUE(copies().empty()) << "sums in float32 need no copies";
+  options.accumulator = graph::ElementType::float16;
+  EXPECT_EQ(locationsBytesOf(firstStage(options), TensorUse::accumulator, false), 2 * kWeights);
+  using Copies = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(copies(), (Copies{{"one/bias/main_gradient", 4 * 5}, {"one/weight/main_gradient", 4 * 30}}));
+  // Each of four replicas updates 30 / 4 and 5 / 4 elements, rounded up.
+  options.locations.optimizerState.sharded = true;
+  EXPECT_EQ(copies(), (Copies{{"one/bias/main_gradient", 4 * 2}, {"one/weight/main_gradient", 4 * 8}}));
+  EXPECT_EQ(locationsBytesOf(firstStage(options), TensorUse::accumulator, false), 2 * kWeights);
+}
+
+/// All gradients are copied before the first update, so that the copies are there at the same time.
+TEST(Locations, CopiesOfGradientsComeBeforeUpdates) {
+  IrOptions options = adamw(1, 1);
+  options.accumulator = graph::ElementType::float16;
+  options.gradientBuffers = options.masterWeights = true;
+  std::vector<std::string> kinds;
+  for (const PassIr& pass : firstStage(options).passes) {
+    if (pass.pass != model::Pass::update) continue;
+    for (const IrOperator& op : pass.operators) kinds.push_back(op.kind);
+  }
+  EXPECT_EQ(kinds, (std::vector<std::string>{"Cast", "Cast", "adamw", "adamw"}));
+}
+
 TEST(Locations, WeightsMayBeGatheredBlockByBlock) {
   IrOptions options = adamw(2);
   options.locations.weights.sharded = true;

@@ -9,7 +9,7 @@
 #include "engine/devices/card/network.h"
 #include "engine/devices/hbm_card/recipe.h"
 #include "engine/devices/system_registry.h"
-#include "ipu_fixtures.h"
+#include "lowered_device.h"
 
 namespace pipescope::devices {
 namespace {
@@ -261,6 +261,34 @@ TEST(DescribedCardTest, AFileMayNameItsDevicesAndABoxMayNotContradictItself) {
   };
   EXPECT_THAT(box("inside_is_mesh", "1"), HasSubstr("a mesh has no switch that could sum"));
   EXPECT_THAT(box("switch_sum_efficiency", "1.5"), HasSubstr("must be at most 1"));
+}
+
+/// PyTorch's handles of one thread keep 2 x 4 MiB + 8 x 16 KiB on an A100. Training has a second thread.
+TEST(DescribedCardTest, LibrariesKeepWorkspacesForEachThread) {
+  const auto system = makeSystem("a100-80").value();
+  ops::Contraction product = square(16, 16, 16);
+  auto weightUse = compile::TensorUse::weight;
+  const auto kept = [&](const std::vector<model::Pass>& passes) {
+    testing::StageMaker make(0, 0);
+    const auto x = make.tensor("x", {16, 16}, compile::TensorUse::activation),
+               w = make.tensor("w", {16, 16}, weightUse),
+               y = make.tensor("y", {16, 16}, compile::TensorUse::activation);
+    for (const model::Pass pass : passes) make.add(pass, "work", "MatMul", {{product, 1, ""}}, {x, w}, {y});
+    const LoweredDevice device = testing::lowerStages(*system, {make.stage()});
+    std::int64_t bytes = 0;
+    for (const LoweredVariable& variable : device.memory.front().variables) {
+      if (variable.category == "workspace" && variable.alwaysLive) bytes += variable.bytes.count;
+    }
+    return bytes;
+  };
+  constexpr std::int64_t kMiB = 1 << 20, thread = 8 * kMiB + kMiB / 8;
+  EXPECT_EQ(kept({model::Pass::forward}), thread + 4 * kMiB);
+  EXPECT_EQ(kept({model::Pass::forward, model::Pass::backward}), 2 * thread + 4 * kMiB);
+  // TransformerEngine has 4 streams for grouped products, each with a workspace of 4 MiB.
+  product.batch = 1, product.groups = 8;
+  EXPECT_EQ(kept({model::Pass::forward}), thread + (1 + 4) * 4 * kMiB);
+  weightUse = compile::TensorUse::activation;
+  EXPECT_EQ(kept({model::Pass::forward}), thread + 4 * kMiB) << "attention multiplies activations";
 }
 
 TEST(DescribedCardTest, ASystemIsAlsoAFileWithFiguresOfItsChip) {
