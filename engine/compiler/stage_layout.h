@@ -33,6 +33,7 @@ struct StageRequest {
 struct LayoutRequest {
   Strategy strategy = Strategy::pipelined;
   std::string schedule = "popart";           ///< schedule of a pipeline
+  bool scheduleAsked = true;                 ///< false: nobody asked for it; it is usual for the system
   std::vector<StageRequest> stages;          ///< empty: each block is a stage
   bool whole = false;                        ///< true: all blocks are one stage if no stages are given
   int splitInto = 0;                         ///< instead of `stages`: their number (stage_split.h)

@@ -140,7 +140,7 @@ void noteSchedule(const ModelRequest& request, const Compilation& compilation, N
   const LayoutRequest& layout = request.layout;
   if (isPhased(layout.strategy)) return;
   const bool pipelined = layout.strategy == Strategy::pipelined;
-  if (pipelined && layout.schedule == LayoutRequest().schedule) return;
+  if (pipelined && (!layout.scheduleAsked || layout.schedule == LayoutRequest().schedule)) return;
   const auto differs = [](const CompiledExecutable& each) {
     if (each.ir.stages.size() > 1) return true;
     const schedules::Shape shape{.stages = 1,

@@ -179,6 +179,16 @@ bool hasGivenCosts(std::string_view name, const std::filesystem::path& userFolde
   return family.ok() && (*family)->costsGiven;
 }
 
+std::string usualScheduleOf(std::string_view name, bool chunked, const std::filesystem::path& userFolder) {
+  SystemOptions options;
+  options.userFolder = userFolder;
+  const base::Result<SystemRequest> request = requestOf(name, options);
+  if (!request.ok()) return {};
+  const base::Result<const Family*> family = familyOf(*request);
+  if (!family.ok()) return {};
+  return chunked ? (*family)->usualChunkedSchedule : (*family)->usualSchedule;
+}
+
 std::vector<Accelerator> accelerators() {
   std::vector<Accelerator> all;
   for (const auto& [name, family] : standardFamilies().all()) {

@@ -38,6 +38,11 @@ base::Status checkSettings(std::string_view name, const SystemOptions& options);
 /// (SystemFacts::costsGiven). False for a name that makeSystem refuses.
 bool hasGivenCosts(std::string_view name, const std::filesystem::path& userFolder = {});
 
+/// Schedule that the frameworks of this system give to pipelines, `chunked` with several stages on each
+/// device; empty: they have none, or makeSystem refuses the name.
+std::string usualScheduleOf(std::string_view name, bool chunked,
+                            const std::filesystem::path& userFolder = {});
+
 /// A kind of device as frameworks name it.
 struct Accelerator {
   std::string name;                   ///< see SystemFacts::accelerator

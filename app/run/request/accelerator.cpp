@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/run/request/user_folders.h"
 #include "engine/devices/system_registry.h"
 
@@ -29,9 +31,22 @@ base::Error refuseGivenCosts(const Configuration& c) {
       asked, name));
 }
 
-}  // namespace
+/// Pipelines take the schedule that is usual for the devices.
+base::Status scheduleAsUsual(Configuration& c) {
+  constexpr const char* kSchedule = "execution.schedule";
+  if (c.given(kSchedule) || c.text("execution.strategy") != "pipelined") return {};
+  // Stages that return to devices in an order of their own need a schedule that allows it.
+  const bool placed = !c.integers("execution.cut_devices").empty() ||
+                      std::ranges::any_of(c.tables("stages"), [](const config::Settings& stage) {
+                        return stage.integer("device") >= 0;
+                      });
+  if (placed) return {};
+  const std::string usual = devices::usualScheduleOf(c.text("system.name"), c.integer("execution.chunks") > 1,
+                                                     userConfigurationFolder());
+  return usual.empty() ? base::Status() : c.set(kSchedule, usual, config::Origin::derived);
+}
 
-base::Result<ChosenSystem> chooseSystem(const Configuration& given) {
+base::Result<ChosenSystem> chooseNamed(const Configuration& given) {
   ChosenSystem chosen{given, std::nullopt};
   Configuration& c = chosen.configuration;
   const std::string& asked = c.text("system.accelerator");
@@ -57,6 +72,14 @@ base::Result<ChosenSystem> chooseSystem(const Configuration& given) {
     PIPESCOPE_ASSIGN(system, devices::makeSystem(usual, options));
   }
   if (counts) PIPESCOPE_TRY(c.resolve("system.devices", static_cast<std::int64_t>(system->devices().size())));
+  return chosen;
+}
+
+}  // namespace
+
+base::Result<ChosenSystem> chooseSystem(const Configuration& given) {
+  PIPESCOPE_ASSIGN(ChosenSystem chosen, chooseNamed(given));
+  PIPESCOPE_TRY(scheduleAsUsual(chosen.configuration));
   return chosen;
 }
 

@@ -16,6 +16,8 @@ struct ChosenSystem {
 /// Resolves system.accelerator and system.devices = "auto". If the accelerator comes from a stronger origin
 /// than a system that does not have it (a flag, but the system from the file), the usual system of the
 /// accelerator runs instead. Otherwise such a system is refused. The error names a system that has it.
+/// Without execution.schedule, pipelines get the schedule that is usual for the system, unless stages name
+/// their devices.
 base::Result<ChosenSystem> chooseSystem(const config::Configuration& configuration);
 
 }  // namespace pipescope::app

@@ -38,6 +38,7 @@ compile::LayoutRequest layoutRequest(const Configuration& c) {
   compile::LayoutRequest layout;
   layout.strategy = compile::strategyOf(c.text("execution.strategy"));
   layout.schedule = c.text("execution.schedule");
+  layout.scheduleAsked = c.origin("execution.schedule") > config::Origin::derived;
   layout.layersPerStage = c.integers("execution.layers_per_stage");
   layout.splitInto = static_cast<int>(c.integer("execution.stages"));
   layout.cuts = c.texts("execution.cuts");

@@ -141,6 +141,8 @@ PIPESCOPE_REGISTER_FAMILY(card) {
   registry.add("card", {.deviceNoun = card::kNoun,
                         .accelerator = card::kAccelerator,
                         .usualSystem = "dgx-h100",
+                        .usualSchedule = "1f1b",
+                        .usualChunkedSchedule = "interleaved-1f1b",
                         .namedByFile = true,
                         .corrected = std::move(corrected),
                         .reservedMemory = "hbm_reserved",

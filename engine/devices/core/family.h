@@ -38,9 +38,12 @@ struct CorrectedProperty {
 };
 
 struct Family {
-  std::string deviceNoun;                         ///< word for one device: "IPU"
-  std::string accelerator = {};                   ///< see SystemFacts::accelerator
-  std::string usualSystem = {};                   ///< the system to use where only the accelerator is named
+  std::string deviceNoun;        ///< word for one device: "IPU"
+  std::string accelerator = {};  ///< see SystemFacts::accelerator
+  std::string usualSystem = {};  ///< the system to use where only the accelerator is named
+  /// Schedules that the frameworks of the family give to pipelines, with one stage for each device and with
+  /// several; empty: the configuration's default.
+  std::string usualSchedule = {}, usualChunkedSchedule = {};
   std::vector<std::string> settings = {};         ///< names of the SystemOptions::settings that it takes
   bool costsGiven = false;                        ///< see SystemFacts::costsGiven
   bool namedByFile = false;                       ///< a chip's file may state the word for one device, `noun`
