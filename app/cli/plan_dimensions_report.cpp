@@ -9,6 +9,7 @@
 #include "app/cli/plan_model_report.h"
 #include "profiler/base/number_text.h"
 #include "profiler/figures/error_interval.h"
+#include "profiler/figures/memory_interval.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/section.h"
 
@@ -49,6 +50,23 @@ std::optional<double> aheadOf(const DimensionPlan& planned, const DimensionPropo
   const figures::PartError spread{1, 0, *planned.stepSpread};
   return figures::shareAhead(best.samplesPerSecond / tried.samplesPerSecond, spread, spread,
                              figures::kModelCorrelation);
+}
+
+/// The probability that every device holds what lies in it, as figure fits_share of a report has it. None:
+/// the memory of the devices has several units, whose errors a plan does not know.
+std::optional<double> fitsShareOf(const DimensionPlan& planned, const DimensionProposal& proposal) {
+  double least = 1;
+  for (const plan::TriedStage& stage : proposal.split.tried.stages) {
+    if (!stage.alwaysLive || stage.used <= 0 || stage.room <= 0) return std::nullopt;
+    const double exact =
+        std::min(1.0, static_cast<double>(*stage.alwaysLive) / static_cast<double>(stage.used));
+    const figures::PartError error = planned.memorySpread
+                                         ? figures::PartError{1, 0, *planned.memorySpread}
+                                         : figures::errorOf(figures::tensorMemoryFactors(exact));
+    least = std::min(
+        least, figures::shareBelow(error, static_cast<double>(stage.room) / static_cast<double>(stage.used)));
+  }
+  return least;
 }
 
 std::string valueOf(const DimensionProposal& proposal, std::string_view key) {
@@ -159,6 +177,7 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
                     "share of draws of the device model's errors in which the plan is faster"},
                    {"missing", "Lacks", Format::bytes, ""},
                    {"filled", "Filled", Format::fraction, ""},
+                   {"fits_share", "Fits with", Format::fraction, "probability that every device holds it"},
                    {"settings", "Settings", Format::plain, ""}};
   for (std::size_t i = 0; i < count; ++i) {
     const DimensionProposal& each = planned.proposals[i];
@@ -178,11 +197,32 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
                           tried.recompute, tried.microBatchSize, tried.microBatches, scheduleOf(each),
                           tried.samplesPerSecond, slowerThanBest(planned, each),
                           aheadOf(planned, each).has_value() ? Cell(*aheadOf(planned, each)) : Cell(),
-                          tried.value.missing, filled, furtherText(each)});
+                          tried.value.missing, filled,
+                          fitsShareOf(planned, each).has_value() ? Cell(*fitsShareOf(planned, each)) : Cell(),
+                          furtherText(each)});
   }
-  sections::hideUnused(
-      table, {"sequence", "context", "experts", "zero", "schedule", "ahead", "missing", "settings"});
+  sections::hideUnused(table, {"sequence", "context", "experts", "zero", "schedule", "ahead", "missing",
+                               "fits_share", "settings"});
   return table;
+}
+
+/// Says how sure it is that the plan fits, where that is open, and which proposal is surer.
+void addFitRemark(const DimensionPlan& planned, std::vector<std::string>& remarks) {
+  constexpr double kSure = 0.9;
+  const std::optional<double> share = fitsShareOf(planned, planned.proposals.front());
+  if (!share || *share >= kSure || planned.proposals.front().split.tried.value.missing > 0) return;
+  std::string text = fmt::format(
+      "The plan fits with a probability of {:.0f} %, because lifetimes of tensors and room for computing are "
+      "modelled.",
+      100 * *share);
+  const auto surer = std::ranges::find_if(planned.proposals, [&](const DimensionProposal& each) {
+    return each.split.tried.value.missing == 0 && fitsShareOf(planned, each).value_or(0) >= kSure;
+  });
+  if (surer != planned.proposals.end())
+    text += fmt::format(" Proposal {} ({}) fits with {:.0f} % and is {:.0f} % slower.",
+                        surer - planned.proposals.begin() + 1, meshText(*surer),
+                        100 * *fitsShareOf(planned, *surer), 100 * slowerThanBest(planned, *surer));
+  remarks.push_back(std::move(text));
 }
 
 std::vector<std::string> dimensionRemarks(const DimensionPlan& planned) {
@@ -193,6 +233,7 @@ std::vector<std::string> dimensionRemarks(const DimensionPlan& planned) {
                                   sections::formatCell(best.value.missing, Format::bytes),
                                   best.overflow.empty() ? "" : best.overflow.front()));
   }
+  addFitRemark(planned, remarks);
   if (const std::size_t ties = nearTies(planned); ties > 1) {
     remarks.push_back(
         fmt::format("{} proposals lie within 2 % of each other. The device model cannot tell them apart, so "
@@ -289,6 +330,8 @@ std::string toJson(const DimensionPlan& planned) {
     proposal["samples_per_second"] = tried.samplesPerSecond;
     const std::optional<double> ahead = aheadOf(planned, each);
     proposal["behind_share_of_draws"] = ahead ? Json(*ahead) : Json();
+    const std::optional<double> fits = fitsShareOf(planned, each);
+    proposal["fits_share"] = fits ? Json(*fits) : Json();
     proposal["missing_bytes"] = tried.value.missing;
     proposal["micro_batch_size"] = tried.microBatchSize;
     proposal["micro_batches"] = tried.microBatches;

@@ -100,6 +100,7 @@ class DimensionPlanner {
     chips_ = asked > 0 ? asked : static_cast<std::int64_t>(system->devices().size());
     addErrorBand(system->devices().front().kind);
     result_.stepSpread = stepSpread(*system, training_);
+    result_.memorySpread = memorySpread(*system);
     scoreBytes_ = keptScores(forward, *system);
     const std::string& order = resolved.text("execution.axis_order");
     placesOutermost_ = order == "auto" ? !system->placesShareLinks() : order == "tp-cp-ep-dp-pp";

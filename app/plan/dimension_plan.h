@@ -46,8 +46,8 @@ struct DimensionPlan {
   std::int64_t samples = 1;           ///< of a weight update, or of a call in inference
   bool samplesGiven = false;
   bool training = true;
-  std::optional<double> errorBand;   ///< see ConfigurationPlan
-  std::optional<double> stepSpread;  ///< see step_spread.h
+  std::optional<double> errorBand;                 ///< see ConfigurationPlan
+  std::optional<double> stepSpread, memorySpread;  ///< see step_spread.h
 };
 
 /// True if plan searches all dimensions: the configuration does not say how many stages, devices or replicas

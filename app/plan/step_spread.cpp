@@ -9,11 +9,25 @@
 
 namespace pipescope::app {
 
-std::optional<double> stepSpread(const devices::System& system, bool training) {
+namespace {
+
+/// An error that a calibration states.
+std::optional<double> calibratedError(const devices::System& system, std::string_view name) {
   for (const auto& figure : system.figures()) {
-    if (figure.name != "step_error") continue;
+    if (figure.name != name) continue;
     if (const auto error = base::numberOf(figure.value); error && *error > 0) return *error;
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> memorySpread(const devices::System& system) {
+  return calibratedError(system, "memory_error");
+}
+
+std::optional<double> stepSpread(const devices::System& system, bool training) {
+  if (const auto error = calibratedError(system, "step_error")) return error;
   const auto bands = devices::embeddedBands();
   if (!bands.ok() || system.devices().empty()) return std::nullopt;
   for (const std::string_view kind : {training ? "training step" : "decoding step", "prefill"}) {

@@ -10,4 +10,7 @@ namespace pipescope::app {
 /// steps or decoding steps on the chip. None: neither exists.
 std::optional<double> stepSpread(const devices::System& system, bool training);
 
+/// Standard deviation of ln(emulated ÷ true) of memory, if a calibration of the system states it.
+std::optional<double> memorySpread(const devices::System& system);
+
 }  // namespace pipescope::app

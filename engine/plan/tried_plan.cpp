@@ -22,6 +22,15 @@ std::int64_t usedIn(const devices::LoweredMemory& memory) {
   return most;
 }
 
+/// Bytes that are always live in a memory of one unit; none: it has several.
+std::optional<std::int64_t> alwaysLiveIn(const devices::LoweredMemory& memory,
+                                         const devices::MemorySpaceInfo& space) {
+  if (space.units != 1) return std::nullopt;
+  std::int64_t bytes = 0;
+  for (const devices::UnitBytesRun& run : memory.units) bytes += run.alwaysLive ? run.bytes.count : 0;
+  return bytes;
+}
+
 void addTensors(const compile::StageIr& ir, TriedStage& stage) {
   for (const compile::IrTensor& tensor : ir.tensors) {
     if (tensor.use == compile::TensorUse::weight && !tensor.shared)
@@ -48,6 +57,7 @@ void addTimes(const devices::LoweredDevice& device, const FullestUnit& unit,
     stage.missing = unit.missing;
     stage.used = unit.used;
     stage.room = unit.room;
+    stage.alwaysLive = unit.alwaysLive;
     for (const devices::LoweredSegment& segment : pass.segments) {
       const model::Pass kind = segment.pass.value_or(pass.pass);
       const std::int64_t ticks = segment.ticks.count;
@@ -71,6 +81,7 @@ FullestUnit fullestUnit(const devices::LoweredDevice& device, const devices::Dev
     if (fullest.room == 0 || fuller) {
       fullest.used = used;
       fullest.room = room;
+      fullest.alwaysLive = alwaysLiveIn(memory, info.memory.at(static_cast<std::size_t>(memory.space)));
     }
     // A family may keep a part of its memory for itself.
     if (!memory.overflow.empty()) fullest.missing = std::max({fullest.missing, used - room, std::int64_t{1}});

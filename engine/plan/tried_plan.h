@@ -1,5 +1,6 @@
 #pragma once
 // A plan of a model that was compiled and emulated, with the figures that a report shows.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct TriedStage {
   /// Bytes of the fullest unit (for example tile) of its device's memories, and what the unit has room for.
   /// Several memories: of the one that is filled most.
   std::int64_t used = 0, room = 0;
+  /// Bytes of `used` that are always live, where the memory is one unit; none: it has several.
+  std::optional<std::int64_t> alwaysLive;
   std::int64_t missing = 0;  ///< bytes that its device lacks
 };
 
@@ -47,7 +50,8 @@ TriedPlan tryOut(const compile::Compilation& compilation);
 /// The fullest unit of a device's memories.
 struct FullestUnit {
   std::int64_t used = 0, room = 0;
-  std::int64_t missing = 0;  ///< most bytes that a unit of any memory lacks; 0: all fit
+  std::optional<std::int64_t> alwaysLive;  ///< see TriedStage
+  std::int64_t missing = 0;                ///< most bytes that a unit of any memory lacks; 0: all fit
 };
 /// Finds the unit that is filled most, in bytes used ÷ room, over all memories of a device.
 FullestUnit fullestUnit(const devices::LoweredDevice& device, const devices::DeviceInfo& info);

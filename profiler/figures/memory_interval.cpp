@@ -49,11 +49,10 @@ std::optional<FigureInterval> layerInterval(const Catalog& catalog) {
 FigureInterval tensorInterval(const DeviceMemory& device) {
   const double exact =
       std::min(1.0, static_cast<double>(device.alwaysLive.count) / static_cast<double>(device.total.count));
-  std::vector<PartError> parts = {{exact, 0, kExact}};
-  if (exact < 1) parts.push_back(uncheckedError(1 - exact));
-  return {intervalOf(parts), fmt::format("tensors that are always live and exact ({:.0f} %); the rest counts "
-                                         "as off by up to a factor of 1.5",
-                                         100 * exact)};
+  return {tensorMemoryFactors(exact),
+          fmt::format("tensors that are always live and exact ({:.0f} %); the rest counts "
+                      "as off by up to a factor of 1.5",
+                      100 * exact)};
 }
 
 const DeviceMemory* fullest(const analysis::Memory& memory) {
@@ -63,6 +62,12 @@ const DeviceMemory* fullest(const analysis::Memory& memory) {
 }
 
 }  // namespace
+
+IntervalFactors tensorMemoryFactors(double exact) {
+  std::vector<PartError> parts = {{exact, 0, kExact}};
+  if (exact < 1) parts.push_back(uncheckedError(1 - exact));
+  return intervalOf(parts);
+}
 
 std::optional<FigureInterval> memoryInterval(const Analyses& from) {
   if (from.catalog == nullptr || from.memory == nullptr || !isModelled(*from.catalog)) return std::nullopt;

@@ -14,6 +14,10 @@ namespace pipescope::figures {
 /// room for computing decide.
 std::optional<FigureInterval> memoryInterval(const Analyses& from);
 
+/// The interval of memory of which a share (0 to 1) is always live and exact. The rest counts as off by up to
+/// a factor of 1.5.
+IntervalFactors tensorMemoryFactors(double exact);
+
 /// The probability that each device holds what lies in it, gaps included. None: as above.
 std::optional<double> fitsShare(const Analyses& from);
 
