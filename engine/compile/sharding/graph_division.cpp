@@ -236,6 +236,18 @@ class Divider {
       const ShardRule& rule = options_.shards[i];
       if (!namesBlock(rule.weights, tensor.name)) continue;
       matched_.insert(i);
+      // Later entries with other patterns are more general; one with the same pattern asks for both axes.
+      for (std::size_t j = i + 1; j < options_.shards.size(); ++j) {
+        if (options_.shards[j].weights != rule.weights) continue;
+        matched_.insert(j);
+        if (options_.shards[j].axis == rule.axis) continue;
+        refusal_ = base::badInput(fmt::format(
+            "[[model.shard]] divides {} along the axes {} and {}. Ranks divide a weight along one axis: "
+            "leave "
+            "one entry out, and divide the other axis among replicas with execution.shard_weights.",
+            rule.weights, rule.axis, options_.shards[j].axis));
+        return true;
+      }
       if (rule.axis == kWhole) {
         readWhole_[at(weight)] = true;
         return true;

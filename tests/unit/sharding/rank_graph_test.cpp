@@ -351,6 +351,14 @@ TEST(RankGraph, DividesWeightsAsAsked) {
             "[[model.shard]] divides embeddings/tokens/weight along axis 2, but the weight has the shape "
             "24x16 float64 "
             "and there are 4 ranks: choose an axis that divides by them.");
+  const auto both = divideGraph(
+      model, {.ranks = 4, .shards = {{"decoder/layer0/*/up/weight", 0}, {"decoder/layer0/*/up/weight", 1}}});
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(
+      both.error().message,
+      "[[model.shard]] divides decoder/layer0/*/up/weight along the axes 0 and 1. Ranks divide a weight "
+      "along one axis: leave one entry out, and divide the other axis among replicas with "
+      "execution.shard_weights.");
 }
 
 /// Megatron-LM pads to a multiple of 128 · ranks: 50,257 at 8 ranks become 51,200 (parallelism, §1).
