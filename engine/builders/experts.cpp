@@ -105,7 +105,11 @@ MixtureResult addMixture(ModelWriter& w, const MixtureOfExperts& spec, TensorId 
   const double mean = tokens * static_cast<double>(spec.perToken) / static_cast<double>(spec.experts);
   const auto capacity = static_cast<std::int64_t>(std::ceil(spec.capacity * mean));
   const std::vector<TensorId> sent = w.nodes("ExpertDispatch", "dispatch", {x, chosen},
-                                             {{"experts", spec.experts}, {"capacity", capacity}}, 4);
+                                             {{"experts", spec.experts},
+                                              {"capacity", capacity},
+                                              {"groups", spec.groups},
+                                              {"group_choices", std::min(spec.groups, spec.groupChoices)}},
+                                             4);
   const TensorId rows = sent[0], counts = sent[1];
   TensorId y = expertProduct(w, spec, spec.gated ? "gate" : "up", rows, counts, spec.inner);
   y = w.activation("activation", y, spec.activation);

@@ -70,6 +70,10 @@ void noteRanks(const ModelRequest& request, const Compilation& compilation, Note
             noContext);
   notes.add(ranks.expert == 1 && (ranks.expertLoad.zipf != 0 || !ranks.expertLoad.weights.empty()),
             "execution.expert_load", "execution.expert_parallel is 1");
+  for (const devices::FamilySetting& setting : request.systemOptions.settings) {
+    const bool experts = setting.name == "expert_exchange" || setting.name == "overlap_experts";
+    notes.add(ranks.expert == 1 && experts, "execution." + setting.name, "execution.expert_parallel is 1");
+  }
   notes.add(ranks.placesOutermost && !hasTwoAxes(compilation), "execution.axis_order",
             "there are not both several places and several replicas");
 }

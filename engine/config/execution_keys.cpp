@@ -104,10 +104,12 @@ void addExecution(std::vector<Key>& all) {
       boolean("execution.separate_backward_phase", false,
               "Phased strategies: run the last phase's backward pass as a phase of its own. Otherwise it "
               "follows its forward pass at once, and nothing is stored between them."));
-  all.push_back(text("execution.schedule", "popart",
-                     "Order of micro-batches in a pipeline; `pipescope schedule` shows it. The other "
-                     "strategies have an order of their own.",
-                     {"schedule"}));
+  all.push_back(
+      text("execution.schedule", "popart",
+           "Order of micro-batches in a pipeline; `pipescope schedule` shows it. The other "
+           "strategies have an order of their own. Cards that a file describes take 1f1b unless told "
+           "otherwise, or interleaved-1f1b with chunks, as Megatron-LM does.",
+           {"schedule"}));
   all.push_back(integer("execution.chunks", "", 0, 0, 1024,
                         "Stages on each device, for schedules that return to a device (interleaved-1f1b, "
                         "zb-v). Refused if a stage names its device. 0: the schedule decides.",
@@ -186,6 +188,23 @@ void addExecution(std::vector<Key>& all) {
            "the time: uniform, \"zipf 1.2\" (expert i has 1 / i^1.2 of the first one's), or a number "
            "for each expert (\"4, 1, 1, 1\").",
            {"expert-load"}));
+  all.push_back(text(
+      "execution.expert_exchange", "auto",
+      "Cards with expert_parallel: how tokens come to their experts. copies: each expert that a token chose "
+      "gets a copy over the links, as with all-to-alls of NCCL (Megatron-LM: --moe-token-dispatcher-type "
+      "alltoall). forwarded: a token goes once to each box with such an expert, and there once to each chip, "
+      "as DeepEP and HybridEP do (--moe-token-dispatcher-type flex). auto: forwarded if the experts of a "
+      "layer "
+      "lie in several boxes.",
+      {"expert-exchange"}, {"auto", "copies", "forwarded"}));
+  all.push_back(
+      boolean("execution.overlap_experts", false,
+              "Cards with expert_parallel: the exchanges of a micro-batch's tokens with experts run beside "
+              "the computing "
+              "of another micro-batch (Megatron-LM: --overlap-moe-expert-parallel-comm), so that a pass "
+              "takes as long as "
+              "its computing or its exchanges, whichever take longer. It affects emulated time only.",
+              {"overlap-experts"}));
   all.push_back({"execution.cuts", KeyType::texts, "", Value(Texts()),
                  "Names of the operators with which the stages after the first begin, in the order of the "
                  "model, instead of [[stages]]. `pipescope plan` writes them where a stage ends within a "

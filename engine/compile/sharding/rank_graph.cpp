@@ -280,8 +280,11 @@ class RankGraph : public GraphRewriter {
   Status sendToExperts(const Node& node, const NodeDivision& own) {
     PIPESCOPE_TRY(appendCopy(Node(node), {of(node.inputs[0]), of(node.inputs[1])}));
     const TensorId rows = of(node.outputs[0]), counts = of(node.outputs[1]);
-    sent_[node.outputs[2]] = {counts, result_.tensor(rows).type.shape[0]};
     graph::Attributes with = attributes();
+    with["experts"] = graph::intAttribute(node, "experts", 0);
+    with["choices"] = source_.tensor(node.inputs[1]).type.shape[1];
+    for (const char* name : {"groups", "group_choices"}) with[name] = graph::intAttribute(node, name, 1);
+    sent_[node.outputs[2]] = {counts, result_.tensor(rows).type.shape[0], with};
     with["rows"] = own.rows;
     Node scatter;
     scatter.op = "RankScatterExperts";
@@ -305,7 +308,7 @@ class RankGraph : public GraphRewriter {
       return base::badInput(
           node.name +
           " combines rows that no ExpertDispatch of this model sent: leave expert parallelism out.");
-    graph::Attributes with = attributes();
+    graph::Attributes with = sent->second.attributes;
     with["rows"] = sent->second.slots;
     PIPESCOPE_ASSIGN(const TensorId rows, add(node, "from_experts", "RankGatherExperts",
                                               {of(node.inputs[0]), sent->second.counts}, std::move(with)));
@@ -383,6 +386,7 @@ class RankGraph : public GraphRewriter {
   struct Sent {
     TensorId counts;
     std::int64_t slots = 0;
+    graph::Attributes attributes = {};  ///< those of the exchange
   };
   std::map<TensorId, Sent> sent_;
   int constants_ = 0;

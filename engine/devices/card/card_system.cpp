@@ -16,10 +16,12 @@ namespace {
 
 /// Words for cards whose file states none. Frameworks use them for the cards of all vendors.
 constexpr const char *kNoun = "GPU", *kAccelerator = "cuda";
+constexpr const char *kExpertExchange = "expert_exchange", *kOverlapExperts = "overlap_experts";
 
 class CardSystem final : public hbm_card::HbmCards {
  public:
-  CardSystem(Card card, Network network, const std::string& noun, SystemRequest request)
+  CardSystem(Card card, Network network, ExpertOptions experts, const std::string& noun,
+             SystemRequest request)
       : HbmCards({.family = "card",
                   .noun = noun,
                   .accelerator = kAccelerator,
@@ -29,7 +31,8 @@ class CardSystem final : public hbm_card::HbmCards {
                                  {model::LaneRole::network, "Network"}}},
                  std::move(request)),
         card_(std::move(card)),
-        network_(std::move(network)) {
+        network_(std::move(network)),
+        experts_(experts) {
     listDevices();
   }
 
@@ -64,15 +67,30 @@ class CardSystem final : public hbm_card::HbmCards {
   const hbm_card::Interconnect& interconnect() const override { return network_; }
   std::unique_ptr<hbm_card::CardModel> modelOf(const compile::Mesh& mesh, int device) const override {
     return std::make_unique<DescribedModel>(
-        CardContext{.card = card_, .network = network_, .mesh = mesh, .device = device});
+        CardContext{.card = card_, .network = network_, .mesh = mesh, .device = device, .experts = experts_});
   }
 
   Card card_;
   Network network_;
+  ExpertOptions experts_;
 };
 
+ExpertOptions expertOptions(const std::vector<FamilySetting>& settings) {
+  ExpertOptions options;
+  for (const FamilySetting& setting : settings) {
+    if (setting.name == kExpertExchange) {
+      const std::string& text = std::get<std::string>(setting.value);
+      using enum ExpertOptions::Exchange;
+      options.exchange = text == "copies" ? copies : text == "forwarded" ? forwarded : automatic;
+    } else if (setting.name == kOverlapExperts) {
+      options.overlap = std::get<double>(setting.value) != 0;
+    }
+  }
+  return options;
+}
+
 base::Result<std::shared_ptr<const System>> makeCardSystem(const SystemRequest& request,
-                                                           const SystemOptions&) {
+                                                           const SystemOptions& options) {
   PIPESCOPE_ASSIGN(Card card, readCard(request.chip));
   Network network;
   std::optional<FigureReader> figures;
@@ -84,8 +102,8 @@ base::Result<std::shared_ptr<const System>> makeCardSystem(const SystemRequest& 
   }
   PIPESCOPE_TRY(hbm_card::checkCards(request, count));
   const std::string noun = request.chip.noun.empty() ? kNoun : request.chip.noun;
-  return std::shared_ptr<const System>(
-      std::make_shared<CardSystem>(std::move(card), std::move(network), noun, request));
+  return std::shared_ptr<const System>(std::make_shared<CardSystem>(
+      std::move(card), std::move(network), expertOptions(options.settings), noun, request));
 }
 
 }  // namespace
@@ -143,6 +161,7 @@ PIPESCOPE_REGISTER_FAMILY(card) {
                         .usualSystem = "dgx-h100",
                         .usualSchedule = "1f1b",
                         .usualChunkedSchedule = "interleaved-1f1b",
+                        .settings = {card::kExpertExchange, card::kOverlapExperts},
                         .namedByFile = true,
                         .corrected = std::move(corrected),
                         .reservedMemory = "hbm_reserved",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <variant>
 
+#include "engine/devices/card/expert_exchange.h"
 #include "engine/devices/core/titles.h"
 #include "engine/devices/hbm_card/host_copy.h"
 #include "engine/devices/hbm_card/map_instructions.h"
@@ -144,6 +145,12 @@ base::Result<EngineKernel> lower(const ops::Random& work, const CardContext& con
   return kernel;
 }
 
+bool forwards(const ops::Collective& work, const ExpertOptions& options, const Network::Spread& spread) {
+  using enum ExpertOptions::Exchange;
+  if (work.experts.experts <= 0 || spread.boxes * spread.mostInBox < 2) return false;
+  return options.exchange == forwarded || (options.exchange == automatic && spread.boxes > 1);
+}
+
 base::Result<EngineKernel> lower(const ops::Collective& work, const CardContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
   const std::vector<int> group = context.mesh.group(context.device, work);
@@ -151,6 +158,15 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const CardContext&
   EngineKernel kernel;
   kernel.engine = Engine::network;
   kernel.name = ops::toString(work.kind);
+  kernel.beside = work.experts.experts > 0 && context.experts.overlap;
+  const Network::Spread spread = context.network.spreadOf(group);
+  if (forwards(work, context.experts, spread)) {
+    const double tokens = static_cast<double>(bytes) / static_cast<double>(work.experts.perToken);
+    const ExpertTraffic traffic = expertTraffic(tokens, work.experts, spread.boxes, spread.mostInBox);
+    kernel.arithmetic = context.network.expertSeconds(tokens, work.experts, group);
+    kernel.bytesIn = kernel.bytesOut = std::llround(traffic.outside + traffic.inside);
+    return kernel;
+  }
   kernel.arithmetic = context.network.collectiveSeconds(work.kind, static_cast<double>(bytes), group);
   kernel.bytesIn = kernel.bytesOut =
       ops::sentBytes(work.kind, bytes, static_cast<std::int64_t>(group.size()));

@@ -15,11 +15,21 @@ namespace pipescope::devices::card {
 using hbm_card::Engine;
 using hbm_card::EngineKernel;
 
+/// Options of a program that decide how cards exchange tokens with experts.
+struct ExpertOptions {
+  /// Each chosen expert gets a copy of a token; each box and card gets one (expert_exchange.h); or the latter
+  /// where the experts lie in several boxes.
+  enum class Exchange { automatic, copies, forwarded } exchange = Exchange::automatic;
+  /// The exchanges of a micro-batch run beside the computing of another one.
+  bool overlap = false;
+};
+
 struct CardContext {
   const Card& card;
   const Network& network;
   compile::Mesh mesh;  ///< says which cards take part in a collective
   int device = 0;
+  ExpertOptions experts = {};
   std::string what = {};  ///< the operator, for error sentences
 };
 

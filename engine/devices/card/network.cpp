@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/devices/card/expert_exchange.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::devices::card {
@@ -69,6 +70,34 @@ LinkInfo Network::linkBetween(int from, int to) const {
   return {from, to, mesh_ ? "link" : "switch", peerBytesPerSecond()};
 }
 
+Network::Spread Network::spreadOf(const std::vector<int>& cards) const {
+  std::map<int, int> inBox;
+  for (const int card : cards) ++inBox[boxOf(card)];
+  Spread spread{static_cast<int>(inBox.size()), 0, perBox_};
+  for (const auto& [box, count] : inBox) {
+    spread.mostInBox = std::max(spread.mostInBox, count);
+    spread.leastInBox = std::min(spread.leastInBox, count);
+  }
+  return spread;
+}
+
+double Network::expertSeconds(double tokenBytes, const ops::ExpertChoices& choices,
+                              const std::vector<int>& cards) const {
+  if (cards.size() < 2) return 0;
+  const Spread spread = spreadOf(cards);
+  const ExpertTraffic traffic = expertTraffic(tokenBytes, choices, spread.boxes, spread.mostInBox);
+  double starts = 0, inside = 0, outside = 0;
+  if (spread.mostInBox > 1) {
+    starts += insideLatency_;
+    inside = traffic.inside / (peerBytesPerSecond() * (mesh_ ? spread.mostInBox - 1 : 1) * efficiency_);
+  }
+  if (spread.boxes > 1) {
+    starts += outsideLatency_;
+    outside = traffic.outside / (outside_ * efficiency_);
+  }
+  return starts + std::max(inside, outside);
+}
+
 double Network::collectiveSeconds(ops::Collective::Kind kind, double bytes,
                                   const std::vector<int>& cards) const {
   using enum ops::Collective::Kind;
@@ -80,11 +109,8 @@ double Network::collectiveSeconds(ops::Collective::Kind kind, double bytes,
                        base::Bytes(static_cast<std::int64_t>(std::ceil(bytes)))});
     return std::ranges::max(seconds(flows));
   }
-  std::map<int, int> inBox;
-  for (const int card : cards) ++inBox[boxOf(card)];
-  int most = 0, least = perBox_;
-  for (const auto& [box, count] : inBox) most = std::max(most, count), least = std::min(least, count);
-  const auto p = static_cast<double>(most), b = static_cast<double>(inBox.size());
+  const Spread spread = spreadOf(cards);
+  const auto p = static_cast<double>(spread.mostInBox), b = static_cast<double>(spread.boxes);
   const double phases = kind == allReduce || kind == broadcast ? 2 : 1;
   const auto steps = [&](double members) {
     return kind == allToAll ? 1.0 : std::min(members - 1, std::ceil(std::log2(members)));
@@ -98,7 +124,7 @@ double Network::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   }
   if (b > 1) {
     // In an all-to-all, each card has rows of its own for every card of the other boxes.
-    const double leaves = kind == allToAll ? bytes : bytes / static_cast<double>(least);
+    const double leaves = kind == allToAll ? bytes : bytes / static_cast<double>(spread.leastInBox);
     starts += phases * steps(b) * outsideLatency_;
     outside = phases * (b - 1) / b * leaves / (outside_ * efficiency_);
   }

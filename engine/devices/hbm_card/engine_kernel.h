@@ -42,6 +42,9 @@ struct EngineKernel {
   std::int64_t wastedBytes = 0;
   /// It works element by element, so it may be fused with a neighbour that does too.
   bool elementwise = false;
+  /// It moves bytes of a micro-batch while the engines compute another one, so no kernel waits for it: it
+  /// only takes its time on its engine.
+  bool beside = false;
   /// The result is known only when everything has been read, so whatever follows reads the operands again.
   bool barrier = false;
   /// Reads only `pickedBytes`, the rows that indices name, of an operand of `tableBytes`. If tableBytes is 0,

@@ -23,6 +23,7 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
     const std::size_t before = std::max(traffic[k].bundleBegin, first + 1) - first - 1;
     double ready = start, earliestEnd = 0;
     for (const Feed& feed : traffic[k].feeds) {
+      if (list.kernels[feed.kernel].kernel.beside) continue;
       const PlacedKernel maker = placed[feed.kernel];
       const auto slices = static_cast<double>(feed.slices);
       ready = std::max(ready, maker.start + (maker.end - maker.start) / slices);

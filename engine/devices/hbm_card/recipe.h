@@ -23,7 +23,8 @@ struct PlacedKernel {
 /// issued it (CardFigures::kernelIssue). On-chip memory holds the slices of two kernels, so a kernel also
 /// waits for all kernels but the one before it, except for collectives and copies to and from the host. If
 /// operands come in slices from an earlier kernel, the first slice is enough to start; the kernel ends at
-/// least one of its own slices after that kernel's end.
+/// least one of its own slices after that kernel's end. Nothing waits for kernels that move bytes beside the
+/// computing of another micro-batch (EngineKernel::beside).
 void placeKernels(const CardModel& model, const KernelList& list, const std::vector<Traffic>& traffic,
                   std::size_t end, double start, std::vector<PlacedKernel>& placed);
 

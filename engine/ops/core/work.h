@@ -92,6 +92,15 @@ struct Random {
   ElementType type = ElementType::float32;
 };
 
+/// Choices of experts in an exchange of tokens: each token is there once for each expert that it chose. The
+/// experts lie one after another on the chips that take part. A token chooses among the experts of
+/// `groupChoices` of `groups` equal groups only.
+struct ExpertChoices {
+  std::int64_t experts = 0;  ///< 0: no exchange of tokens
+  std::int64_t perToken = 1;
+  std::int64_t groups = 1, groupChoices = 1;
+};
+
 struct Collective {
   /// allToAll: each chip sends an equal part of its tensor to every other one. ringSend: each chip sends its
   /// tensor to the next one of a ring.
@@ -109,6 +118,7 @@ struct Collective {
   /// The model itself asks for it, as a batch norm over replicas does, so it belongs to the work of its pass.
   bool ofModel = false;
   std::vector<std::int64_t> places = {};  ///< along the axis `pipe`: the places that take part, ascending
+  ExpertChoices experts = {};             ///< all-to-all of tokens: how many experts each of them chose
 };
 
 struct HostCopy {

@@ -49,8 +49,10 @@ class WorkText {
     write(elements, type);
   }
   void add(const Collective& work) {
-    const auto& [kind, elements, type, group, axis, holders, ofModel, places] = work;
-    write(kind, elements, type, group, axis, holders, ofModel, places);
+    const auto& [kind, elements, type, group, axis, holders, ofModel, places, choices] = work;
+    const auto& [experts, perToken, groups, groupChoices] = choices;
+    write(kind, elements, type, group, axis, holders, ofModel, places, experts, perToken, groups,
+          groupChoices);
   }
   void add(const HostCopy& work) {
     const auto& [toDevice, bytes, remote] = work;

@@ -2,7 +2,8 @@
 // (tokens × choices) → rows (slots × width), counts (experts), slots (tokens × choices), chosen (experts).
 // The first choices of all tokens come first, as in GShard (arXiv 2006.16668). With a capacity, an expert
 // that is full drops what comes later; its slot is −1. `counts` are the rows that are kept, `chosen` those
-// that there were. Slots behind the last expert's rows are zeros.
+// that there were. Slots behind the last expert's rows are zeros. The attributes `groups` and `group_choices`
+// say among which experts tokens choose (ExpertChoices); the values stay the same.
 //
 // ExpertCombine is the way back: rows, slots and optionally weights (tokens × choices) → y (tokens × width),
 // y[t] = Σ weights[t,k] · rows[slots[t,k]]; without weights the plain sum, which is the gradient of
@@ -306,7 +307,10 @@ std::vector<Work> weightsWork(const OperatorCall& call) {
 
 PIPESCOPE_REGISTER_OPERATOR(expert_dispatch) {
   registry.add({.type = "ExpertDispatch",
-                .attributes = {{"experts", AttributeKind::integer}, {"capacity", AttributeKind::integer}},
+                .attributes = {{"experts", AttributeKind::integer},
+                               {"capacity", AttributeKind::integer},
+                               {"groups", AttributeKind::integer},
+                               {"group_choices", AttributeKind::integer}},
                 .minInputs = 2,
                 .maxInputs = 2,
                 .maxOutputs = 4,

@@ -5,6 +5,7 @@
 //   the number of slots for what arrives; those behind the last row are zeros.
 // - RankGatherExperts sends them back: rows of the own experts and the counts of what the rank had sent → the
 //   rows in their first order. `rows` is their number of slots.
+// The attributes `experts`, `choices`, `groups` and `group_choices` say how tokens chose (ExpertChoices).
 // Each is the gradient of the other. Source: GShard (arXiv 2006.16668, §3.1).
 #include <fmt/format.h>
 
@@ -48,6 +49,13 @@ Result<std::vector<TensorType>> inferExpertGather(const OperatorCall& call) {
 std::vector<Work> exchangeWork(const OperatorCall& call) {
   std::vector<Work> work = rankCollective(call, Collective::Kind::allToAll,
                                           std::max(call.input(0).elements(), call.outputs.at(0).elements()));
+  if (!work.empty()) {
+    const auto attribute = [&](const char* name, std::int64_t otherwise) {
+      return graph::intAttribute(call.node, name, otherwise);
+    };
+    std::get<Collective>(work.front().item).experts = {attribute("experts", 0), attribute("choices", 1),
+                                                       attribute("groups", 1), attribute("group_choices", 1)};
+  }
   const TensorType& rows = call.outputs.at(0);
   if (!work.empty()) work.push_back({Rearrange{rows.elements(), rows.shape[1], rows.element}, 1, "Order"});
   return work;
@@ -75,7 +83,10 @@ Status expertGatherGradient(GradientBuilder& builder) {
 
 PIPESCOPE_REGISTER_OPERATOR(rank_experts) {
   const std::vector<AttributeRule> attributes{
-      {kRanks, AttributeKind::integer}, {kMeshAxis, AttributeKind::text}, {"rows", AttributeKind::integer}};
+      {kRanks, AttributeKind::integer},         {kMeshAxis, AttributeKind::text},
+      {"rows", AttributeKind::integer},         {"experts", AttributeKind::integer},
+      {"choices", AttributeKind::integer},      {"groups", AttributeKind::integer},
+      {"group_choices", AttributeKind::integer}};
   registry.add({.type = "RankScatterExperts",
                 .attributes = attributes,
                 .minInputs = 2,
