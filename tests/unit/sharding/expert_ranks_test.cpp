@@ -73,6 +73,8 @@ TEST(ExpertRanks, ExchangeTheRowsOfTokensTwice) {
       if (collective == nullptr) continue;
       EXPECT_EQ(collective->kind, ops::Collective::Kind::allToAll) << node.name;
       EXPECT_EQ(collective->axis, model::MeshAxis::expert) << node.name;
+      EXPECT_EQ(collective->experts.experts, 4) << node.name << ": devices learn how tokens choose";
+      EXPECT_EQ(collective->experts.perToken, kChoices) << node.name;
       (node.pass == model::Pass::forward ? forward : backward) += collective->elements;
     }
   }
