@@ -35,6 +35,7 @@ void CoderThreads::parallelFor(std::size_t count, const std::function<void(std::
   wake_.notify_all();
   takeAll(lock);
   done_.wait(lock, [&] { return running_ == 0; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void CoderThreads::start() {
@@ -65,8 +66,17 @@ void CoderThreads::takeAll(std::unique_lock<std::mutex>& lock) {
     const std::size_t index = next_++;
     ++running_;
     lock.unlock();
-    (*body_)(index);
+    std::exception_ptr failure;
+    try {
+      (*body_)(index);
+    } catch (...) {  // The caller gets it when no thread uses its data any more.
+      failure = std::current_exception();
+    }
     lock.lock();
+    if (failure) {
+      if (!failure_) failure_ = failure;
+      next_ = count_;
+    }
     if (--running_ == 0 && next_ >= count_) done_.notify_all();
   }
 }

@@ -2,6 +2,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -19,6 +20,8 @@ class CoderThreads final : public base::Executor {
   explicit CoderThreads(std::size_t threads) : wanted_(threads) {}
   ~CoderThreads() override;
   std::size_t threads() const override { return wanted_; }
+  /// An exception of the body, such as that of missing memory, reaches the caller when all threads have ended
+  /// what they do; the rest is left out.
   void parallelFor(std::size_t count, const std::function<void(std::size_t)>& body) override;
   /// Runs the task on a thread of its own when no parallelFor needs it. If there is no such thread, the task
   /// runs at once. Returns false and drops the task if too many wait already. Tasks that still wait at the
@@ -40,6 +43,7 @@ class CoderThreads final : public base::Executor {
   std::condition_variable wake_, done_;
   const std::function<void(std::size_t)>* body_ = nullptr;
   std::size_t next_ = 0, count_ = 0, running_ = 0;
+  std::exception_ptr failure_;  ///< first exception of the work that is under way
   std::deque<std::function<void()>> later_;
   bool stop_ = false;
   std::vector<double> seconds_;  // seconds of each thread

@@ -86,6 +86,27 @@ TEST(ColumnKeeper, KeepsAllThatItIsGivenAndMayEndBeforeItIsDone) {
   EXPECT_NE(cache->find({2, 0, 0, true}), nullptr) << "nobody could do it later";
 }
 
+/// Without it the data of the work would go away while another thread still uses them.
+TEST(CoderThreads, AnExceptionWaitsForTheOtherThreads) {
+  CoderThreads threads(2);
+  for (const bool ownThread : {false, true}) {
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<int> begun = 0, ended = 0;
+    const auto body = [&](std::size_t) {
+      ++begun;
+      while (begun < 2) std::this_thread::yield();
+      if ((std::this_thread::get_id() == caller) != ownThread) throw std::bad_alloc();
+      for (int i = 0; i < 100; ++i) std::this_thread::yield();
+      ++ended;
+    };
+    EXPECT_THROW(threads.parallelFor(2, body), std::bad_alloc);
+    EXPECT_EQ(ended, 1);
+  }
+  std::atomic<int> shared = 0;
+  threads.parallelFor(7, [&](std::size_t) { ++shared; });
+  EXPECT_EQ(shared, 7) << "it goes on";
+}
+
 TEST(CoderThreads, WhatIsForLaterWaitsForWhatIsSharedOut) {
   CoderThreads threads(2);
   std::mutex mutex;
