@@ -87,7 +87,7 @@ struct IrOptions {
 /// `graph` has gradients (training) or is a forward graph (inference). Stages come from placeStages. A value
 /// that skips stages passes through each of them.
 ///
-/// Each place whose stages use a weight that stages at other places use, too, keeps a copy of it, with an
+/// A tied weight is one that stages at several places use. Each of these places keeps a copy of it, with an
 /// accumulator and the states of its optimizer. Once an iteration the places add up the gradients of their
 /// copies with an all-reduce along the axis `pipe`, so that all copies stay the same. The sum covers the
 /// whole gradient that a place keeps, as in Megatron-LM (megatron/core/distributed/finalize_model_grads.py,

@@ -85,7 +85,7 @@ void noteReplicas(const ModelRequest& request, const Compilation& compilation, N
   const std::string why = "there is one replica";
   notes.add(request.recordAllReplicas, "execution.record_replicas", why);
   const TensorLocations& where = request.locations;
-  // execution.zero means the same for frameworks that share out without replicas, too.
+  // Some frameworks divide states without replicas, too. Their key is execution.zero.
   const auto keyOf = [&](const char* key) {
     return request.sharesIfReplicated ? std::string("execution.zero") : std::string("execution.") + key;
   };
@@ -154,7 +154,7 @@ void noteSchedule(const ModelRequest& request, const Compilation& compilation, N
     const auto usual = schedules::makeOrder(LayoutRequest().schedule, shape);
     return !usual.ok() || !ordersAlike(each.order, *usual);
   };
-  // Host copies may lie otherwise, so the sentence speaks of the order only.
+  // The two schedules may copy from the host at different times, so the sentence speaks of the order only.
   if (anyExecutable(compilation, differs)) return;
   notes.say(
       fmt::format("{} changes no order, because the model has one stage: its passes run in the same "

@@ -36,9 +36,8 @@ class FileSink : public record::Sink {
   /// Errors are those of ProfileWriter::create.
   static base::Result<std::unique_ptr<FileSink>> create(const std::filesystem::path& path,
                                                         FileSinkOptions options = {});
-  /// Writes what was taken if finish() was not called, but for rows that were gathered for a commit that did
-  /// not come; the state then stays `running`. With
-  /// WriterOptions::onlyWhole the file is removed instead.
+  /// If finish() was not called, writes the rows of all commits and drops the rows behind the last one. The
+  /// state then stays `running`. With WriterOptions::onlyWhole the file is removed instead.
   ~FileSink() override;
 
   /// When it returns, everything taken so far and `rows` can be read. After a failure the file holds what was

@@ -5,30 +5,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <string>
 
 #include "engine/data/idx_file.h"
 #include "engine/data/image_file.h"
 #include "engine/data/npy_file.h"
+#include "fuzz_checks.h"
 
 namespace {
 
 using namespace pipescope;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
-
-template <typename R>
-bool hasResultOrSentence(const R& result) {
-  if (!result.ok()) require(!result.error().message.empty(), "an error without a sentence");
-  return result.ok();
-}
+using fuzz::hasResultOrSentence, fuzz::require;
 
 void readArray(std::span<const std::byte> bytes, const std::string& path) {
   const auto array = data::parseNpy(bytes, "fuzz.npy");

@@ -5,8 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,6 +17,7 @@
 #include "app/run/request/schedule_table.h"
 #include "engine/devices/system_registry.h"
 #include "engine/plan/layer_profile.h"
+#include "fuzz_checks.h"
 #include "profiler/import/recognise/rules.h"
 #include "profiler/replay/planned_order.h"
 #include "profiler/sections/frame/csv_text.h"
@@ -26,18 +25,7 @@
 namespace {
 
 using namespace pipescope;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
-
-template <typename R>
-bool hasResultOrSentence(const R& result) {
-  if (!result.ok()) require(!result.error().message.empty(), "an error without a sentence");
-  return result.ok();
-}
+using fuzz::hasResultOrSentence, fuzz::require;
 
 /// A file in memory with the bytes of the input.
 class InputFile {

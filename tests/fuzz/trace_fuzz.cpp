@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "fuzz_checks.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/frame/section.h"
@@ -21,6 +20,7 @@
 namespace {
 
 using namespace pipescope;
+using fuzz::require;
 
 /// Divides the calls among three threads, so that the parts of an import run at the same time.
 class ThreeThreads : public base::Executor {
@@ -36,12 +36,6 @@ class ThreeThreads : public base::Executor {
     for (std::thread& other : others) other.join();
   }
 };
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
 
 void makeReports(const record::MemoryProfile& profile) {
   const auto catalog = analysis::loadCatalog(profile);

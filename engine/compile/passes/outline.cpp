@@ -162,7 +162,7 @@ class Outliner {
       const auto [skip, length] = trimmed(run.starts.front(), run.length);
       if (length == 0) continue;
       const std::size_t start = run.starts.front() + skip;
-      // Of occurrences that overlap, those that end first make the most calls.
+      // Taking the occurrences that end first makes the most calls of those that overlap.
       std::size_t calls = 0, end = 0;
       for (const std::size_t each : run.starts) {
         if (each < end) continue;

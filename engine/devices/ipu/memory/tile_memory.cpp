@@ -167,7 +167,7 @@ void TileMemory::layOut(std::size_t variable, const TileRuns& shares, std::int64
   };
   std::int64_t rest = elements;
   for (const TileRun& run : shares) rest -= run.count * share(run.value);
-  // What lacks is less than an element for each tile, so the first tiles take one more.
+  // Fewer elements than tiles are left over, so each of the first tiles takes one more.
   TileRuns runs;
   for (const TileRun& run : shares) {
     if (run.value <= 0) continue;

@@ -18,8 +18,8 @@ struct OperandPlaces {
 OperandPlaces operandPlacesOf(const compile::StageIr& stage, const compile::IrOperator& op,
                               const ops::Contraction& product);
 
-/// Which operand of the product an input of the operator is: true for the right one. Nothing for an input
-/// that gets no layout from the product.
+/// Returns the operand of the product that this input of the operator is: true for the right one, false for
+/// the left one. None: the product gives the input no layout.
 std::optional<bool> placedSide(const compile::StageIr& stage, const compile::IrOperator& op,
                                const ops::Contraction& product, std::size_t input);
 
