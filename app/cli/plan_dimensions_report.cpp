@@ -7,9 +7,8 @@
 #include <optional>
 
 #include "app/cli/plan_model_report.h"
+#include "app/cli/plan_trust.h"
 #include "profiler/base/number_text.h"
-#include "profiler/figures/error_interval.h"
-#include "profiler/figures/memory_interval.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/section.h"
 
@@ -43,30 +42,9 @@ std::size_t nearTies(const DimensionPlan& planned) {
 /// Share of draws of the device model's errors in which the plan is faster than the proposal. None: nobody
 /// knows the errors, or one of them does not fit.
 std::optional<double> aheadOf(const DimensionPlan& planned, const DimensionProposal& proposal) {
-  const plan::TriedPlan &best = planned.proposals.front().split.tried, &tried = proposal.split.tried;
-  if (!planned.stepSpread || &tried == &best || tried.value.missing > 0 || best.value.missing > 0 ||
-      !(tried.samplesPerSecond > 0))
-    return std::nullopt;
-  const figures::PartError spread{1, 0, *planned.stepSpread};
-  return figures::shareAhead(best.samplesPerSecond / tried.samplesPerSecond, spread, spread,
-                             figures::kModelCorrelation);
-}
-
-/// The probability that every device holds what lies in it, as figure fits_share of a report has it. None:
-/// the memory of the devices has several units, whose errors a plan does not know.
-std::optional<double> fitsShareOf(const DimensionPlan& planned, const DimensionProposal& proposal) {
-  double least = 1;
-  for (const plan::TriedStage& stage : proposal.split.tried.stages) {
-    if (!stage.alwaysLive || stage.used <= 0 || stage.room <= 0) return std::nullopt;
-    const double exact =
-        std::min(1.0, static_cast<double>(*stage.alwaysLive) / static_cast<double>(stage.used));
-    const figures::PartError error = planned.memorySpread
-                                         ? figures::PartError{1, 0, *planned.memorySpread}
-                                         : figures::errorOf(figures::tensorMemoryFactors(exact));
-    least = std::min(
-        least, figures::shareBelow(error, static_cast<double>(stage.room) / static_cast<double>(stage.used)));
-  }
-  return least;
+  const DimensionProposal& best = planned.proposals.front();
+  if (&best == &proposal) return std::nullopt;
+  return shareBehind(best.split.tried, best.intervals, proposal.split.tried, proposal.intervals);
 }
 
 std::string valueOf(const DimensionProposal& proposal, std::string_view key) {
@@ -156,8 +134,9 @@ std::string scheduleOf(const DimensionProposal& proposal) {
 }
 
 sections::SectionTable proposalTable(const DimensionPlan& planned) {
-  constexpr std::size_t kFewest = 8, kMost = 16;
-  const std::size_t count = std::min(planned.proposals.size(), std::clamp(nearTies(planned), kFewest, kMost));
+  constexpr std::size_t kFewest = 8;
+  const std::size_t count =
+      std::min(planned.proposals.size(), std::clamp(nearTies(planned), kFewest, app::kShownProposals));
   sections::SectionTable table{
       "proposals", "Proposals", "each was compiled and emulated; the best first", {}, {}};
   table.columns = {{"replicas", "DP", Format::index, ""},
@@ -172,6 +151,8 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
                    {"micro_batches", planned.training ? "Accumulated" : "In a call", Format::count, ""},
                    {"schedule", "Schedule", Format::plain, ""},
                    {"rate", "Samples/s", Format::rate, ""},
+                   {"rate_least", "80 % from", Format::rate, "the true rate lies in this interval with 80 %"},
+                   {"rate_most", "To", Format::rate, ""},
                    {"slower", "Slower by", Format::fraction, ""},
                    {"ahead", "Behind in", Format::fraction,
                     "share of draws of the device model's errors in which the plan is faster"},
@@ -188,40 +169,50 @@ sections::SectionTable proposalTable(const DimensionPlan& planned) {
         filled = std::max(filled, static_cast<double>(stage.used) / static_cast<double>(stage.room));
     }
     const std::string zero = valueOf(each, "execution.zero");
+    const RateInterval rates = ratesWithin(tried, each.intervals);
     const auto ranks = [](std::int64_t number) {
       return number > 1 ? std::to_string(number) : std::string();
     };
-    table.rows.push_back({each.replicas, each.places, tensorOf(each),
+    table.rows.push_back({each.replicas,
+                          each.places,
+                          tensorOf(each),
                           std::string(valueOf(each, "execution.sequence_parallel") == "true" ? "yes" : ""),
-                          ranks(contextsOf(each)), ranks(expertsOf(each)), zero == "0" ? std::string() : zero,
-                          tried.recompute, tried.microBatchSize, tried.microBatches, scheduleOf(each),
-                          tried.samplesPerSecond, slowerThanBest(planned, each),
+                          ranks(contextsOf(each)),
+                          ranks(expertsOf(each)),
+                          zero == "0" ? std::string() : zero,
+                          tried.recompute,
+                          tried.microBatchSize,
+                          tried.microBatches,
+                          scheduleOf(each),
+                          tried.samplesPerSecond,
+                          rates.least ? Cell(*rates.least) : Cell(),
+                          rates.most ? Cell(*rates.most) : Cell(),
+                          slowerThanBest(planned, each),
                           aheadOf(planned, each).has_value() ? Cell(*aheadOf(planned, each)) : Cell(),
-                          tried.value.missing, filled,
-                          fitsShareOf(planned, each).has_value() ? Cell(*fitsShareOf(planned, each)) : Cell(),
+                          tried.value.missing,
+                          filled,
+                          each.intervals.fitsShare ? Cell(*each.intervals.fitsShare) : Cell(),
                           furtherText(each)});
   }
-  sections::hideUnused(table, {"sequence", "context", "experts", "zero", "schedule", "ahead", "missing",
-                               "fits_share", "settings"});
+  sections::hideUnused(table, {"sequence", "context", "experts", "zero", "schedule", "rate_least",
+                               "rate_most", "ahead", "missing", "fits_share", "settings"});
   return table;
 }
 
 /// Says how sure it is that the plan fits, where that is open, and which proposal is surer.
 void addFitRemark(const DimensionPlan& planned, std::vector<std::string>& remarks) {
   constexpr double kSure = 0.9;
-  const std::optional<double> share = fitsShareOf(planned, planned.proposals.front());
+  const std::optional<double> share = planned.proposals.front().intervals.fitsShare;
   if (!share || *share >= kSure || planned.proposals.front().split.tried.value.missing > 0) return;
   std::string text = fmt::format(
-      "The plan fits with a probability of {:.0f} %, because lifetimes of tensors and room for computing are "
-      "modelled.",
-      100 * *share);
+      "The plan fits with a probability of {:.0f} %, because its memory is modelled.", 100 * *share);
   const auto surer = std::ranges::find_if(planned.proposals, [&](const DimensionProposal& each) {
-    return each.split.tried.value.missing == 0 && fitsShareOf(planned, each).value_or(0) >= kSure;
+    return each.split.tried.value.missing == 0 && each.intervals.fitsShare.value_or(0) >= kSure;
   });
   if (surer != planned.proposals.end())
     text += fmt::format(" Proposal {} ({}) fits with {:.0f} % and is {:.0f} % slower.",
                         surer - planned.proposals.begin() + 1, meshText(*surer),
-                        100 * *fitsShareOf(planned, *surer), 100 * slowerThanBest(planned, *surer));
+                        100 * *surer->intervals.fitsShare, 100 * slowerThanBest(planned, *surer));
   remarks.push_back(std::move(text));
 }
 
@@ -269,7 +260,7 @@ std::vector<std::string> dimensionRemarks(const DimensionPlan& planned) {
                     "dimension to look at more of the others.",
                     countText(planned.left)));
   }
-  remarks.push_back(bandText(planned.errorBand));
+  if (planned.proposals.front().intervals.step) remarks.emplace_back(kSharedErrors);
   return remarks;
 }
 
@@ -282,6 +273,7 @@ std::string toText(const DimensionPlan& planned, const std::string& file) {
     section.facts.push_back({"", label, value, Format::plain, ""});
   };
   add("Plan", meshText(best) + ", " + rateText(best.split.tried));
+  addInterval(best.split.tried, best.intervals, section);
   add("Samples", fmt::format("{} of a {}", base::groupedText(planned.samples),
                              planned.training ? "weight update" : "call"));
   add("Searched", searchedText(planned));
@@ -328,9 +320,12 @@ std::string toJson(const DimensionPlan& planned) {
     proposal["context"] = contextsOf(each);
     proposal["experts"] = expertsOf(each);
     proposal["samples_per_second"] = tried.samplesPerSecond;
+    const RateInterval rates = ratesWithin(tried, each.intervals);
+    proposal["samples_per_second_least"] = rates.least ? Json(*rates.least) : Json();
+    proposal["samples_per_second_most"] = rates.most ? Json(*rates.most) : Json();
     const std::optional<double> ahead = aheadOf(planned, each);
     proposal["behind_share_of_draws"] = ahead ? Json(*ahead) : Json();
-    const std::optional<double> fits = fitsShareOf(planned, each);
+    const std::optional<double>& fits = each.intervals.fitsShare;
     proposal["fits_share"] = fits ? Json(*fits) : Json();
     proposal["missing_bytes"] = tried.value.missing;
     proposal["micro_batch_size"] = tried.microBatchSize;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/plan_trust.h"
 #include "profiler/base/number_text.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/section.h"
@@ -61,16 +62,6 @@ std::string rateText(const TriedPlan& tried) {
   std::string text = samplesText(tried.samplesPerSecond);
   if (tried.tokensPerSample > 0) text += ", " + tokensText(tried);
   return text + (tried.value.missing > 0 ? ", but it does not fit" : "");
-}
-
-std::string bandText(const std::optional<double>& errorBand) {
-  if (!errorBand) return "The device model of this system has not been checked against measurements.";
-  return fmt::format(
-      "Error band of the device model: emulated times are within a factor of {:.2f} of measured ones in nine "
-      "of "
-      "ten cases. Two plans of one model share most of these errors, so that the gain is surer than the "
-      "rates.",
-      std::exp(*errorBand));
 }
 
 namespace {
@@ -182,11 +173,18 @@ std::vector<std::string> modelRemarks(const ConfigurationPlan& planned) {
   }
   if (const std::string equal = equalBlocksSentence(planned.best.plan); !equal.empty())
     remarks.push_back(equal);
-  remarks.insert(remarks.end(), {limitSentence(planned), bandText(planned.errorBand)});
+  remarks.push_back(limitSentence(planned));
+  if (planned.intervals.step) remarks.emplace_back(kSharedErrors);
   if (planned.runnerUp) {
     const std::string settings = settingsText(planned.runnerUpSettings);
-    remarks.push_back(fmt::format("Runner-up: {}{}.", rateText(*planned.runnerUp),
-                                  settings.empty() ? "" : " with " + settings));
+    std::string text = fmt::format("Runner-up: {}{}", rateText(*planned.runnerUp),
+                                   settings.empty() ? "" : " with " + settings);
+    // The two are plans of one model on one device, so that the interval of the best serves both.
+    if (const auto share = shareBehind(planned.best.plan.best.tried, planned.intervals, *planned.runnerUp,
+                                       planned.intervals))
+      text +=
+          fmt::format("; the plan is faster in {:.0f} % of draws of the device model's errors", 100 * *share);
+    remarks.push_back(text + ".");
   }
   return remarks;
 }
@@ -281,6 +279,7 @@ std::string toText(const ConfigurationPlan& planned, const std::string& file) {
     section.facts.push_back({"", label, value, Format::plain, ""});
   };
   add("Plan", rateText(model.best.tried));
+  addInterval(model.best.tried, planned.intervals, section);
   if (planned.present) add("Present", rateText(*planned.present));
   if (!planned.best.settings.empty()) add("Settings", settingsText(planned.best.settings));
   const TriedPlan& tried = model.best.tried;
@@ -394,6 +393,9 @@ std::string toJson(const ConfigurationPlan& planned) {
   json["cuts"] = model.best.cuts;
   json["settings"] = settingsJson(planned.best.settings);
   const std::optional<double> gain = gainOf(planned);
+  const RateInterval rates = ratesWithin(model.best.tried, planned.intervals);
+  json["samples_per_second_least"] = rates.least ? modelNumber(*rates.least) : Json();
+  json["samples_per_second_most"] = rates.most ? modelNumber(*rates.most) : Json();
   json["gain"] = gain ? modelNumber(*gain) : Json();
   json["equal"] = gain ? Json(*gain > -kEqualPlans && *gain < kEqualPlans) : Json();
   json["error_band_p90"] = planned.errorBand ? modelNumber(*planned.errorBand) : Json();

@@ -1,6 +1,5 @@
 #pragma once
 // Shows a plan as `pipescope plan CONFIG` prints it.
-#include <optional>
 #include <string>
 
 #include "app/plan/plan_request.h"
@@ -20,7 +19,5 @@ std::string toJson(const plan::TriedPlan& present);
 std::string rateText(const plan::TriedPlan& tried);
 /// The stages of a plan. Text shows the first ones of many.
 sections::SectionTable stageTable(const char* key, const char* title, const plan::TriedPlan& tried);
-/// Says how far times of the device model can be trusted.
-std::string bandText(const std::optional<double>& errorBand);
 
 }  // namespace pipescope::cli

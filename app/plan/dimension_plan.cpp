@@ -11,7 +11,6 @@
 #include "app/plan/dimension_costs.h"
 #include "app/plan/dimension_estimate.h"
 #include "app/plan/plan_variants.h"
-#include "app/plan/step_spread.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_checks.h"
 #include "app/run/request/model_translation.h"
@@ -99,8 +98,6 @@ class DimensionPlanner {
     const std::int64_t asked = resolved.integer("system.devices");
     chips_ = asked > 0 ? asked : static_cast<std::int64_t>(system->devices().size());
     addErrorBand(system->devices().front().kind);
-    result_.stepSpread = stepSpread(*system, training_);
-    result_.memorySpread = memorySpread(*system);
     scoreBytes_ = keptScores(forward, *system);
     const std::string& order = resolved.text("execution.axis_order");
     placesOutermost_ = order == "auto" ? !system->placesShareLinks() : order == "tp-cp-ep-dp-pp";
@@ -411,16 +408,24 @@ class DimensionPlanner {
     return request;
   }
 
+  struct Compiled {
+    plan::BlockSplit split;
+    compile::Compilation compilation;
+  };
+  base::Result<Compiled> compiledOf(const Combination& of) {
+    PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(of));
+    PIPESCOPE_ASSIGN(plan::BlockSplit split,
+                     plan::splitBlocks(request, costs_[of.rank]->blocks, request_.level));
+    base::SerialExecutor serial;
+    PIPESCOPE_ASSIGN(compile::Compilation compilation, compile::compileModel(split.request, serial, &known_));
+    return Compiled{std::move(split), std::move(compilation)};
+  }
+
   std::optional<plan::Value> tryOut(std::size_t i) {
     const auto tried = [&]() -> base::Result<plan::SplitPlan> {
-      const Combination& of = combinations_[i];
-      PIPESCOPE_ASSIGN(const compile::ModelRequest request, requestOf(of));
-      PIPESCOPE_ASSIGN(const plan::BlockSplit split,
-                       plan::splitBlocks(request, costs_[of.rank]->blocks, request_.level));
-      base::SerialExecutor serial;
-      PIPESCOPE_ASSIGN(const compile::Compilation compiled,
-                       compile::compileModel(split.request, serial, &known_));
-      plan::SplitPlan made{plan::tryOut(compiled), {}, {}, split.devices};
+      PIPESCOPE_ASSIGN(const Compiled compiled, compiledOf(combinations_[i]));
+      const plan::BlockSplit& split = compiled.split;
+      plan::SplitPlan made{plan::tryOut(compiled.compilation), {}, {}, split.devices};
       if (split.request.layout.stages.empty()) {
         made.blocks = {blocks_};
       } else {
@@ -464,7 +469,23 @@ class DimensionPlanner {
         if (!value.empty()) proposal.settings.emplace_back(key, value);
       result_.proposals.push_back(std::move(proposal));
     }
+    order.resize(std::min(order.size(), kShownProposals));
+    PIPESCOPE_TRY(addIntervals(order));
     return std::move(result_);
+  }
+
+  /// Emulates the best combinations again, with a record.
+  base::Status addIntervals(const std::vector<std::size_t>& best) {
+    std::vector<base::Status> failures(best.size());
+    executor_.parallelFor(best.size(), [&](std::size_t n) {
+      failures[n] = [&]() -> base::Status {
+        PIPESCOPE_ASSIGN(const Compiled compiled, compiledOf(combinations_[best[n]]));
+        PIPESCOPE_ASSIGN(result_.proposals[n].intervals, planIntervals(compiled.compilation));
+        return {};
+      }();
+    });
+    for (const base::Status& failure : failures) PIPESCOPE_TRY(failure);
+    return {};
   }
 
   Configuration given_;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/plan/plan_intervals.h"
 #include "app/plan/plan_request.h"
 #include "engine/plan/bounded_search.h"
 
@@ -29,7 +30,11 @@ struct DimensionProposal {
   std::int64_t tensor = 1, places = 1, replicas = 1;
   plan::SplitPlan split;
   config::Configuration configuration;  ///< with the settings, but without the stages
+  PlanIntervals intervals = {};         ///< of the first kShownProposals
 };
+
+/// Proposals that reports show at most.
+inline constexpr std::size_t kShownProposals = 16;
 
 struct DimensionPlan {
   std::vector<DimensionProposal> proposals;  ///< best first; each combination that was compiled
@@ -46,8 +51,7 @@ struct DimensionPlan {
   std::int64_t samples = 1;           ///< of a weight update, or of a call in inference
   bool samplesGiven = false;
   bool training = true;
-  std::optional<double> errorBand;                 ///< see ConfigurationPlan
-  std::optional<double> stepSpread, memorySpread;  ///< see step_spread.h
+  std::optional<double> errorBand;  ///< see ConfigurationPlan
 };
 
 /// True if plan searches all dimensions: the configuration does not say how many stages, devices or replicas

@@ -119,6 +119,7 @@ class ConfigurationPlanner {
       addRunnerUp();
       result_.best = *std::move(best_);
     }
+    PIPESCOPE_TRY(addIntervals());
     return std::move(result_);
   }
 
@@ -185,6 +186,17 @@ class ConfigurationPlanner {
       PIPESCOPE_TRY(tryVariant(variant, {order[i], std::numeric_limits<double>::infinity()}, silent));
     }
     result_.compiled = compiled;
+    return {};
+  }
+
+  /// Compiles the plan as it is written.
+  base::Status addIntervals() {
+    progress_.report(1, "compiling the plan");
+    const base::Result<Configuration> written = parseConfiguration(plannedToml(result_, ""), "the plan");
+    if (!written.ok()) return {};
+    const base::Result<compile::Compilation> compilation = compileRun(*written, &executor_, &known_);
+    if (!compilation.ok()) return {};
+    PIPESCOPE_ASSIGN(result_.intervals, planIntervals(*compilation));
     return {};
   }
 

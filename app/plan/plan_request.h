@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/plan/plan_intervals.h"
 #include "engine/config/configuration.h"
 #include "engine/numerics/instances.h"
 #include "engine/plan/model_planner.h"
@@ -59,6 +60,8 @@ struct ConfigurationPlan {
   bool microBatchesChosen = false;
   /// The user stopped the search after so many variants, and the plan is the best of these. None: it ended.
   std::optional<std::size_t> stoppedAfter;
+  /// Intervals of the best plan's figures. None: its configuration could not be compiled alone.
+  PlanIntervals intervals = {};
   /// The error band of times on this device: p90 of |ln(emulated ÷ measured)|, the widest of all kinds of
   /// layers and steps that were measured. None if nothing was checked.
   std::optional<double> errorBand;

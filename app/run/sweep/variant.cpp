@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "app/plan/emulated_calls.h"
 #include "app/run/request/compile_run.h"
 #include "engine/compiler/record_compilation.h"
-#include "engine/emulate/emulator.h"
 #include "profiler/analysis/catalog.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/execution.h"
@@ -31,24 +31,6 @@ base::Result<Configuration> withoutNumbers(const Configuration& given) {
     if (given.given(key)) PIPESCOPE_TRY(changed.replace(key, std::string()));
   }
   return changed;
-}
-
-std::int64_t samplesOfCall(const compile::CompiledExecutable& executable) {
-  const emulate::ExecutableFacts& facts = executable.facts;
-  if (executable.graph == nullptr) return 0;  // costs are given, so there are no samples
-  return facts.microBatchSize * facts.microBatches * facts.iterations * facts.replicas / facts.inputGroup;
-}
-
-/// The first call may begin with an empty input pipeline; the second one is like all that follow.
-void emulateTwice(record::Recorder& recorder, const compile::Compilation& compilation,
-                  const compile::RecordedCompilation& recorded, emulate::RecordLevel level) {
-  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, level);
-  for (const char* name : {"call 1", "call 2"}) {
-    model::Run run;
-    run.name = name;
-    run.samples = samplesOfCall(compilation.executables.front());
-    emulator.call(recorded.executables.front(), run);
-  }
 }
 
 /// Takes a value where it is the first one or the larger one.
@@ -115,12 +97,16 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
   PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor, &known));
   const bool writes = !options.profile.empty();
-  const emulate::RecordLevel level = writes ? emulate::RecordLevel::steps : emulate::RecordLevel::stages;
+  // Intervals of step times follow from the steps of the limiting stage.
+  constexpr emulate::RecordLevel kLevel = emulate::RecordLevel::steps;
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
   if (writes) recordCircumstances(recorder, configuration, options);
-  const compile::RecordedCompilation recorded = compile::recordCompilation(recorder, compilation, level);
-  if (!options.compileOnly) emulateTwice(recorder, compilation, recorded, level);
+  if (options.compileOnly) {
+    compile::recordCompilation(recorder, compilation, kLevel);
+  } else {
+    recordTwoCalls(recorder, compilation, kLevel);
+  }
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(profile));
   VariantFigures variant;

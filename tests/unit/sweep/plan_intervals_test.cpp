@@ -1,0 +1,64 @@
+// Proves that a plan shows the intervals that a run of it shows.
+#include <gtest/gtest.h>
+
+#include "app/plan/dimension_plan.h"
+#include "app/run/request/configuration_keys.h"
+#include "app/run/sweep/variant.h"
+
+namespace pipescope::app {
+namespace {
+
+config::Configuration configurationOf(const std::string& toml) {
+  auto parsed = parseConfiguration(toml, "plan.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  return std::move(parsed).value();
+}
+
+class PlanIntervalsTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(PlanIntervalsTest, AreThoseOfTheWrittenPlan) {
+  const config::Configuration given = configurationOf(R"(
+[model]
+builder = "decoder"
+layers = 4
+hidden = 64
+heads = 4
+feed_forward = 128
+vocabulary = 256
+sequence = 64
+[data]
+dataset = "synthetic"
+[execution]
+schedule = "1f1b"
+[system]
+name = ")" + std::string(GetParam()) + "\"\n");
+  DimensionRequest request;
+  request.samples = 8;
+  request.choices = {{"training.micro_batch_size", {"1"}}, {"execution.recompute", {"none"}}};
+  base::SerialExecutor executor;
+  base::SilentProgress progress;
+  const auto plan = planDimensions(given, request, executor, progress);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_GT(plan->proposals.size(), 2U);
+  plan::SharedStages known;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const DimensionProposal& proposal = plan->proposals[i];
+    const std::string toml = plannedToml(asConfigurationPlan(proposal), "source.toml");
+    const auto run = emulateVariant(configurationOf(toml), {}, known, executor);
+    ASSERT_TRUE(run.ok()) << run.error().message << "\n" << toml;
+    ASSERT_TRUE(proposal.intervals.step) << toml;
+    const double step = run->number("step_time_us").value();
+    const figures::IntervalFactors& factors = proposal.intervals.step->factors;
+    EXPECT_LT(factors.least, 1);
+    EXPECT_GT(factors.most, 1);
+    EXPECT_NEAR(run->number("step_time_least_us").value(), factors.least * step, 1e-9 * step) << toml;
+    EXPECT_NEAR(run->number("step_time_most_us").value(), factors.most * step, 1e-9 * step) << toml;
+    EXPECT_GT(proposal.intervals.fitsShare.value_or(0), 0.99) << "the model is tiny";
+  }
+}
+
+// An IPU was compared by kinds of layers, a Gaudi by whole steps, and a card by nothing.
+INSTANTIATE_TEST_SUITE_P(Systems, PlanIntervalsTest, testing::Values("pod4", "hls-gaudi2:4", "dgx-h100:2"));
+
+}  // namespace
+}  // namespace pipescope::app
