@@ -83,10 +83,13 @@ IntervalFactors intervalOf(const std::vector<PartError>& parts) {
 }
 
 PartError errorOf(const ErrorBand& band, double share) {
+  // Half of the values of a normal distribution are farther off than its mean, but a few points may be
+  // nearer.
+  const double median = std::max(band.median, std::abs(band.bias));
   // The distance that 80 % of the points keep, between those of 50 % and of 90 %.
-  const double within = band.p90
-                            ? band.median + (*band.p90 - band.median) * (kEighty - kHalf) / (kNinety - kHalf)
-                            : band.median * kEighty / kHalf;
+  const double within =
+      band.p90 ? median + std::max(0.0, *band.p90 - median) * (kEighty - kHalf) / (kNinety - kHalf)
+               : median * kEighty / kHalf;
   double low = 0, high = std::max(within, 1e-9);  // standard deviations
   for (int i = 0; i < 50; ++i) {
     const double spread = (low + high) / 2;

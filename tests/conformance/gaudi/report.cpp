@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "tests/conformance/ipu/statistics.h"
+
 namespace pipescope::conformance {
 namespace {
 
@@ -34,18 +36,7 @@ const Kind& kindOf(const Point& point) {
 struct Errors {
   std::vector<double> logarithms;
   std::size_t points() const { return logarithms.size(); }
-  /// The smallest number that a `share` of the values do not exceed.
-  static double quantile(std::vector<double> values, double share) {
-    std::sort(values.begin(), values.end());
-    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-    return values[rank == 0 ? 0 : rank - 1];
-  }
-  double off(double share) const {
-    std::vector<double> values;
-    for (const double value : logarithms) values.push_back(std::abs(value));
-    return quantile(values, share);
-  }
-  double bias() const { return quantile(logarithms, 0.5); }
+  ErrorFigures figures() const { return errorsOf(logarithms); }
   /// Nine of ten means little for fewer points.
   bool hasP90() const { return points() >= 5; }
 };
@@ -70,8 +61,9 @@ void addGroups(std::string& text, const char* title, const Groups& groups) {
                       "points", "median", "p90", "bias");
   for (const auto& [key, errors] : groups) {
     text += fmt::format("{:<8} {:<18} {:<8} {:>6} {:>8.3f} {:>8} {:>+8.3f}\n", key.first, key.second.first,
-                        key.second.second, errors.points(), errors.off(0.5),
-                        errors.hasP90() ? fmt::format("{:.3f}", errors.off(0.9)) : "", errors.bias());
+                        key.second.second, errors.points(), errors.figures().median,
+                        errors.hasP90() ? fmt::format("{:.3f}", errors.figures().p90) : "",
+                        errors.figures().bias);
   }
 }
 
@@ -133,8 +125,8 @@ std::string toBands(const std::vector<PointResult>& results) {
     text += fmt::format(
         "\n[[band]]\ndevice = \"{}\"\nkind = \"{}\"\nquantity = \"{}\"\npoints = {}\nmedian = {:.3f}\n{}"
         "bias = {:.3f}\nagainst = \"published measurements (vendor pages, Optimum Habana, MLPerf)\"\n",
-        key.first, key.second.first, key.second.second, errors.points(), errors.off(0.5),
-        errors.hasP90() ? fmt::format("p90 = {:.3f}\n", errors.off(0.9)) : "", errors.bias());
+        key.first, key.second.first, key.second.second, errors.points(), errors.figures().median,
+        errors.hasP90() ? fmt::format("p90 = {:.3f}\n", errors.figures().p90) : "", errors.figures().bias);
   }
   return text;
 }

@@ -84,6 +84,17 @@ TEST(ErrorInterval, OfFewPointsIsWider) {
   EXPECT_GT(errorOf(band).spread, 0.09) << "of a median alone: 0.07 ÷ 0.6745";
 }
 
+/// Two of four points may be near and two far off on one side, so that the bias exceeds the median distance.
+TEST(ErrorInterval, OfABiasBeyondTheMedianIsNotNarrow) {
+  analysis::ErrorBand band;
+  band.points = 4;
+  band.median = 0.098;
+  band.bias = -0.378;
+  const IntervalFactors interval = intervalOf({errorOf(band)});
+  EXPECT_LT(interval.least, 1) << "a point that is exact must lie inside";
+  EXPECT_GT(interval.most, std::exp(0.378));
+}
+
 TEST(ErrorInterval, ItsErrorIsTheOneThatItWasMadeOf) {
   const PartError error = errorOf(intervalOf({{1, -0.2, 0.07}}));
   EXPECT_NEAR(error.bias, -0.2, 1e-3);
