@@ -68,6 +68,7 @@ base::Result<compile::Compilation> compileDivided(const compile::ModelRequest& r
   };
   if (all != nullptr) all->searches(request.layout.splitInto > 1);
   PIPESCOPE_ASSIGN(SplitRequest split, splitOnce(request, compile, all));
+  if (all != nullptr && split.found.shortened) all->searches(false);
   PIPESCOPE_ASSIGN(compile::Compilation compiled, compile::compileModel(split.request, executor, all));
   if (all != nullptr) all->searches(false);
   const std::vector<std::string>& notices = split.found.notices;

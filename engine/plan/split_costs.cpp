@@ -182,6 +182,21 @@ class Crossings {
 
 }  // namespace
 
+std::vector<std::int64_t> chargedTicks(const CompiledExecutable& compiled, const Graph& forward,
+                                       const std::vector<NodeId>& order, int stages) {
+  const Places places(forward, order);
+  SplitCosts costs;
+  costs.cost.assign(order.size(), 0);
+  costs.forward = costs.cost;
+  Charges charges(places, costs);
+  for (const devices::LoweredDevice& device : compiled.lowered) {
+    for (const devices::LoweredPass& pass : device.passes) {
+      if (pass.stage < stages) charges.add(pass);
+    }
+  }
+  return std::move(costs.cost);
+}
+
 std::vector<NodeId> splitOrder(const Graph& graph, const ops::OperatorRegistry& registry) {
   const std::vector<bool> prepares = preparations(graph, registry);
   const std::size_t count = graph.nodes().size();

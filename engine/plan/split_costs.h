@@ -41,4 +41,10 @@ base::Result<SplitCosts> splitCosts(const compile::CompiledExecutable& compiled,
                                     const std::vector<graph::NodeId>& order,
                                     const compile::Checkpoints& checkpoints);
 
+/// Ticks per micro-batch of each place in the order in the first `stages` stages of a compilation of
+/// `forward`, counted as for SplitCosts::cost.
+std::vector<std::int64_t> chargedTicks(const compile::CompiledExecutable& compiled,
+                                       const graph::Graph& forward, const std::vector<graph::NodeId>& order,
+                                       int stages);
+
 }  // namespace pipescope::plan

@@ -10,6 +10,7 @@
 
 #include "engine/compiler/model_compiler.h"
 #include "engine/ops/standard_operators.h"
+#include "engine/plan/long_models/short_model.h"
 #include "engine/plan/split_blocks.h"
 #include "engine/plan/split_costs.h"
 
@@ -78,7 +79,7 @@ class StageSplitter : public StageSplits {
     PIPESCOPE_TRY(prepare());
     PIPESCOPE_TRY(search());
     PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
-    return SplitRequest{std::move(changed), {best_, notices(), basis_}};
+    return SplitRequest{std::move(changed), {best_, notices(), basis_, shortened_}};
   }
 
   base::Result<SplitRequest> estimated(std::shared_ptr<const SplitBasis> basis) {
@@ -98,9 +99,13 @@ class StageSplitter : public StageSplits {
   /// Asks the device model for the costs of the problem.
   base::Status prepare() {
     PIPESCOPE_TRY(lay());
-    PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_, stages_)));
-    PIPESCOPE_ASSIGN(std::shared_ptr<const SplitBasis> basis,
-                     splitBasis(estimate, forward_, request_.recompute.checkpoints));
+    runs_ = runsOf(request_, order_);
+    PIPESCOPE_ASSIGN(std::shared_ptr<const SplitBasis> basis, basisOfShortModel());
+    if (basis == nullptr) {
+      shortened_ = false;
+      PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(request_, stages_)));
+      PIPESCOPE_ASSIGN(basis, splitBasis(estimate, forward_, request_.recompute.checkpoints));
+    }
     setBasis(std::move(basis));
     return {};
   }
@@ -171,6 +176,27 @@ class StageSplitter : public StageSplits {
     return {};
   }
 
+  /// The request for a model with less layers, with the first executable only.
+  ModelRequest requestOf(const ShortModel& shortened) const {
+    ModelRequest request = request_;
+    request.executables.resize(1);
+    request.executables.front().forward = shortened.forward();
+    return request;
+  }
+
+  /// The basis by a compilation of a model without most of its equal layers; null: it has too few of them.
+  base::Result<std::shared_ptr<const SplitBasis>> basisOfShortModel() const {
+    std::shared_ptr<const SplitBasis> none;
+    const std::optional<ShortModel> shortened = ShortModel::make(forward_, order_, runs_, {0});
+    if (!shortened) return none;
+    PIPESCOPE_ASSIGN(const Compilation estimate, compile_(oneStage(requestOf(*shortened), stages_)));
+    PIPESCOPE_ASSIGN(const SplitCosts costs,
+                     splitCosts(estimate.executables.front(), *shortened->forward(), shortened->order(), {}));
+    std::optional<SplitCosts> all = shortened->unfold(costs);
+    if (!all) return none;
+    return std::make_shared<const SplitBasis>(SplitBasis{*std::move(all), estimate.system});
+  }
+
   void setBasis(std::shared_ptr<const SplitBasis> basis) {
     basis_ = std::move(basis);
     const SplitCosts& costs = basis_->costs;
@@ -204,23 +230,57 @@ class StageSplitter : public StageSplits {
   /// Costs of the stages of a split once they are compiled, in ticks of a micro-batch, with the exchange at
   /// both ends.
   base::Result<std::vector<std::int64_t>> compiledCosts(const StageSplit& split) {
-    PIPESCOPE_ASSIGN(const ModelRequest request, applied(split));
-    ModelRequest estimate = estimateOf(request, stages_);
-    estimate.devicesOnly = true;
-    PIPESCOPE_ASSIGN(const Compilation compilation, compile_(estimate));
-    std::vector<std::int64_t> costs(stages_, 0);
-    for (const devices::LoweredDevice& device : compilation.executables.front().lowered) {
-      for (const devices::LoweredPass& pass : device.passes) {
-        // Schedules with several pipes have each stage again behind these; the first pipe counts.
-        const auto stage = static_cast<std::size_t>(pass.stage);
-        if (stage < stages_ && chargesStage(pass.pass)) costs[stage] += pass.ticks().count;
-      }
+    PIPESCOPE_ASSIGN(std::optional<std::vector<std::int64_t>> known, costsOfShortModel(split));
+    if (!known) {
+      shortened_ = false;
+      PIPESCOPE_ASSIGN(const ModelRequest request, applied(split));
+      PIPESCOPE_ASSIGN(const Compilation compilation, compile_(devicesOf(request)));
+      known = ticksOfStages(compilation);
     }
+    std::vector<std::int64_t> costs = *std::move(known);
     for (std::size_t s = 1; s < stages_; ++s) {
       costs[s - 1] += problem_.exchange[s][split.first[s]];
       costs[s] += problem_.exchange[s][split.first[s]];
     }
     return costs;
+  }
+
+  ModelRequest devicesOf(const ModelRequest& request) const {
+    ModelRequest estimate = estimateOf(request, stages_);
+    estimate.devicesOnly = true;
+    return estimate;
+  }
+
+  std::vector<std::int64_t> ticksOfStages(const Compilation& compilation) const {
+    std::vector<std::int64_t> ticks(stages_, 0);
+    for (const devices::LoweredDevice& device : compilation.executables.front().lowered) {
+      for (const devices::LoweredPass& pass : device.passes) {
+        // Schedules with several pipes have each stage again behind these; the first pipe counts.
+        const auto stage = static_cast<std::size_t>(pass.stage);
+        if (stage < stages_ && chargesStage(pass.pass)) ticks[stage] += pass.ticks().count;
+      }
+    }
+    return ticks;
+  }
+
+  /// The ticks of stages by a compilation of stages without most of their equal layers. None: they have too
+  /// few of them.
+  base::Result<std::optional<std::vector<std::int64_t>>> costsOfShortModel(const StageSplit& split) const {
+    std::optional<std::vector<std::int64_t>> none;
+    const std::optional<ShortModel> shortened = ShortModel::make(forward_, order_, runs_, split.first);
+    if (!shortened) return none;
+    PIPESCOPE_ASSIGN(const ModelRequest request, placed(requestOf(*shortened), split, stagesByName(split)));
+    PIPESCOPE_ASSIGN(const Compilation compilation, compile_(devicesOf(request)));
+    const std::optional<std::vector<std::int64_t>> charged =
+        shortened->unfold(chargedTicks(compilation.executables.front(), *shortened->forward(),
+                                       shortened->order(), static_cast<int>(stages_)));
+    if (!charged) return none;
+    std::vector<std::int64_t> ticks = ticksOfStages(compilation);
+    for (std::size_t unit = 0, s = 0; unit < order_.size(); ++unit) {
+      while (s + 1 < stages_ && split.first[s + 1] <= unit) ++s;
+      if (shortened->leftOut(unit)) ticks[s] += (*charged)[unit];
+    }
+    return std::optional(std::move(ticks));
   }
 
   /// Sums the costs of stages by place where places are free, otherwise gives the cost of each stage.
@@ -339,13 +399,22 @@ class StageSplitter : public StageSplits {
                                            : "schedule " + scheduleOf(request_.layout)));
   }
 
-  base::Result<ModelRequest> applied(const StageSplit& split) const {
+  std::map<std::string, int> stagesByName(const StageSplit& split) const {
     std::map<std::string, int> stageOf;
     for (std::size_t place = 0, s = 0; place < order_.size(); ++place) {
       while (s + 1 < stages_ && split.first[s + 1] <= place) ++s;
       stageOf[forward_.node(order_[place]).name] = static_cast<int>(s);
     }
-    PIPESCOPE_ASSIGN(ModelRequest changed, inStages(request_, stageOf));
+    return stageOf;
+  }
+
+  base::Result<ModelRequest> applied(const StageSplit& split) const {
+    return placed(request_, split, stagesByName(split));
+  }
+  /// The request, whose model may have less layers, with these stages.
+  base::Result<ModelRequest> placed(const ModelRequest& request, const StageSplit& split,
+                                    const std::map<std::string, int>& stageOf) const {
+    PIPESCOPE_ASSIGN(ModelRequest changed, inStages(request, stageOf));
     if (split.placeOfStage == places_.placeOfStage) return changed;
     changed.layout.chunks = 0;
     for (std::size_t s = 0; s < stages_; ++s) changed.layout.stages[s].place = split.placeOfStage[s];
@@ -419,6 +488,8 @@ class StageSplitter : public StageSplits {
   const Graph& forward_;
   std::vector<NodeId> order_;
   std::size_t stages_;
+  std::vector<LayerRun> runs_;
+  bool shortened_ = true;  ///< see FoundSplit
   SplitPlaces places_;
   SplitProblem problem_;
   std::vector<bool> borders_;     ///< see splitBorders

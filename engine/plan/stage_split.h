@@ -25,6 +25,8 @@ struct FoundSplit {
   StageSplit split;
   std::vector<std::string> notices;
   std::shared_ptr<const SplitBasis> basis;  ///< null for a single stage
+  /// Only models without most of their equal layers were compiled, whose stages no other compilation has.
+  bool shortened = false;
 };
 
 struct SplitRequest {
