@@ -74,10 +74,11 @@ Result<Graph> RankDivider::amongExperts(Graph forward) {
     if (tensor.role == graph::TensorRole::parameter && division.of(tensor.id) != kWhole)
       expertWeights_.insert(tensor.name);
   }
+  std::size_t layer = 0;
   for (const graph::Node& node : forward.nodes()) {
     if (node.op != "ExpertDispatch") continue;
     PIPESCOPE_ASSIGN(const std::vector<double> shares,
-                     ranks_.expertLoad.shares(graph::intAttribute(node, "experts", 1)));
+                     ranks_.expertLoad.shares(graph::intAttribute(node, "experts", 1), layer++));
     const graph::Shape& choices = forward.tensor(node.inputs[1]).type.shape;
     RankLoads loads =
         loadsOf(shares, ranks_.expert, choices[0] * choices[1], graph::intAttribute(node, "capacity", 0));

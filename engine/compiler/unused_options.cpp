@@ -68,8 +68,8 @@ void noteRanks(const ModelRequest& request, const Compilation& compilation, Note
   notes.add(ranks.context == 1 && !ranks.paired, "execution.context_layout", noContext);
   notes.add(ranks.context == 1 && (ranks.exchangesHeads || ranks.ring), "execution.context_exchange",
             noContext);
-  notes.add(ranks.expert == 1 && (ranks.expertLoad.zipf != 0 || !ranks.expertLoad.weights.empty()),
-            "execution.expert_load", "execution.expert_parallel is 1");
+  notes.add(ranks.expert == 1 && !ranks.expertLoad.isEven(), "execution.expert_load",
+            "execution.expert_parallel is 1");
   for (const devices::FamilySetting& setting : request.systemOptions.settings) {
     const bool experts = setting.name == "expert_exchange" || setting.name == "overlap_experts";
     notes.add(ranks.expert == 1 && experts, "execution." + setting.name, "execution.expert_parallel is 1");

@@ -185,8 +185,10 @@ void addExecution(std::vector<Key>& all) {
   all.push_back(
       text("execution.expert_load", "uniform",
            "With expert_parallel: how many tokens choose each expert, as the most loaded chip decides "
-           "the time: uniform, \"zipf 1.2\" (expert i has 1 / i^1.2 of the first one's), or a number "
-           "for each expert (\"4, 1, 1, 1\").",
+           "the time: uniform, \"zipf 1.2\" (expert i has 1 / i^1.2 of the first one's), a number "
+           "for each expert (\"4, 1, 1, 1\"), or such lists for all layers with experts (\"4, 1; 1, 1\"). "
+           "routed: `pipescope run` first computes some micro-batches with the weights that the run begins "
+           "with, and takes the tokens that they route to each expert of each layer.",
            {"expert-load"}));
   all.push_back(text(
       "execution.expert_exchange", "auto",

@@ -11,6 +11,7 @@
 #include "app/run/execute/fixed_calls.h"
 #include "app/run/execute/generate.h"
 #include "app/run/execute/infer.h"
+#include "app/run/execute/routed_load.h"
 #include "app/run/execute/train.h"
 #include "app/run/request/data_choice.h"
 #include "engine/numerics/instance_module.h"
@@ -181,7 +182,8 @@ base::Result<RunResult> runProgram(const run::ModelOptions& whole, const RunOpti
 
 base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
                                          base::Progress& progress) {
-  run::ModelOptions whole(given);
+  PIPESCOPE_ASSIGN(const config::Configuration counted, withRoutedLoad(given, progress));
+  run::ModelOptions whole(counted);
   PIPESCOPE_TRY(whole.joinInstances());
   if (!whole.instances() || whole.instances()->index() == 0) whole.sayVerdictTo(options.sayVerdict);
   PIPESCOPE_ASSIGN(RunResult result, runProgram(whole, options, progress));

@@ -29,8 +29,18 @@ std::vector<double> numbersOf(const std::string& text) {
 
 }  // namespace
 
-base::Result<std::vector<double>> ExpertLoad::shares(std::int64_t experts) const {
-  std::vector<double> result = weights;
+base::Result<std::vector<double>> ExpertLoad::shares(std::int64_t experts, std::size_t layer) const {
+  if (routed)
+    return base::badInput(
+        "execution.expert_load is routed, but no numbers have been computed that route tokens: use "
+        "`pipescope "
+        "run` with execution.numerics, or give a number for each expert.");
+  if (!layers.empty() && layer >= layers.size())
+    return base::badInput(fmt::format(
+        "The load of experts has lists for {} layers, but the model has more layers with experts: "
+        "give one list for each, or one for all.",
+        layers.size()));
+  std::vector<double> result = layers.empty() ? weights : layers[layer];
   if (result.empty()) {
     for (std::int64_t i = 0; i < experts; ++i) result.push_back(std::pow(static_cast<double>(i + 1), -zipf));
   }
@@ -46,6 +56,10 @@ base::Result<std::vector<double>> ExpertLoad::shares(std::int64_t experts) const
 base::Result<ExpertLoad> parseExpertLoad(const std::string& text) {
   ExpertLoad load;
   if (text == "uniform") return load;
+  if (text == "routed") {
+    load.routed = true;
+    return load;
+  }
   if (text.starts_with("zipf")) {
     const std::vector<double> exponent = numbersOf(text.substr(4));
     if (exponent.size() == 1 && exponent[0] <= 10) {
@@ -53,16 +67,45 @@ base::Result<ExpertLoad> parseExpertLoad(const std::string& text) {
       return load;
     }
   } else {
-    load.weights = numbersOf(text);
-    if (std::accumulate(load.weights.begin(), load.weights.end(), 0.0) > 0) return load;
+    std::vector<std::vector<double>> lists;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(';', at), text.size());
+      lists.push_back(numbersOf(text.substr(at, end - at)));
+      at = end + 1;
+    }
+    const bool loaded = std::ranges::all_of(lists, [](const std::vector<double>& list) {
+      return std::accumulate(list.begin(), list.end(), 0.0) > 0;
+    });
+    if (lists.size() == 1)
+      load.weights = std::move(lists.front());
+    else
+      load.layers = std::move(lists);
+    if (loaded) return load;
   }
   return base::badInput(fmt::format(
-      "\"{}\" is no load of experts: give uniform, zipf and an exponent of at most 10 (\"zipf 1.2\"), or one "
-      "number for each expert (\"4, 1, 1, 1\").",
+      "\"{}\" is no load of experts: give uniform, routed, zipf and an exponent of at most 10 (\"zipf "
+      "1.2\"), "
+      "or one number for each expert (\"4, 1, 1, 1\"), with semicolons between the lists of layers.",
       text));
 }
 
+std::size_t expertLayerOf(const graph::Graph& graph, const graph::Node& dispatch) {
+  std::size_t layer = 0;
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.id == dispatch.id) break;
+    layer += node.op == dispatch.op ? 1 : 0;
+  }
+  return layer;
+}
+
 std::string toString(const ExpertLoad& load) {
+  if (load.routed) return "routed";
+  if (!load.layers.empty()) {
+    std::vector<std::string> lists;
+    for (const std::vector<double>& list : load.layers)
+      lists.push_back(fmt::format("{}", fmt::join(list, ", ")));
+    return fmt::format("{}", fmt::join(lists, "; "));
+  }
   if (!load.weights.empty()) return fmt::format("{}", fmt::join(load.weights, ", "));
   return load.zipf > 0 ? fmt::format("zipf {}", load.zipf) : "uniform";
 }

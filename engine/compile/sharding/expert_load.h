@@ -1,10 +1,12 @@
 #pragma once
 // Load of the experts of a mixture: how many tokens choose each of them. It depends on values, so it is
 // stated.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "engine/graph/graph.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {
@@ -13,12 +15,22 @@ namespace pipescope::compile {
 struct ExpertLoad {
   double zipf = 0;              ///< expert i has the load 1 ÷ (i + 1)^zipf
   std::vector<double> weights;  ///< one for each expert
-  /// Shares of so many experts, which add up to 1. Errors: another number of weights.
-  base::Result<std::vector<double>> shares(std::int64_t experts) const;
+  /// Like `weights`, for each layer with experts, in the order of the model.
+  std::vector<std::vector<double>> layers = {};
+  /// Loads are what numerics routes, which nobody has counted yet.
+  bool routed = false;
+
+  bool isEven() const { return zipf == 0 && weights.empty() && layers.empty() && !routed; }
+  /// Shares of so many experts of a layer, which add up to 1. Errors: another number of weights or layers, or
+  /// loads that nobody has counted.
+  base::Result<std::vector<double>> shares(std::int64_t experts, std::size_t layer = 0) const;
 };
 
-/// "uniform", "zipf 1.2" or a number for each expert. Errors: anything else, or loads that are not positive
-/// in sum.
+/// The number of layers with experts before the one of a node ExpertDispatch.
+std::size_t expertLayerOf(const graph::Graph& graph, const graph::Node& dispatch);
+
+/// "uniform", "routed", "zipf 1.2", a number for each expert, or several such lists with semicolons between
+/// them, one for each layer. Errors: anything else, or loads that are not positive in sum.
 base::Result<ExpertLoad> parseExpertLoad(const std::string& text);
 std::string toString(const ExpertLoad& load);
 

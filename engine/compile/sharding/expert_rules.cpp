@@ -32,7 +32,7 @@ std::optional<NodeDivision> divideDispatch(const DivisionCall& call) {
   }
   if (!call.amongExperts()) return division;
   const std::int64_t experts = graph::intAttribute(call.node, "experts", 0);
-  const auto shares = call.options.expertLoad.shares(experts);
+  const auto shares = call.options.expertLoad.shares(experts, expertLayerOf(call.graph, call.node));
   if (!shares.ok()) return std::nullopt;
   const RankLoads loads = loadsOf(*shares, call.ranks(), call.shape(1)[0] * call.shape(1)[1],
                                   graph::intAttribute(call.node, "capacity", 0));

@@ -175,19 +175,18 @@ class Divider {
   }
 
   base::Status checkExperts() const {
-    bool any = false;
+    std::size_t layers = 0;
     for (const Node& node : graph_.nodes()) {
       if (node.op != "ExpertDispatch") continue;
-      any = true;
       const std::int64_t experts = graph::intAttribute(node, "experts", 0);
       if (experts % options_.ranks != 0)
         return base::badInput(fmt::format(
             "{} has {} experts, which do not divide by the {} ranks of execution.expert_parallel: choose a "
             "divisor of {}.",
             node.name, experts, options_.ranks, experts));
-      PIPESCOPE_TRY(options_.expertLoad.shares(experts));
+      PIPESCOPE_TRY(options_.expertLoad.shares(experts, layers++));
     }
-    if (any) return {};
+    if (layers > 0) return {};
     return base::badInput(
         "execution.expert_parallel divides experts among chips, but the model has none: leave it out, or "
         "choose "

@@ -42,8 +42,8 @@ std::vector<LayerRun> runsOf(const compile::ModelRequest& request, const std::ve
   const compile::UpdateRequest& update = request.update;
   const bool namesSome = !request.recompute.checkpoints.empty() ||
                          (request.float8 && !request.float8->except.empty()) ||
-                         !request.ranks.shards.empty() || !update.returnedGradients.empty() ||
-                         executable.forwardOfRanks != nullptr;
+                         !request.ranks.shards.empty() || !request.ranks.expertLoad.layers.empty() ||
+                         !update.returnedGradients.empty() || executable.forwardOfRanks != nullptr;
   if (namesSome) return {};
   return layerRuns(*executable.forward, order, kLeastLayers);
 }

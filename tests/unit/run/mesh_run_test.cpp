@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "app/run/execute/routed_load.h"
+#include "app/run/io/weights_file.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
+#include "engine/ops/standard_operators.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/collective_uses.h"
 #include "profiler/analysis/pipeline/links/expert_work.h"
@@ -217,6 +220,82 @@ TEST_F(MeshRunTest, SaysWhatAHotExpertCosts) {
     // Start-ups do not grow with rows.
     EXPECT_NEAR(found.ticks - found.excess, even.ticks, 0.01 * found.ticks);
   }
+}
+
+/// Where all scores are equal, each token takes the first two experts.
+TEST_F(MeshRunTest, TakesTheTokensThatNumericsRoutes) {
+  auto plain = parseConfiguration(mixture(""), "mesh.toml");
+  ASSERT_TRUE(plain.ok()) << plain.error().message;
+  const auto request = requestOfRun(*plain);
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  base::SerialExecutor executor;
+  const auto session = numerics::Session::create(*request->executables.front().forward,
+                                                 ops::standardOperators(), nullptr, executor);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  numerics::Parameters& weights = (*session)->parameters();
+  int routers = 0;
+  for (std::size_t i = 0; i < weights.count(); ++i) {
+    if (weights.name(i).find("router") == std::string::npos) continue;
+    ++routers;
+    std::ranges::fill(weights.floats(i), 0.0F);
+  }
+  ASSERT_EQ(routers, kMeshLayers);
+  const std::string file = (folder() / "weights.npz").string();
+  ASSERT_TRUE(saveWeights(file, **session).ok());
+  const auto routed = [&](const std::string& more) {
+    return *parseConfiguration(mixture("expert_parallel = 4\nexpert_load = \"routed\"" + more), "mesh.toml");
+  };
+  base::SilentProgress progress;
+  const auto counted = withRoutedLoad(routed(fmt::format("\nload_weights = \"{}\"", file)), progress);
+  ASSERT_TRUE(counted.ok()) << counted.error().message;
+  // 2 micro-batches of 2 samples with 16 tokens.
+  EXPECT_EQ(counted->text("execution.expert_load"), "64, 64, 0, 0, 0, 0, 0, 0; 64, 64, 0, 0, 0, 0, 0, 0");
+  const auto compiled = compileRun(*counted);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_DOUBLE_EQ(compiled->executables.front().facts.expertImbalance, 4);
+  EXPECT_EQ(compiled->executables.front().facts.hottestRank, 0);
+  // Weights that were drawn route the same number of tokens in other ways, and the whole run takes them.
+  const auto drawn = withRoutedLoad(routed(""), progress);
+  ASSERT_TRUE(drawn.ok()) << drawn.error().message;
+  const auto load = compile::parseExpertLoad(drawn->text("execution.expert_load"));
+  ASSERT_TRUE(load.ok());
+  ASSERT_EQ(load->layers.size(), static_cast<std::size_t>(kMeshLayers));
+  double imbalance = 0;
+  for (const std::vector<double>& layer : load->layers) {
+    double all = 0, most = 0;
+    for (std::size_t e = 0; e < 8; e += 2) {
+      all += layer[e] + layer[e + 1];
+      most = std::max(most, layer[e] + layer[e + 1]);
+    }
+    EXPECT_EQ(all, 128);
+    imbalance = std::max(imbalance, 4 * most / all);
+  }
+  ASSERT_TRUE(run(routed("")).ok());
+  const Read profile = read();
+  const auto found = analysis::expertWork(*profile.source, *profile.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(found.ok() && *found);
+  EXPECT_NEAR((*found)->imbalance, imbalance, 1e-9);
+}
+
+TEST_F(MeshRunTest, SaysWhyNothingIsRouted) {
+  const auto refusal = [](const std::string& text) {
+    base::SilentProgress progress;
+    const auto counted = withRoutedLoad(*parseConfiguration(text, "mesh.toml"), progress);
+    return counted.ok() ? counted->text("execution.expert_load") : counted.error().message;
+  };
+  const std::string routed = "expert_parallel = 4\nexpert_load = \"routed\"";
+  EXPECT_THAT(refusal(mixture(routed + "\nnumerics = false")), HasSubstr("execution.numerics is false"));
+  std::string dense = mixture(routed);
+  dense.replace(dense.find("experts = 8"), 11, "");
+  EXPECT_THAT(refusal(dense), HasSubstr("the model has no experts"));
+  EXPECT_EQ(refusal(mixture("expert_load = \"routed\"")), "routed") << "no ranks divide the experts";
+  const auto compiled = compileRun(*parseConfiguration(mixture(routed), "mesh.toml"));
+  ASSERT_FALSE(compiled.ok());
+  EXPECT_THAT(compiled.error().message, HasSubstr("no numbers have been computed that route tokens"));
+  const auto fewer = compileRun(*parseConfiguration(
+      mixture("expert_parallel = 4\nexpert_load = \"1, 1, 1, 1, 1, 1, 1, 1;\""), "mesh.toml"));
+  ASSERT_FALSE(fewer.ok());
+  EXPECT_THAT(fewer.error().message, HasSubstr("is no load of experts"));
 }
 
 TEST_F(MeshRunTest, RepeatsKeyHeadsForItsRanks) {

@@ -181,7 +181,15 @@ TEST(ExpertLoads, AreReadAndChecked) {
   const std::vector<double> zipf = shares("zipf 1", 3);  // 1, 1/2, 1/3 of 11/6
   EXPECT_NEAR(zipf[0], 6.0 / 11, 1e-12);
   EXPECT_NEAR(zipf[2], 2.0 / 11, 1e-12);
-  for (const char* wrong : {"", "zipf", "zipf 11", "zipf -1", "even", "1, x", "0, 0", "1, -1", "nan"}) {
+  // The second layer has a list of its own.
+  const auto layers = parseExpertLoad("1, 3; 1, 1");
+  ASSERT_TRUE(layers.ok());
+  EXPECT_EQ(*layers->shares(2, 0), (std::vector<double>{.25, .75}));
+  EXPECT_EQ(*layers->shares(2, 1), (std::vector<double>{.5, .5}));
+  EXPECT_EQ(toString(*layers), "1, 3; 1, 1");
+  EXPECT_NE(layers->shares(2, 2).error().message.find("lists for 2 layers"), std::string::npos);
+  for (const char* wrong : {"", ";", "1, 2; 0, 0", "1, 2;", "zipf", "zipf 11", "zipf -1", "even", "1, x",
+                            "0, 0", "1, -1", "nan"}) {
     const auto load = parseExpertLoad(wrong);
     ASSERT_FALSE(load.ok()) << wrong;
     EXPECT_NE(load.error().message.find("is no load of experts: give uniform"), std::string::npos);
