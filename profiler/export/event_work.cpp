@@ -19,6 +19,10 @@ base::Status EventWork::read(const WantedRows& rows) {
     sums[{row.stage, row.pass}].add(work);
     return base::Status();
   }));
+  PIPESCOPE_TRY(rows.each<model::Collective>([&](const model::Collective& row) {
+    if (facts_.contains(row.op)) collectives_.emplace(row.op, row);
+    return base::Status();
+  }));
   for (const model::Segment& segment : request_.catalog.segments) {
     const auto sum = sums.find({segment.stage, segment.pass});
     if (segment.executable != request_.executable || sum == sums.end()) continue;
@@ -60,6 +64,7 @@ EventWork::StepWork EventWork::ofStep(const model::Segment& segment, std::size_t
   const Fact* fact = find(op);
   if (fact == nullptr) return {};
   StepWork step{texts_[fact->kind], texts_[fact->block], {}};
+  if (const auto found = collectives_.find(op); found != collectives_.end()) step.collective = &found->second;
   const auto place = longest_.find({segment.device, op});
   if (place != longest_.end() && place->second.segment == segment.id && place->second.index == index)
     step.work = workOf(fact->work);

@@ -25,6 +25,7 @@ class EventWork {
   struct StepWork {
     std::string_view kind, block;  ///< kind and block of the operator; empty: none
     Work work;
+    const model::Collective* collective = nullptr;  ///< what chips do together; null: the operator is none
   };
 
   explicit EventWork(const ChromeRequest& request) : request_(request) {}
@@ -75,6 +76,7 @@ class EventWork {
   std::vector<std::string> texts_;
   std::unordered_map<std::string, std::size_t> known_;
   std::unordered_map<model::OperatorId, Fact> facts_;
+  std::unordered_map<model::OperatorId, model::Collective> collectives_;
   std::map<std::tuple<model::DeviceId, std::int32_t, model::Pass>, Longest> passes_;  // keyed with the stage
   std::unordered_map<model::SegmentId, Sum> segments_;
   std::map<std::pair<model::DeviceId, model::OperatorId>, Place> longest_;

@@ -235,6 +235,11 @@ base::Status TraceEvents::steps(TraceSink& sink, const model::Placement& row, co
     const EventWork::StepWork work = work_.ofStep(segment, i, work_.operatorOf(step.program));
     if (!work.kind.empty()) made.facts.emplace_back("operator", std::string(work.kind));
     if (!work.block.empty()) made.facts.emplace_back("block", std::string(work.block));
+    if (work.collective != nullptr) {
+      made.facts.emplace_back("collective", work.collective->kind);
+      made.facts.emplace_back("axis", model::toString(work.collective->axis));
+      made.facts.emplace_back("ranks", work.collective->ranks);
+    }
     addWork(work.work, made);
     PIPESCOPE_TRY(sink.slice(made));
   }

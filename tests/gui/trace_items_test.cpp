@@ -11,6 +11,7 @@
 #include "profiler/geometry/timeline/timeline_links.h"
 #include "trace_fixture.h"
 #include "views/pages/parts/tables/range_table.h"
+#include "views/pages/parts/trace/trace_texts.h"
 
 namespace pipescope::testing {
 namespace {
@@ -117,26 +118,50 @@ TEST_F(TracePageTest, APassTellsItsParts) {
   picture("trace_pass");
 }
 
-TEST_F(TracePageTest, AStepTellsItsTiles) {
-  openTrace();
-  const TimelineItem pass = findPass(1, model::Pass::forward, 2, 0);
-  canvas->select(pass);
-  QTest::keyClick(canvas, Qt::Key_F);
-  ASSERT_LT(range().view().span(), 1.3 * static_cast<double>((pass.end - pass.start).count));
-  // Points at the step in the third flame row, about 30 % into the pass.
-  int row = -1;
-  for (std::size_t i = 0; i < canvas->scene().layout().rows.size(); ++i) {
-    const auto& candidate = canvas->scene().layout().rows[i];
-    if (candidate.device == 1 && candidate.kind == RowKind::flame && candidate.level == 2)
-      row = static_cast<int>(i);
+/// Clicks the step of layer2 in a forward pass of IPU1, and returns where it is.
+class TraceStepTest : public TracePageTest {
+ protected:
+  QPoint clickStep() {
+    const TimelineItem pass = findPass(1, model::Pass::forward, 2, 0);
+    canvas->select(pass);
+    QTest::keyClick(canvas, Qt::Key_F);
+    EXPECT_LT(range().view().span(), 1.3 * static_cast<double>((pass.end - pass.start).count));
+    // Points at the step in the third flame row, about 30 % into the pass.
+    int row = -1;
+    for (std::size_t i = 0; i < canvas->scene().layout().rows.size(); ++i) {
+      const auto& candidate = canvas->scene().layout().rows[i];
+      if (candidate.device == 1 && candidate.kind == RowKind::flame && candidate.level == 2)
+        row = static_cast<int>(i);
+    }
+    EXPECT_GE(row, 0);
+    if (row < 0) return {};
+    const auto& place = canvas->scene().layout().rows[static_cast<std::size_t>(row)];
+    const int x =
+        canvas->window().view.column(pass.start + base::Ticks((pass.end - pass.start).count * 3 / 10));
+    const QPoint at(TimelineCanvas::kGutter + x,
+                    TimelineCanvas::kTop + place.y + place.height / 2 - canvas->window().top);
+    QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {}, at);
+    return at;
   }
-  ASSERT_GE(row, 0);
-  const auto& place = canvas->scene().layout().rows[static_cast<std::size_t>(row)];
-  const int x =
-      canvas->window().view.column(pass.start + base::Ticks((pass.end - pass.start).count * 3 / 10));
-  QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {},
-                    {TimelineCanvas::kGutter + x,
-                     TimelineCanvas::kTop + place.y + place.height / 2 - canvas->window().top});
+};
+
+TEST_F(TraceStepTest, ACollectiveNamesItsAxis) {
+  openTrace({.collectives = true});
+  clickStep();
+  ASSERT_EQ(canvas->selected().kind, Kind::step);
+  EXPECT_EQ(detail(QStringLiteral("Name path")), QStringLiteral("layer2/conv/Convolve"));
+  EXPECT_EQ(detail(QStringLiteral("Axis")), QStringLiteral("tensor · 4 chips"));
+  const pages::TraceTexts texts(canvas->scene(), *window->session().snapshot()->catalog, {});
+  EXPECT_TRUE(texts.callout(canvas->selected()).last().endsWith(QStringLiteral(", tensor axis")))
+      << texts.callout(canvas->selected()).last().toStdString();
+  openTrace();
+  clickStep();
+  EXPECT_EQ(detail(QStringLiteral("Axis")), QString()) << "one chip does it alone";
+}
+
+TEST_F(TraceStepTest, AStepTellsItsTiles) {
+  openTrace();
+  const QPoint at = clickStep();
   ASSERT_EQ(canvas->selected().kind, Kind::step);
   EXPECT_EQ(detail(QStringLiteral("Name path")), QStringLiteral("layer2/conv/Convolve"));
   EXPECT_EQ(detail(QStringLiteral("Kind")), QStringLiteral("compute"));
@@ -144,8 +169,7 @@ TEST_F(TracePageTest, AStepTellsItsTiles) {
   EXPECT_TRUE(detail(QStringLiteral("Active tiles")).endsWith(QStringLiteral("of 1,472")));
   EXPECT_EQ(detail(QStringLiteral("Min · mean · max, active tiles")).count(QStringLiteral(" · ")), 2);
   EXPECT_EQ(window->selection().current().kind, shell::Selected::Kind::step);
-  hover(canvas->viewport(), {TimelineCanvas::kGutter + x,
-                             TimelineCanvas::kTop + place.y + place.height / 2 - canvas->window().top});
+  hover(canvas->viewport(), at);
   picture("trace_step_selected");
 }
 

@@ -23,6 +23,7 @@ class Loader {
     takeRuns();
     takeDevices();
     takeSegments();
+    PIPESCOPE_TRY(takeCollectives());
     PIPESCOPE_TRY(chooseDetail());
     PIPESCOPE_TRY(readTraceRows(draft_));
     PIPESCOPE_TRY(readTraceSteps(draft_));
@@ -116,6 +117,16 @@ class Loader {
       draft_.trace->segments.push_back(std::move(segment));
       draft_.segmentDevice.push_back(row.device);
     }
+  }
+
+  base::Status takeCollectives() {
+    if (draft_.request.large) {
+      draft_.trace->collectives = draft_.request.large->collectives;
+      return {};
+    }
+    PIPESCOPE_ASSIGN(const auto rows, draft_.source.rows<model::Collective>());
+    for (const model::Collective& row : *rows) draft_.trace->collectives.emplace(row.op, row);
+    return {};
   }
 
   /// Decides which rows are read one by one, and whether the runs are so long that tracks and rows must not

@@ -171,6 +171,9 @@ struct Trace {
   /// the picture keeps its rows when the window moves.
   bool large = false;
 
+  /// Operators that chips of several ranks or replicas do together.
+  std::unordered_map<model::OperatorId, model::Collective> collectives;
+
   std::optional<PlacementPlace> find(model::PlacementId id) const;
   const TracePlacement& at(const PlacementPlace& place) const {
     return devices[static_cast<std::size_t>(place.device)]

@@ -196,6 +196,43 @@ TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
   }
 }
 
+TEST(Export, StepsOfACollectiveNameTheAxis) {
+  const TraceFixture fixture(6);
+  model::RowSet rows = fixture.rows;
+  for (int op = 0; op < 2; ++op) {
+    model::Operator row;
+    row.id = model::OperatorId(op);
+    row.executable = model::ExecutableId(0);
+    row.kind = op == 0 ? "RankSum" : "Relu";
+    rows.of<model::Operator>().push_back(row);
+    rows.of<model::Program>()[static_cast<std::size_t>(op + 1)].op = row.id;
+  }
+  rows.of<model::Collective>() = {
+      {model::OperatorId(0), model::MeshAxis::context, "AllGather", 4, model::Bytes(64), model::Bytes(48)}};
+  record::MemoryProfile profile;
+  ASSERT_TRUE(profile.commit(rows).ok());
+  const auto catalog = loadCatalog(profile).value();
+  base::SilentProgress progress;
+  const nlohmann::json json = nlohmann::json::parse(textOf([&](const Writer& write) {
+    return exportChrome({profile, *catalog, model::ExecutableId(0), true}, write, progress);
+  }));
+  int collectives = 0, others = 0;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["ph"] != "X" || !event["args"].contains("operator")) continue;
+    if (event["args"]["operator"] != "RankSum") {
+      ++others;
+      EXPECT_FALSE(event["args"].contains("axis"));
+      continue;
+    }
+    ++collectives;
+    EXPECT_EQ(event["args"]["axis"], "context");
+    EXPECT_EQ(event["args"]["ranks"], 4);
+    EXPECT_EQ(event["args"]["collective"], "AllGather");
+  }
+  EXPECT_GT(collectives, 0);
+  EXPECT_GT(others, 0);
+}
+
 TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
   TraceFixture fixture(2);  // 6 placements, a transfer and a sample belong to call 0
   model::RowSet more;

@@ -1,5 +1,6 @@
 #include "views/pages/parts/trace/trace_texts.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/analysis/step_mean.h"
@@ -205,6 +206,8 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
                                    .arg(text(geometry::groupedNumber(row->activeUnits)),
                                         text(at(trace_.devices, item.device).unitName))
                              : QString());
+        if (const model::Collective* const own = collectiveOf(row->program))
+          lines.back() += tr(", %1 axis").arg(text(model::toString(own->axis)));
       }
       break;
     case Kind::group:
@@ -336,6 +339,9 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
     facts.push_back({tr("Kind"), text(model::toString(row->kind)), {}});
     const QString program = programOf(item);
     if (!program.isEmpty()) facts.push_back({tr("Program"), program, {}});
+    if (const model::Collective* const own = collectiveOf(row->program))
+      facts.push_back({tr("Axis"), tr("%1 · %2 chips").arg(text(model::toString(own->axis))).arg(own->ranks),
+                       tr("of the mesh, along which chips do this together")});
     addSource(facts, row->lane, item.start);
   }
   facts.push_back({tr("Device"), device(item.device), {}});
@@ -346,6 +352,24 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
   const QString in = on.units > 1 ? tr("sum over %1").arg(unitsOf(on)) : QString();
   if (row->bytesIn.count > 0) facts.push_back({tr("Received"), bytesText(row->bytesIn), in});
   if (row->bytesOut.count > 0) facts.push_back({tr("Sent"), bytesText(row->bytesOut), in});
+}
+
+/// The collective of a program; null: it is none.
+const model::Collective* TraceTexts::collectiveOf(model::ProgramId program) const {
+  if (!catalog_.programs.contains(program)) return nullptr;
+  const auto found = trace_.collectives.find(catalog_.programs[program].op);
+  return found == trace_.collectives.end() ? nullptr : &found->second;
+}
+
+/// Axis of the collective that an emulated wait is for, as in section waits: places wait for each other where
+/// they add up the gradients of a weight that each of them has. None: it waits for something else.
+std::optional<model::MeshAxis> TraceTexts::axisOf(const TimelineItem& item) const {
+  const model::Wait& row = wait(item);
+  if (row.cause != model::WaitCause::collective || catalog_.measured()) return std::nullopt;
+  const std::optional<analysis::PlacementPlace> late = trace_.find(row.waitedFor);
+  const std::vector<std::int32_t>& held = at(trace_.devices, item.device).stages;
+  const bool own = !late || std::ranges::find(held, trace_.at(*late).stage) != held.end();
+  return own ? model::MeshAxis::data : model::MeshAxis::pipe;
 }
 
 /// Adds the line of the program that started a recorded step, where the trace has its functions.
@@ -391,6 +415,8 @@ void TraceTexts::addWait(Facts& facts, const TimelineItem& item) const {
   const model::Wait& row = wait(item);
   facts.push_back({tr("Device"), device(item.device), {}});
   facts.push_back({tr("Cause"), text(model::toString(row.cause)), causeSentence(row.cause)});
+  if (const std::optional<model::MeshAxis> axis = axisOf(item))
+    facts.push_back({tr("Axis"), text(model::toString(*axis)), tr("of the mesh, along which chips wait")});
   facts.push_back({tr("Waits for"), waitedFor(item), tr("the wait ends when this has finished")});
   addWhen(facts, item);
   if (row.iteration >= 0)

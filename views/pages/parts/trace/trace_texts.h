@@ -1,5 +1,6 @@
 #pragma once
 #include <QStringList>
+#include <optional>
 #include <vector>
 
 #include "profiler/geometry/timeline/time_axis.h"
@@ -50,6 +51,8 @@ class TraceTexts {
   QString counterValue(const geometry::TimelineItem& item) const;
   const analysis::FlameBox& box(const geometry::TimelineItem& item) const;
   const model::Step* step(const geometry::TimelineItem& item) const;
+  const model::Collective* collectiveOf(model::ProgramId program) const;
+  std::optional<model::MeshAxis> axisOf(const geometry::TimelineItem& item) const;
   QString programOf(const geometry::TimelineItem& item) const;
 
   const geometry::TimelineScene& scene_;
