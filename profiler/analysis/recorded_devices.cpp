@@ -32,16 +32,17 @@ std::vector<std::int32_t> replicasLike(const Catalog& catalog, model::Executable
   return like;
 }
 
-}  // namespace
+using Places = base::IdVector<model::DeviceId, DevicePlace>;
 
-base::IdVector<model::DeviceId, model::DeviceId> recordedDevices(const Catalog& catalog,
-                                                                 model::ExecutableId executable) {
+/// recordedDevices of an emulated run whose devices have these places, or of a recorded one.
+base::IdVector<model::DeviceId, model::DeviceId> recordedOf(const Catalog& catalog,
+                                                            model::ExecutableId executable,
+                                                            const Places& places) {
   base::IdVector<model::DeviceId, model::DeviceId> stands(catalog.devices.size());
   for (const model::Segment& segment : catalog.segments)
     if (segment.executable == executable && stands.contains(segment.device))
       stands[segment.device] = segment.device;
   if (catalog.measured()) return stands;
-  const auto places = devicePlaces(catalog, executable);
   const std::vector<std::int32_t> like = replicasLike(catalog, executable);
   // The numbers of a device and of the same device in the next replica differ by the same amount everywhere.
   std::int64_t first[2] = {-1, -1};
@@ -61,10 +62,18 @@ base::IdVector<model::DeviceId, model::DeviceId> recordedDevices(const Catalog& 
   return stands;
 }
 
+}  // namespace
+
+base::IdVector<model::DeviceId, model::DeviceId> recordedDevices(const Catalog& catalog,
+                                                                 model::ExecutableId executable) {
+  return recordedOf(catalog, executable, catalog.measured() ? Places() : devicePlaces(catalog, executable));
+}
+
 std::string recordedText(const Catalog& catalog, model::ExecutableId executable, model::DeviceId device) {
-  const auto stands = recordedDevices(catalog, executable);
+  const Places places = devicePlaces(catalog, executable);
+  const auto stands = recordedOf(catalog, executable, places);
   if (!stands.contains(device) || !stands[device].valid() || stands[device] == device) return {};
-  const DevicePlace place = devicePlaces(catalog, executable)[device];
+  const DevicePlace& place = places[device];
   std::string what;
   if (catalog.widthOf(executable) > 1) what = fmt::format("rank {} of ", place.rank);
   return fmt::format(
