@@ -5,14 +5,16 @@ namespace pipescope::emulate {
 using model::Pass;
 using model::ProgramId;
 
-model::DebugContextId NameTree::at(const std::string& path, const char* layer) {
+model::DebugContextId NameTree::at(std::string_view path, const char* layer) {
   if (path.empty()) return {};
   if (const auto found = known_.find(path); found != known_.end()) return found->second;
   const std::size_t slash = path.rfind('/');
-  const std::string own = slash == std::string::npos ? path : path.substr(slash + 1);
-  const model::DebugContextId parent =
-      slash == std::string::npos ? model::DebugContextId() : at(path.substr(0, slash), "scope");
-  return known_[path] = recorder_.add(model::DebugContext{{}, parent, own, layer});
+  const bool isRoot = slash == std::string_view::npos;
+  const model::DebugContextId parent = isRoot ? model::DebugContextId() : at(path.substr(0, slash), "scope");
+  const std::string own(isRoot ? path : path.substr(slash + 1));
+  const model::DebugContextId id = recorder_.add(model::DebugContext{{}, parent, own, layer});
+  known_.emplace(path, id);
+  return id;
 }
 
 ProgramTree::ProgramTree(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,

@@ -15,8 +15,10 @@
 //
 // The ramps of a pipeline run parts of the body of the inner loop. The tree has no programs of their own for
 // them.
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -29,11 +31,15 @@ namespace pipescope::emulate {
 class NameTree {
  public:
   explicit NameTree(record::Recorder& recorder) : recorder_(recorder) {}
-  model::DebugContextId at(const std::string& path, const char* layer);
+  model::DebugContextId at(std::string_view path, const char* layer);
 
  private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view path) const { return std::hash<std::string_view>()(path); }
+  };
   record::Recorder& recorder_;
-  std::unordered_map<std::string, model::DebugContextId> known_;
+  std::unordered_map<std::string, model::DebugContextId, Hash, std::equal_to<>> known_;
 };
 
 class ProgramTree {
