@@ -36,8 +36,8 @@ struct ExecutableRequest {
   std::string name;  ///< of the executable; empty: its kind
   /// The forward graph in the types of the model, with its loss where it is trained.
   std::shared_ptr<const graph::Graph> forward;
-  /// The model whose parts the ranks of a place compute, where it differs: with key heads that are repeated,
-  /// so that each rank has one. Null: `forward`.
+  /// The model whose parts the ranks of a place compute, where it differs: with key heads or heads that are
+  /// repeated, so that each rank has as many. Null: `forward`.
   std::shared_ptr<const graph::Graph> forwardOfRanks = nullptr;
   std::int64_t microBatchSize = 1;
   std::int64_t microBatches = 1;  ///< micro-batches of training that are accumulated before one weight update
@@ -92,6 +92,9 @@ struct RankRequest {
   ExpertLoad expertLoad;
   /// Key heads of the model, and how often each is repeated for the ranks; 1: not at all.
   std::int64_t keyHeads = 0, keyRepeats = 1;
+  /// Heads that do not divide by `tensor`, and the ranks that divide them; each part is repeated. 0: none.
+  std::int64_t heads = 0;
+  int headRanks = 0;
 
   int width() const { return tensor * context * expert; }
 };

@@ -150,6 +150,12 @@ std::vector<std::string> RankDivider::notices() const {
     notices.push_back(
         fmt::format("Each of the {} key heads is repeated {} times, so that each of {} ranks has one.",
                     ranks_.keyHeads, ranks_.keyRepeats, ranks_.tensor));
+  if (ranks_.headRanks > 0)
+    notices.push_back(fmt::format(
+        "The {} heads of attention do not divide by {} ranks: attention is divided over {} ranks and "
+        "repeated "
+        "{} times, and the rest is divided over {}.",
+        ranks_.heads, ranks_.tensor, ranks_.headRanks, ranks_.tensor / ranks_.headRanks, ranks_.tensor));
   for (const auto& [size, larger] : padded_)
     notices.push_back(fmt::format("The vocabulary of {} is padded to {}, so that {} ranks share it.", size,
                                   larger, ranks_.tensor));

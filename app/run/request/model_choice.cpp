@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "app/run/request/onnx_choice.h"
 #include "engine/builders/builder.h"
 #include "engine/builders/layers.h"
@@ -149,8 +151,27 @@ std::optional<RepeatedKeys> repeatedKeys(const Configuration& c) {
   return RepeatedKeys{*keys, ranks / *keys};
 }
 
+std::optional<RepeatedHeads> repeatedHeads(const Configuration& c) {
+  const std::int64_t ranks = c.integer("execution.tensor_parallel");
+  const auto heads = builderNumber(c, "heads"), keys = builderNumber(c, "key_heads"),
+             latent = builderNumber(c, "latent_width");
+  if (ranks < 2 || !heads || !keys || c.text("execution.mode") != "inference") return std::nullopt;
+  const std::int64_t parts = std::gcd(*heads, ranks);
+  const bool grouped = *keys != 0 && *keys != *heads;
+  if (parts == ranks || parts == 1 || grouped || latent.value_or(0) != 0) return std::nullopt;
+  return RepeatedHeads{*heads, parts, ranks / parts};
+}
+
 base::Result<graph::Graph> buildGraphOfRanks(const Configuration& c, bool training) {
   builders::BuilderRequest request = builderRequest(c, training);
+  if (const std::optional<RepeatedHeads> repeated = repeatedHeads(c)) {
+    const std::int64_t size = builderNumber(c, "head_size").value_or(0);
+    request.settings["head_size"] =
+        size != 0 ? size : builderNumber(c, "hidden").value_or(0) / repeated->heads;
+    for (const char* key : {"heads", "key_heads"})
+      request.settings[key] = repeated->heads * repeated->repeats;
+    return builders::buildModel(request, ops::standardOperators());
+  }
   request.settings["key_heads"] = c.integer("execution.tensor_parallel");
   return builders::buildModel(request, ops::standardOperators());
 }

@@ -100,7 +100,7 @@ base::Result<compile::ExecutableRequest> executableRequest(const Configuration& 
   executable.kind = kind;
   PIPESCOPE_ASSIGN(graph::Graph forward, buildGraph(c, training));
   executable.forward = std::make_shared<const graph::Graph>(std::move(forward));
-  if (repeatedKeys(c)) {
+  if (repeatedKeys(c) || repeatedHeads(c)) {
     PIPESCOPE_ASSIGN(graph::Graph ofRanks, buildGraphOfRanks(c, training));
     executable.forwardOfRanks = std::make_shared<const graph::Graph>(std::move(ofRanks));
   }
@@ -239,6 +239,10 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   if (const std::optional<RepeatedKeys> keys = repeatedKeys(c)) {
     request.ranks.keyHeads = keys->heads;
     request.ranks.keyRepeats = keys->repeats;
+  }
+  if (const std::optional<RepeatedHeads> repeated = repeatedHeads(c)) {
+    request.ranks.heads = repeated->heads;
+    request.ranks.headRanks = static_cast<int>(repeated->ranks);
   }
   request.ranks.context = static_cast<int>(c.integer("execution.context_parallel"));
   request.ranks.exchangesHeads = c.text("execution.context_exchange") == "heads";

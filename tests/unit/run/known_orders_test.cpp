@@ -66,6 +66,47 @@ TEST_F(KnownOrderTest, TensorRanksOfIpusHoldWhatTheyHeld) {
   EXPECT_EQ(dolly.devicesUsed, 4);
 }
 
+/// The same on 16 IPUs, with attention over 8 of them: 40 heads do not divide by 16. The programs set
+/// partialsTypeMatMuls to half (the programs for inference in nlp/*/popxl).
+TEST_F(KnownOrderTest, HeadsThatDoNotDivideAreRepeated) {
+  const auto onPod16 = [](const char* heads) {
+    return compiledKnown(phasedOnIpus(
+        fmt::format("layers = 36\nhidden = 5120\nheads = {}\nfeed_forward = 20480\nvocabulary = 50280\n"
+                    "position = \"rotary\"\nrotary_size = 32\nparallel = true",
+                    heads),
+        "mode = \"inference\"\nstages = 38\ntensor_parallel = 16\navailable_memory_proportion = 0.4\n"
+        "partials_type = \"float16\"",
+        "[inference]\nmicro_batch_size = 4\ndevice_iterations = 1\n[system]\nname = \"pod16\""));
+  };
+  const compile::Compilation dolly = onPod16("40");
+  EXPECT_EQ(dolly.overflow(), std::vector<std::string>());
+  EXPECT_EQ(dolly.devicesUsed, 16);
+  EXPECT_THAT(dolly.notices,
+              ::testing::Contains("The 40 heads of attention do not divide by 16 ranks: attention is divided "
+                                  "over 8 ranks and repeated 2 times, and the rest is divided over 16."));
+  // Of the 4 products of attention each rank has an eighth, of the others a sixteenth.
+  std::map<std::string, std::int64_t> elements;
+  const graph::Graph& ofRank = *dolly.executables.front().rankGraph;
+  for (const graph::Tensor& tensor : ofRank.tensors()) {
+    if (tensor.role == graph::TensorRole::parameter && tensor.name.starts_with("decoder/layer7/"))
+      elements[tensor.name.substr(15)] = tensor.type.elements();
+  }
+  constexpr std::int64_t kWidth = 5120;
+  for (const char* product : {"query", "key", "value", "output"})
+    EXPECT_EQ(elements.at(std::string("attention/") + product + "/weight"), kWidth * kWidth / 8) << product;
+  for (const char* product : {"up", "down"})
+    EXPECT_EQ(elements.at(std::string("feed_forward/") + product + "/weight"), 4 * kWidth * kWidth / 16);
+  // Numbers are those of the model as it is.
+  for (const graph::Tensor& tensor : dolly.executables.front().graph->tensors()) {
+    if (tensor.name == "decoder/layer7/attention/query/weight") {
+      EXPECT_EQ(tensor.type.elements(), kWidth * kWidth);
+    }
+  }
+  const compile::Compilation divides = onPod16("32\nhead_size = 160");
+  for (const std::string& notice : divides.notices)
+    EXPECT_EQ(notice.find("heads of attention"), std::string::npos);
+}
+
 struct KnownRun {
   double seconds = 0;
   std::map<model::MeshAxis, double> exposed;  ///< share of the call, by axis
