@@ -138,7 +138,8 @@ void addExecution(std::vector<Key>& all) {
       "Chips that share the tensors of each layer: the first weight of a pair is divided by columns, the "
       "second by rows, and embedding and scores by vocabulary. Each place of the pipeline and each replica "
       "has so many chips, which are neighbours. Heads, widths and the vocabulary must be multiples of it "
-      "where they are to be divided; what is not stays whole on every chip.",
+      "where they are to be divided; what is not stays whole on every chip. Inference (mode = "
+      "\"inference\") divides heads that are no multiple among fewer chips, and repeats each part.",
       {"tensor-parallel"}));
   all.push_back(boolean("execution.sequence_parallel", false,
                         "With tensor_parallel: divide also the rows between the products (norms, dropout, "

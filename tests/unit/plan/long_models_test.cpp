@@ -40,6 +40,54 @@ TEST(LayerRuns, FindsTheLayersOfABuilder) {
   }
 }
 
+/// A chain of elementwise nodes; the last one adds what `also` computed.
+graph::Graph chainOf(std::size_t count, const std::vector<std::size_t>& odd, std::size_t also) {
+  graph::Graph graph;
+  const graph::TensorType type{graph::ElementType::float32, {4, 4}};
+  graph::TensorId x = graph.addTensor("x", type, graph::TensorRole::input);
+  graph.inputs = {x};
+  std::vector<graph::TensorId> made;
+  for (std::size_t i = 0; i <= count; ++i) {
+    graph::Node node;
+    node.op = i == count ? "Add" : std::ranges::find(odd, i) == odd.end() ? "Relu" : "Tanh";
+    node.name = "n" + std::to_string(i);
+    node.inputs = {x};
+    if (i == count) node.inputs.push_back(made[also]);
+    x = graph.addTensor(node.name + "/out", type, graph::TensorRole::activation);
+    node.outputs = {x};
+    made.push_back(x);
+    graph.addNode(std::move(node));
+  }
+  graph.outputs = {x};
+  return graph;
+}
+
+TEST(LayerRuns, EndWhereALayerDiffers) {
+  const graph::Graph graph = chainOf(40, {19}, 0);
+  const std::vector<graph::NodeId> order = splitOrder(graph, ops::standardOperators());
+  const std::vector<LayerRun> runs = layerRuns(graph, order, 8);
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].first + runs[0].size * runs[0].count, 19u);
+  EXPECT_EQ(runs[1].first, 20u);
+  EXPECT_EQ(runs[1].end(), 40u);
+  EXPECT_TRUE(layerRuns(graph, order, 21).empty()) << "none of them is so long";
+}
+
+TEST(LayerRuns, LayersAreLeftOutOnlyIfNobodyElseNeedsThem) {
+  const std::vector<LayerGap> gap = {{10, 30, 1}};
+  for (const std::size_t also : {5, 9, 10, 29, 35}) {
+    const graph::Graph graph = chainOf(40, {}, also);
+    const std::vector<graph::NodeId> order = splitOrder(graph, ops::standardOperators());
+    const auto shorter = withoutLayers(graph, order, gap);
+    ASSERT_EQ(shorter.has_value(), also < 10 || also >= 30) << also;
+    if (!shorter) continue;
+    ASSERT_EQ(shorter->nodes().size(), 21u);
+    EXPECT_EQ(shorter->nodes()[10].name, "n30");
+    EXPECT_EQ(shorter->tensor(shorter->nodes()[10].inputs[0]).name, "n9/out");
+    EXPECT_EQ(shorter->tensor(shorter->outputs[0]).name, "n40/out");
+  }
+}
+
 compile::ModelRequest longRequest(const std::string& system, std::shared_ptr<const graph::Graph> forward,
                                   model::ExecutableKind kind, int stages) {
   compile::ModelRequest request;
