@@ -6,6 +6,7 @@
 #include <map>
 
 #include "engine/devices/fixed/fixed_system.h"
+#include "profiler/clock/run.h"
 
 namespace pipescope::compile {
 namespace {
@@ -148,8 +149,49 @@ emulate::ExecutableFacts factsOf(const FixedRun& run) {
   facts.replicas = run.replicas;
   facts.microBatchCosts = run.microBatchCosts;
   facts.scales = run.scales;
+  facts.blockingSends = run.blockingSends;
   facts.recordAllReplicas = run.recordAllReplicas;
   return facts;
+}
+
+/// Refuses blocking sends that a schedule cannot have: whether devices wait for each other depends on the
+/// order alone, so a call without times shows it.
+base::Status checkBlockingSends(const FixedRun& run, const schedules::Shape& shape,
+                                const schedules::Order& order) {
+  if (!run.blockingSends) return {};
+  if (order.progression == model::ScheduleKind::barrier)
+    return base::badInput(
+        fmt::format("The schedule {} exchanges behind barriers, so no send can block: leave out "
+                    "fixed.blocking_sends, or take a schedule such as 1f1b.",
+                    run.schedule));
+  clock::Call call;
+  call.training = run.training;
+  call.blockingSends = true;
+  call.iterations = 1;
+  call.microBatches = run.microBatches;
+  call.placeOfStage = shape.placeOfStage;
+  call.orders = {order};
+  clock::ReplicaCosts& replica = call.replicas.emplace_back();
+  replica.stages.resize(shape.placeOfStage.size());
+  replica.sync.resize(order.places.size());
+  const int stages = static_cast<int>(shape.placeOfStage.size()), inPipe = stages / order.pipes;
+  for (int s = 0; s < stages; ++s) {
+    replica.stages[static_cast<std::size_t>(s)].works.resize(1);
+    if ((s + 1) % inPipe == 0) continue;
+    const auto next = static_cast<std::size_t>(s + 1);
+    if (shape.placeOfStage[next] == shape.placeOfStage[next - 1]) continue;
+    replica.flows.emplace_back().fromStage = s;
+    replica.flows.back().toStage = s + 1;
+    if (!run.training) continue;
+    replica.flows.emplace_back().fromStage = s + 1;
+    replica.flows.back().toStage = s;
+    replica.flows.back().kind = model::TransferKind::gradient;
+  }
+  const base::Result<clock::CallTimes> times = clock::runCall(call, {}, {});
+  if (times.ok()) return {};
+  return base::badInput(times.error().message +
+                        " Programs with such an order receive messages before they need "
+                        "them: leave out fixed.blocking_sends, or take another schedule.");
 }
 
 /// Lowers the stages of each device that holds any.
@@ -173,6 +215,7 @@ base::Result<Compilation> compileFixed(const FixedRun& run) {
   PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
   CompiledExecutable executable;
   PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(run.schedule, shape));
+  PIPESCOPE_TRY(checkBlockingSends(run, shape, executable.order));
   PIPESCOPE_ASSIGN(const devices::FixedCosts costs, costsOf(run, executable.order));
   Compilation compilation;
   compilation.devicesUsed = places * run.replicas;

@@ -30,6 +30,7 @@ struct FixedRun {
   double exchange = 0, call = 0;
   double bandwidth = 0, launch = 0, receive = 0, unitSeconds = 0;  ///< see FixedCosts
   std::int64_t memory = 0;                                         ///< see FixedCosts
+  bool blockingSends = false;                                      ///< see clock::Call
   int replicas = 1;
   double collective = 0;  ///< sum of a stage's gradients over replicas
   std::vector<emulate::DeviceScale> scales;
@@ -37,7 +38,8 @@ struct FixedRun {
 };
 
 /// Compiles a run whose costs are given, for system `fixed`. Fails with a sentence for an unknown
-/// schedule, a shape that the schedule cannot have, and costs that no clock can hold.
+/// schedule, a shape that the schedule cannot have, costs that no clock can hold, and sends that block for
+/// ever.
 base::Result<Compilation> compileFixed(const FixedRun& run);
 /// Devices of one replica of such a run.
 base::Result<int> devicesOf(const FixedRun& run);

@@ -148,6 +148,12 @@ void addFixed(std::vector<Key>& all) {
                      "device cannot compute. It comes on top of fixed.launch. 0: transfers and computation "
                      "overlap."));
   all.push_back(
+      boolean("fixed.blocking_sends", false,
+              "Whether a device that has sent to another one goes on only when the receiver has taken the "
+              "message. A device takes it when it has nothing to compute before the pass that needs it, and "
+              "the transfer begins then. Blocking sends of gloo and MPI do so, and NCCL's for messages that "
+              "exceed its buffers. Schedules with barriers exchange at fixed times and refuse it."));
+  all.push_back(
       integer("fixed.memory", "B", 0, 0, 1e15,
               "Memory of each device. It decides what fits where stages or layers state their bytes. "
               "0: everything fits."));

@@ -53,6 +53,7 @@ class ExecutableRecorder {
     call.training = ir_.kind == model::ExecutableKind::training;
     call.iterations = static_cast<int>(result_.facts.iterations);
     call.microBatches = static_cast<int>(result_.facts.microBatches);
+    call.blockingSends = result_.facts.blockingSends;
     call.output = result_.facts.output.forClock();
     call.orders = {std::move(order)};
   }

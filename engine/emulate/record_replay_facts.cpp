@@ -61,6 +61,7 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
   recordRate("loader_ticks", facts.host.preparedPerSecond(facts.replicas));
   recordRate("network_ticks", facts.host.networkRate);
   if (facts.overlapIo) record("copies_overlap", "1");
+  if (facts.blockingSends) record("blocking_sends", "1");
   const Ticks sync = system.syncTicks(static_cast<int>(executable.order().places.size()));
   if (sync.count > 0 && executable.order().places.size() > 1)
     record("sync_ticks", fmt::format("{}", sync.count));

@@ -20,6 +20,7 @@ DependencyFlush::DependencyFlush(const Call& call, const Host& host, PlaceClocks
       flowOf_(call.placeOfStage.size() * 2, -1),
       next_(waited_.size()),
       end_(waited_.size()),
+      sending_(call.blockingSends ? waited_.size() : 0),
       received_(waited_.size(), clocks.clock(0).free),
       arrivals_(call.placeOfStage.size() * 2 * static_cast<std::size_t>(call.microBatches)) {
   if (contention != nullptr && contention->groups() > 0) sharing_.emplace(*contention);
@@ -96,7 +97,7 @@ void DependencyFlush::runOrdered() {
   }
 }
 
-bool DependencyFlush::input(const Task& task, const Arrival*& needed) const {
+bool DependencyFlush::input(const Task& task, Arrival*& needed) {
   needed = nullptr;
   std::size_t at = 0;
   if (task.pass == model::Pass::forward) {
@@ -117,14 +118,65 @@ bool DependencyFlush::input(const Task& task, const Arrival*& needed) const {
 }
 
 void DependencyFlush::start(int place) {
+  if (!call_.blockingSends) return startBlock(place);
+  const std::vector<int> senders = takeMessages(place);
+  startBlock(place);
+  for (const int sender : senders) start(sender);
+}
+
+std::vector<int> DependencyFlush::takeMessages(int place) {
   const auto p = static_cast<std::size_t>(place);
   const std::vector<Task>& all = tasks(place);
-  if (end_[p] != next_[p] || next_[p] == all.size()) return;
+  std::vector<int> senders;
+  if (end_[p] != next_[p]) return senders;
+  for (std::size_t i = next_[p]; i < all.size() && (i == next_[p] || all[i].joined); ++i) {
+    Arrival* needed = nullptr;
+    if (input(all[i], needed) && needed != nullptr && !needed->taken)
+      senders.push_back(take(*needed, all[i], place));
+  }
+  return senders;
+}
+
+int DependencyFlush::take(Arrival& arrival, const Task& task, int place) {
+  const PlaceClock& clock = clocks_.clock(place);
+  const Ticks begin = std::max(arrival.sent, clock.free);
+  const int index = flowOf(arrival.work.stage, task.pass);
+  arrival.arrived = begin + flowTicks(index, task.microBatch);
+  arrival.taken = true;
+  if (clocks_.sink() != nullptr && arrival.arrived > begin)
+    clocks_.sink()->transferred(clocks_.replica(), index, begin, arrival.arrived, arrival.source,
+                                arrival.work);
+  if (begin > arrival.sent) arrival.source = clock.last;
+  Sending& sending = sending_[static_cast<std::size_t>(arrival.place)];
+  --sending.left;
+  if (arrival.arrived > sending.end)
+    sending = {sending.left, begin, arrival.arrived, arrival.source, place, arrival.work};
+  return arrival.place;
+}
+
+void DependencyFlush::waitForReceivers(int place) {
+  const auto p = static_cast<std::size_t>(place);
+  const Sending sending = std::exchange(sending_[p], {});
+  clocks_.wait(place, sending.begin, model::WaitCause::slowerStage, sending.source, sending.receiver,
+               sending.work);
+  clocks_.wait(place, sending.end, model::WaitCause::exchange, sending.source, sending.receiver,
+               sending.work);
+}
+
+void DependencyFlush::startBlock(int place) {
+  const auto p = static_cast<std::size_t>(place);
+  const std::vector<Task>& all = tasks(place);
+  if (end_[p] != next_[p]) return;
+  if (call_.blockingSends && sending_[p].left > 0) return;
+  if (next_[p] == all.size()) {
+    if (call_.blockingSends) waitForReceivers(place);
+    return;
+  }
   std::size_t end = next_[p], waiting = end;
   std::optional<Arrival> last;
   Ticks lastReceived = received_[p];
   do {
-    const Arrival* needed = nullptr;
+    Arrival* needed = nullptr;
     if (!input(all[end], needed)) return;
     if (needed != nullptr && needed->place != place) {
       const Arrival arrival = received(*needed, all[end], lastReceived);
@@ -136,6 +188,7 @@ void DependencyFlush::start(int place) {
     ++end;
   } while (end < all.size() && all[end].joined);
   received_[p] = lastReceived;
+  if (call_.blockingSends) waitForReceivers(place);
   waited_[p] = last && last->arrived >= clocks_.clock(place).free ? 1 : 0;
   if (last) {
     placeLoads(place, all[next_[p]]);
@@ -195,13 +248,18 @@ void DependencyFlush::send(int place, const Task& task) {
   if (task.pass == model::Pass::weightGradient) return;
   const PlaceClock& clock = clocks_.clock(place);
   const bool forward = task.pass == model::Pass::forward;
-  Arrival ended{clock.ready, clock.ready, clock.readyBy, place, iteration_};
+  Arrival ended{clock.ready, clock.ready, clock.readyBy, place, iteration_, true, workOf(task)};
   if (!left_.empty() && (forward ? !call_.training && lastOfPipe(task.stage) : firstOfPipe(task.stage))) {
     left_[static_cast<std::size_t>(task.microBatch)] = ended;
     start(placeOf(0));
   }
   const int index = flowOf(task.stage, task.pass);
   if (index < 0) return arrive(task, ended);
+  if (call_.blockingSends) {
+    ended.taken = false;
+    ++sending_[static_cast<std::size_t>(place)].left;
+    return arrive(task, ended);
+  }
   const Flow& flow = clocks_.costs().flows[static_cast<std::size_t>(index)];
   if (sharing_ && contention_->groupOf(index) != Contention::kAlone && flow.ticks.count > 0)
     return sharing_->begin({.flow = index,
@@ -211,12 +269,16 @@ void DependencyFlush::send(int place, const Task& task) {
                             .ticks = {},
                             .source = ended.source,
                             .place = place});
-  ended.arrived +=
-      flow.recorded.empty() ? flow.ticks : flow.recorded[call_.indexOf(iteration_, task.microBatch)];
+  ended.arrived += flowTicks(index, task.microBatch);
   if (clocks_.sink() != nullptr && ended.arrived > ended.sent)
     clocks_.sink()->transferred(clocks_.replica(), index, ended.sent, ended.arrived, ended.source,
                                 workOf(task));
   arrive(task, ended);
+}
+
+Ticks DependencyFlush::flowTicks(int index, int microBatch) const {
+  const Flow& flow = clocks_.costs().flows[static_cast<std::size_t>(index)];
+  return flow.recorded.empty() ? flow.ticks : flow.recorded[call_.indexOf(iteration_, microBatch)];
 }
 
 void DependencyFlush::transferEnds(int index) {
@@ -224,7 +286,7 @@ void DependencyFlush::transferEnds(int index) {
   if (clocks_.sink() != nullptr)
     clocks_.sink()->transferred(clocks_.replica(), sent.flow, sent.start, sent.end, sent.source,
                                 workOf(sent.task));
-  arrive(sent.task, {sent.start, sent.end, sent.source, sent.place, iteration_});
+  arrive(sent.task, {sent.start, sent.end, sent.source, sent.place, iteration_, true, workOf(sent.task)});
 }
 
 void DependencyFlush::arrive(const Task& task, const Arrival& arrival) {

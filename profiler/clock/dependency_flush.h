@@ -18,6 +18,17 @@ class DependencyFlush : public Flush {
     model::PlacementId source;
     int place = -1;
     int iteration = -1;  ///< it belongs to; in another one the arrival is not known yet
+    /// False while a send that blocks waits for its receiver; `arrived` is not known until then.
+    bool taken = true;
+    WorkOf work;  ///< what was sent
+  };
+  /// Sends of a place's last block that block it, and the one of them that ends last.
+  struct Sending {
+    int left = 0;                            ///< number that no receiver has taken yet
+    Ticks begin{INT64_MIN}, end{INT64_MIN};  ///< time in which the last one moves
+    model::PlacementId source;               ///< what let it begin
+    int receiver = -1;
+    WorkOf work;
   };
   struct Event {
     Ticks time;
@@ -35,9 +46,16 @@ class DependencyFlush : public Flush {
   void runUnordered();
   /// Starts the next block of the place if the arrivals of all its inputs are known.
   void start(int place);
+  void startBlock(int place);
+  /// Takes the messages for the next block of the place, whose sends wait for it. Returns the
+  /// senders.
+  std::vector<int> takeMessages(int place);
+  int take(Arrival& arrival, const Task& task, int place);
+  /// Lets the place wait until the receivers have taken what its last block sent.
+  void waitForReceivers(int place);
   /// Sets `needed` to the input that the task waits for, or to null. Returns false if that input is not known
   /// yet. A trace that begins or ends within an iteration lacks some inputs; nothing waits for those.
-  bool input(const Task& task, const Arrival*& needed) const;
+  bool input(const Task& task, Arrival*& needed);
   /// The arrival as the place receives it. A measured place receives one message after another, in the order
   /// of its tasks, so a late message blocks those behind it that are ready.
   Arrival received(const Arrival& arrival, const Task& task, Ticks& lastReceived);
@@ -45,6 +63,7 @@ class DependencyFlush : public Flush {
   void waitFor(const Arrival& arrival, int place, const Task& task);
   void blockEnds(int place);
   void send(int place, const Task& task);
+  Ticks flowTicks(int index, int microBatch) const;
   void transferEnds(int index);
   void arrive(const Task& task, const Arrival& arrival);
 
@@ -63,6 +82,7 @@ class DependencyFlush : public Flush {
   std::int64_t blocks_ = 0;               ///< number so far
   std::vector<int> flowOf_;               ///< flow index of each stage and direction, or −1
   std::vector<std::size_t> next_, end_;   ///< tasks of each place's current block; none runs if equal
+  std::vector<Sending> sending_;          ///< by place; empty if sends do not block
   std::vector<Ticks> received_;           ///< time at which each place received its last message
   std::vector<Arrival> arrivals_, left_;  ///< left_ by micro-batch: end of its last task, for one at a time
   const Order* madeBy_ = nullptr;

@@ -27,8 +27,11 @@ class RunningCall {
       for (const auto& replica : replicas_) {
         if (!replica->flush->run(iteration))
           return base::badInput(
-              "The order of work cannot be run: a pass waits for one that comes after it on the same "
-              "device.");
+              call_.blockingSends
+                  ? "The order of work cannot be run: devices wait for each other, because a send ends only "
+                    "when the receiver takes the message."
+                  : "The order of work cannot be run: a pass waits for one that comes after it on the same "
+                    "device.");
       }
       update_.run(iteration);
       times_.iterationEnds.push_back(last().clock(last().slowest()).free);

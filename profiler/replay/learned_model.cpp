@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -51,6 +52,60 @@ struct Delays {
   std::vector<std::pair<double, double>> waitedBytes;  ///< bytes of the input and the same delay
 };
 
+/// The passes of an iteration by place, and what each one waits for in others.
+class PassesOfPlaces {
+ public:
+  PassesOfPlaces(const LearnedIteration& iteration, const LearnedModel& model)
+      : model_(model), places_(static_cast<std::size_t>(model.places)) {
+    for (const LearnedPass& pass : iteration.passes) {
+      std::vector<const LearnedPass*>& own = places_[static_cast<std::size_t>(placeOf(pass.stage))];
+      at_[{pass.stage, pass.microBatch, pass.pass}] = {&pass, own.size()};
+      own.push_back(&pass);
+    }
+  }
+
+  const std::vector<std::vector<const LearnedPass*>>& places() const { return places_; }
+  int placeOf(int stage) const { return model_.stages[static_cast<std::size_t>(stage)].place; }
+
+  /// End of the pass on another device that made the input; none: there is no such pass.
+  std::optional<double> inputOf(const LearnedPass& pass) const {
+    const auto* const maker = neighbour(pass, -1);
+    return maker == nullptr ? std::nullopt : std::optional(maker->first->end);
+  }
+
+  /// The time from which the device that needs the result of the pass computes nothing before it; none: no
+  /// other device needs it. Minus infinity: since before the iteration.
+  std::optional<double> receiverFree(const LearnedPass& pass) const {
+    const auto* const reader = neighbour(pass, 1);
+    if (reader == nullptr) return std::nullopt;
+    const auto& [own, index] = *reader;
+    const std::vector<const LearnedPass*>& all = places_[static_cast<std::size_t>(placeOf(own->stage))];
+    for (std::size_t i = index; i-- > 0;)
+      // What a backward pass computes again belongs to the same task.
+      if (all[i]->pass != Pass::recompute || all[i]->microBatch != own->microBatch) return all[i]->end;
+    return -std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  using Found = std::pair<const LearnedPass*, std::size_t>;  ///< a pass and its index at its place
+
+  /// The pass of the same micro-batch on another device that makes the input of this one (−1) or reads its
+  /// result (1).
+  const Found* neighbour(const LearnedPass& pass, int direction) const {
+    const bool forward = pass.pass == Pass::forward;
+    if (!forward && pass.pass != Pass::backward) return nullptr;
+    const int stage = pass.stage + (forward ? direction : -direction);
+    if (stage < 0 || stage >= static_cast<int>(model_.stages.size()) || placeOf(stage) == placeOf(pass.stage))
+      return nullptr;
+    const auto found = at_.find({stage, pass.microBatch, pass.pass});
+    return found == at_.end() ? nullptr : &found->second;
+  }
+
+  const LearnedModel& model_;
+  std::vector<std::vector<const LearnedPass*>> places_;
+  std::map<std::tuple<int, int, Pass>, Found> at_;
+};
+
 /// Collects the times of all iterations by stage and by place.
 class Gathered {
  public:
@@ -91,6 +146,36 @@ class Gathered {
     model_.begin = std::max(0.0, begin);
   }
 
+  /// Passes tell whether sends block if the pass before them sent to a device that was still computing when
+  /// this one could have begun: do they begin only when that device is free?
+  void addBlockingSends() {
+    constexpr double kNotableDelay = 0.05;  // of the mean pass: shorter delays may be launches or transfers
+    constexpr std::size_t kFewest = 3;
+    constexpr double kMost = 0.9;
+    std::size_t telling = 0, blocked = 0;
+    for (const LearnedIteration& iteration : iterations_) {
+      double sum = 0;
+      for (const LearnedPass& pass : iteration.passes) sum += pass.end - pass.start;
+      const double notable = kNotableDelay * sum / static_cast<double>(iteration.passes.size());
+      const PassesOfPlaces passes(iteration, model_);
+      for (const auto& place : passes.places()) {
+        for (std::size_t i = 1; i < place.size(); ++i) {
+          const auto free = passes.receiverFree(*place[i - 1]);
+          const double could = std::max(place[i - 1]->end, passes.inputOf(*place[i]).value_or(0));
+          if (!free || *free < could + 2 * notable) continue;
+          ++telling;
+          if (place[i]->start > *free - notable) ++blocked;
+        }
+      }
+    }
+    if (telling < kFewest && model_.places > 1)
+      model_.remarks.push_back(
+          "No device sent to one that was still computing while it could have gone on, so it is not known "
+          "whether sends block: fixed.blocking_sends is false.");
+    model_.blockingSends =
+        telling >= kFewest && static_cast<double>(blocked) >= kMost * static_cast<double>(telling);
+  }
+
   void addDelays() {
     Delays delays;
     std::vector<double> local, ready;  // means of the iterations
@@ -113,7 +198,9 @@ class Gathered {
     }
     constexpr std::size_t kFewest = 3;
     if (delays.local.size() >= kFewest) model_.launch = std::max(0.0, middleOf(local));
-    if (delays.ready.size() >= kFewest)
+    if (model_.blockingSends)
+      model_.receive = 0;  // A message moves only while its receiver waits.
+    else if (delays.ready.size() >= kFewest)
       model_.receive = std::max(0.0, middleOf(ready) - model_.launch);
     else
       model_.remarks.push_back(
@@ -176,41 +263,51 @@ class Gathered {
     return true;
   }
 
+  std::int64_t bytesOfInput(const LearnedPass& pass) const {
+    const int sender = pass.pass == Pass::forward ? pass.stage - 1 : pass.stage;
+    return model_.stages[static_cast<std::size_t>(sender)].sends;
+  }
+  static void addWaited(double delay, std::int64_t bytes, Delays& delays) {
+    delays.waited.push_back(delay);
+    if (bytes > 0) delays.waitedBytes.emplace_back(static_cast<double>(bytes), delay);
+  }
+
+  /// Where sends block, a pass waits for messages that move once sender and receiver are both there.
+  void addBlockedDelaysOf(const PassesOfPlaces& passes, Delays& delays) const {
+    for (const auto& place : passes.places()) {
+      for (std::size_t i = 0; i < place.size(); ++i) {
+        const LearnedPass& pass = *place[i];
+        const auto made = passes.inputOf(pass);
+        if (i == 0 && !made) continue;
+        const auto taken = i > 0 ? passes.receiverFree(*place[i - 1]) : std::nullopt;
+        constexpr double kNever = -std::numeric_limits<double>::infinity();
+        const double could =
+            std::max({i > 0 ? place[i - 1]->end : kNever, made.value_or(kNever), taken.value_or(kNever)});
+        if (pass.start < could) continue;  // clocks that do not fit
+        if (!made && !taken)
+          delays.local.push_back(pass.start - could);
+        else
+          addWaited(pass.start - could, made ? bytesOfInput(pass) : 0, delays);
+      }
+    }
+  }
+
   void addDelaysOf(const LearnedIteration& iteration, double usual, Delays& delays) const {
-    std::map<std::tuple<int, int, Pass>, double> ends;
-    for (const LearnedPass& pass : iteration.passes)
-      ends[{pass.stage, pass.microBatch, pass.pass}] = pass.end;
+    const PassesOfPlaces passes(iteration, model_);
+    if (model_.blockingSends) return addBlockedDelaysOf(passes, delays);
     std::map<int, double> free;
     for (const LearnedPass& pass : iteration.passes) {
-      const int place = model_.stages[static_cast<std::size_t>(pass.stage)].place;
+      const int place = passes.placeOf(pass.stage);
       const auto before = free.find(place);
-      const auto made = inputOf(pass, ends);
+      const auto made = passes.inputOf(pass);
       if (made && *made > pass.start) continue;  // clocks that do not fit
       const bool arrived = !made || (before != free.end() && *made + usual <= before->second);
       if (before != free.end() && arrived && pass.start >= before->second)
         (made ? delays.ready : delays.local).push_back(pass.start - before->second);
-      if (made && (before == free.end() || *made >= before->second)) {
-        delays.waited.push_back(pass.start - *made);
-        const int sender = pass.pass == Pass::forward ? pass.stage - 1 : pass.stage;
-        const std::int64_t bytes = model_.stages[static_cast<std::size_t>(sender)].sends;
-        if (bytes > 0) delays.waitedBytes.emplace_back(static_cast<double>(bytes), pass.start - *made);
-      }
+      if (made && (before == free.end() || *made >= before->second))
+        addWaited(pass.start - *made, bytesOfInput(pass), delays);
       free[place] = std::max(before == free.end() ? pass.end : before->second, pass.end);
     }
-  }
-
-  /// End of the pass on another device that made the input; none: there is no such pass.
-  std::optional<double> inputOf(const LearnedPass& pass,
-                                const std::map<std::tuple<int, int, Pass>, double>& ends) const {
-    const bool forward = pass.pass == Pass::forward;
-    if (!forward && pass.pass != Pass::backward) return std::nullopt;
-    const int from = forward ? pass.stage - 1 : pass.stage + 1;
-    if (from < 0 || from >= static_cast<int>(model_.stages.size()) ||
-        model_.stages[static_cast<std::size_t>(from)].place ==
-            model_.stages[static_cast<std::size_t>(pass.stage)].place)
-      return std::nullopt;
-    const auto found = ends.find({from, pass.microBatch, pass.pass});
-    return found == ends.end() ? std::nullopt : std::optional(found->second);
   }
 
   void addLinks(const Delays& delays) {
@@ -354,6 +451,19 @@ void addSchedule(const model::ProfileSource& source, const analysis::Catalog& ca
                     comparison->name));
 }
 
+/// True if devices of the schedule wait for each other at barriers, where no send blocks.
+bool hasBarriers(const model::Executable& executable, const Schedules* schedules, const LearnedModel& model) {
+  if (schedules == nullptr || model.schedule.empty()) return false;
+  OrderRequest request;
+  request.schedule = model.schedule;
+  request.stages = static_cast<int>(model.stages.size());
+  request.microBatches = model.microBatches;
+  request.training = executable.kind == model::ExecutableKind::training;
+  for (const LearnedStage& stage : model.stages) request.placeOfStage.push_back(stage.place);
+  const base::Result<clock::Order> order = schedules->make(request);
+  return order.ok() && order->progression == model::ScheduleKind::barrier;
+}
+
 }  // namespace
 
 base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const analysis::Catalog& catalog,
@@ -380,13 +490,18 @@ base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const 
   model.step = middleOf(lengths);
   Gathered gathered(iterations, model);
   gathered.addStages();
+  addSchedule(source, catalog, *executable, schedules, model);
+  if (catalog.measured())
+    gathered.addBlockingSends();
+  else
+    model.blockingSends = !catalog.property(fmt::format("replay.{}.blocking_sends", id.value)).empty();
+  if (hasBarriers(*executable, schedules, model)) model.blockingSends = false;
   gathered.addDelays();
   std::vector<bool> splits;
   for (const LearnedStage& stage : model.stages) splits.push_back(stage.weight > 0);
   gathered.addInFlight(splits);
   gathered.addBetween();
   PIPESCOPE_TRY(addMemory(source, catalog, id, devices, progress, model));
-  addSchedule(source, catalog, *executable, schedules, model);
   return model;
 }
 

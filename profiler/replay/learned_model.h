@@ -37,6 +37,7 @@ struct LearnedModel {
   double step = 0;             ///< median length of a steady iteration, seconds
   double launch = 0;           ///< from the end of a pass to the start of the next one that needs no input
   double receive = 0;          ///< the same where the input came from another device in time, less `launch`
+  bool blockingSends = false;  ///< devices wait until the receivers take what they send; see clock::Call
   double exchange = 0;         ///< from the end of a pass to the arrival of its result at a device that waits
   double bytesPerSecond = 0;   ///< 0: all messages had the same length, or it is not known
   double betweenIterations = 0;  ///< from the end of an iteration to the first pass of the next one

@@ -199,6 +199,7 @@ base::Result<Recording> readRecording(const model::ProfileSource& source, const 
         fmt::format("The profile holds no call of {}, so there is nothing to replay.", executable->name));
   recording.run = *run;
   recording.measured = catalog.measured();
+  recording.blockingSends = numberOf(catalog, recording, "blocking_sends") > 0;
   recording.ticksPerSecond = catalog.timebase({}).ticksPerSecond;
   recording.tickMeaning = catalog.target.tickMeaning;
   PIPESCOPE_TRY(addStages(catalog, recording));

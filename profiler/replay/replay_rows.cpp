@@ -83,6 +83,7 @@ class ReplayWriter {
     for (const char* fact : {"updates_share_links", "stash_in_place"})
       writeFact(fact, context_.catalog.property(own_ + fact));
     writeFact("copies_overlap", host.overlapsCopies ? "1" : "");
+    writeFact("blocking_sends", recording_.blockingSends ? "1" : "");
     writeFact("sync_ticks",
               recording_.syncTicks.count > 0 ? fmt::format("{}", recording_.syncTicks.count) : "");
     writeOptions(changes);

@@ -70,6 +70,44 @@ def simulate(orders, cost, latency, launch=0.0, receive=0.0):
     return done
 
 
+def simulate_blocking(orders, cost, latency, launch=0.0):
+    """The same where a send ends when the receiver has taken the message: it moves from the time at which the sender has made it
+    and the receiver has ended what it computes before. A plain recursion over what each pass waits for."""
+    places = len(orders)
+    stages = places * (1 + max(chunk for order in orders for _, _, chunk in order))
+    where = {(kind, i, chunk * places + p): (p, n) for p, order in enumerate(orders) for n, (kind, i, chunk) in enumerate(order)}
+    spans = {}
+
+    def reader(p, n):
+        kind, i, chunk = orders[p][n]
+        return where.get((kind, i, chunk * places + p + (1 if kind == "F" else -1)))
+
+    def end(p, n):
+        return span(p, n)[1] if n >= 0 else 0.0
+
+    def span(p, n):
+        if (p, n) not in spans:
+            kind, i, chunk = orders[p][n]
+            stage = chunk * places + p
+            start = end(p, n - 1)
+            maker = where.get((kind, i, stage + (-1 if kind == "F" else 1)))
+            if maker:
+                start = max(start, max(end(*maker), end(p, n - 1)) + latency)
+            taker = reader(p, n - 1) if n else None
+            if taker:
+                start = max(start, max(end(p, n - 1), end(taker[0], taker[1] - 1)) + latency)
+            spans[p, n] = start + launch, start + launch + cost(kind, stage, i)
+        return spans[p, n]
+
+    assert stages >= places
+    done = {}
+    for n in range(len(orders[0])):
+        for p in range(places):
+            kind, i, chunk = orders[p][n]
+            done[kind, i, chunk * places + p] = span(p, n)
+    return done
+
+
 def length(done):
     return max(end for _, end in done.values()) - min(start for start, _ in done.values())
 
@@ -85,10 +123,11 @@ def stash_peak(order, bytes_of_stage, place, places):
 class Job:
     """A job of equal layers with an embedding before them and a loss behind them; costs in ms, memory in GiB."""
 
-    def __init__(self, layers, forward, backward, extra_forward, extra_backward, latency, launch=0.0, receive=0.0, seed=1):
+    def __init__(self, layers, forward, backward, extra_forward, extra_backward, latency, launch=0.0, receive=0.0, seed=1, blocking=False):
         self.layers, self.forward, self.backward = layers, forward, backward
         self.extra = {"F": extra_forward, "B": extra_backward}
         self.latency, self.launch, self.receive = latency, launch, receive
+        self.blocking = blocking
         self.rng = random.Random(seed)
         self.held, self.stash, self.held_first = 0.5, 0.125, 1.0
 
@@ -102,6 +141,8 @@ class Job:
 
     def step(self, schedule, places, micro_batches, split, noise=0.0):
         orders = [schedule(p, places, micro_batches) for p in range(places)]
+        if self.blocking:
+            return simulate_blocking(orders, self.cost(split, noise), self.latency, self.launch)
         return simulate(orders, self.cost(split, noise), self.latency, self.launch, self.receive)
 
     def memory(self, schedule, places, micro_batches, split):
@@ -196,22 +237,31 @@ def near(what, value, wanted, share):
 def main():
     worst = 0
     cases = [Job(16, 3.0, 4.0, 2.0, 1.5, 0.4), Job(16, 2.0, 4.5, 6.0, 3.0, 0.1, launch=0.2),
-             Job(16, 5.0, 6.0, 0.0, 0.0, 1.0, receive=0.7)]
+             Job(16, 5.0, 6.0, 0.0, 0.0, 1.0, receive=0.7),
+             Job(16, 2.0, 3.0, 4.0, 5.0, 0.8, blocking=True), Job(16, 3.0, 4.0, 9.0, 2.0, 3.0, launch=0.2, blocking=True)]
     for number, job in enumerate(cases):
         folder, places, micro_batches = f"job{number}", 4, 8
-        split = [4] * places
+        # Equal stages do not show whether sends block, because no device is still computing when the one before it sends.
+        split = [3, 3, 6, 4] if job.blocking else [4] * places
         job.dump(folder, one_f_one_b, places, micro_batches, split)
         program("import", folder, "-o", f"{folder}.pop", "--progress", "off")
-        answer = json.loads(program("learn", f"{folder}.pop", "--layers", "16", "-o", f"{folder}.toml", "--format", "json"))
+        answer = json.loads(program("learn", f"{folder}.pop", "--layers", ",".join(map(str, split)), "-o", f"{folder}.toml", "--format", "json"))
         assert answer["schedule"] == "1f1b" and answer["warm_up_iterations"] == 2, answer
+        assert answer["blocking_sends"] == job.blocking, answer
         questions = [
             ("same", one_f_one_b, places, micro_batches, split, []),
             ("gpipe", gpipe, places, micro_batches, split, ["--schedule", "gpipe"]),
             ("interleaved", interleaved, places, micro_batches, [2] * 8,
              ["--schedule", "interleaved-1f1b", "--set", "execution.chunks=2"]),
-            ("two places", one_f_one_b, 2, micro_batches, [8, 8], ["--set", "fixed.places=2"]),
+            ("two places", one_f_one_b, 2, micro_batches, [8, 8],
+             ["--set", "fixed.places=2", "--set", "fixed.split=[8,8]"]),
             ("uneven", one_f_one_b, places, micro_batches, [5, 4, 4, 3], ["--set", "fixed.split=[5,4,4,3]"]),
             ("32 micro-batches", one_f_one_b, places, 32, split, ["--gradient-accumulation", "32"])]
+        if job.blocking:
+            # Programs post the receives of this schedule earlier, so that a device that receives only for its next pass waits
+            # for ever.
+            refused("a send ends only when the receiver takes the message", "run", f"{folder}.toml", *questions.pop(2)[5], "--set",
+                    "fixed.split=[2,2,2,2,2,2,2,2]", "--progress", "off", "-o", "refused.pop")
         for what, schedule, count, batches, division, settings in questions:
             step, memory = predicted(f"{folder}.toml", *settings)
             wanted = length(job.step(schedule, count, batches, division))
@@ -219,6 +269,8 @@ def main():
             for place, size in enumerate(job.memory(schedule, count, batches, division)):
                 near(f"{folder}, {what}, memory of {place}", memory[place], size, 0.03)
     refusals("job0.toml", "job0.pop")
+    refused("The schedule popart exchanges behind barriers", "run", "job3.toml", "--schedule", "popart", "--progress", "off",
+            "-o", "refused.pop")
     from_emulation("job0.toml")
     print(f"The largest error of a step is {100 * worst:.2f} %.")
 

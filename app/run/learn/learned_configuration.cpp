@@ -76,6 +76,7 @@ std::string fixedText(const LearnedModel& learned, const LearnedLayers& layers) 
   addCost(text, "launch", learned.launch);
   addCost(text, "receive", learned.receive);
   addCost(text, "exchange", learned.exchange);
+  if (learned.blockingSends) text += "blocking_sends = true\n";
   if (learned.bytesPerSecond > 0)
     text += fmt::format("bandwidth = {}\n", config::toToml(learned.bytesPerSecond / kUnitsPerSecond));
   double collective = 0;
@@ -138,6 +139,8 @@ sections::Section learnedSection(const LearnedModel& learned, const LearnedLayer
   seconds("launch_s", "Launch", learned.launch, "before a pass that needs no input from another device");
   seconds("receive_s", "Receive", learned.receive, "besides, where the input came in time");
   seconds("exchange_s", "Exchange", learned.exchange, "of a message to a device that waits");
+  section.facts.push_back({"blocking_sends", "Sends block", learned.blockingSends, Format::plain,
+                           "devices wait until the receivers take what they send"});
   section.facts.push_back(
       {"bandwidth_bytes_per_second", "Bandwidth",
        learned.bytesPerSecond > 0 ? sections::Cell(learned.bytesPerSecond) : sections::Cell(),

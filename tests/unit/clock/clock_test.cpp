@@ -167,6 +167,54 @@ TEST(Clock, TellsTransfersThatEndBeforeWorkThatBeginsAtTheSameTime) {
   EXPECT_THAT(order.told, ElementsAre("transfer", "work", "transfer", "work"));
 }
 
+TEST(Clock, ASendThatBlocksEndsWhenItsReceiverTakesTheMessage) {
+  // Forward passes take 1 and 3, backward passes 2, transfers 1.
+  Call call = callOf({1, 3}, {2, 2}, 3);
+  fillAndDrain(call);
+  call.replicas[0].flows = {flowOf(0, 1, 1), flowOf(1, 0, 1)};
+  EXPECT_EQ(runCall(call, {}, {})->end.count, 20);
+  call.blockingSends = true;
+  const Timeline timeline = run(call);
+  EXPECT_THAT(spansOf(timeline, Pass::forward),
+              ElementsAre(std::tuple(0, 0, 0, 1), std::tuple(0, 1, 2, 3), std::tuple(0, 2, 6, 7),
+                          std::tuple(1, 0, 2, 5), std::tuple(1, 1, 6, 9), std::tuple(1, 2, 10, 13)));
+  EXPECT_THAT(spansOf(timeline, Pass::backward),
+              ElementsAre(std::tuple(0, 0, 22, 24), std::tuple(0, 1, 19, 21), std::tuple(0, 2, 16, 18),
+                          std::tuple(1, 0, 19, 21), std::tuple(1, 1, 16, 18), std::tuple(1, 2, 13, 15)));
+  std::vector<std::tuple<int, int, std::int64_t, std::int64_t>> sent;
+  for (const PlacedTransfer& t : timeline.transfers)
+    sent.emplace_back(t.flow, t.work.microBatch, t.start.count, t.end.count);
+  std::sort(sent.begin(), sent.end());
+  EXPECT_THAT(sent,
+              ElementsAre(std::tuple(0, 0, 1, 2), std::tuple(0, 1, 5, 6), std::tuple(0, 2, 9, 10),
+                          std::tuple(1, 0, 21, 22), std::tuple(1, 1, 18, 19), std::tuple(1, 2, 15, 16)));
+  // Place 0 waits from 3 on for the end of the pass with which place 1 is busy, and then for the transfer.
+  std::vector<std::tuple<int, std::int64_t, std::int64_t, int>> waits;
+  for (const Wait& w : timeline.waits)
+    if (w.place == 0 && w.start.count < 10)
+      waits.emplace_back(static_cast<int>(w.cause), w.start.count, w.end.count, w.waitedForPlace);
+  const auto is = [](model::WaitCause cause) { return static_cast<int>(cause); };
+  EXPECT_THAT(waits, ElementsAre(std::tuple(is(model::WaitCause::exchange), 1, 2, 1),
+                                 std::tuple(is(model::WaitCause::slowerStage), 3, 5, 1),
+                                 std::tuple(is(model::WaitCause::exchange), 5, 6, 1),
+                                 std::tuple(is(model::WaitCause::slowerStage), 7, 9, 1),
+                                 std::tuple(is(model::WaitCause::exchange), 9, 10, 1)));
+}
+
+TEST(Clock, RefusesSendsThatBlockForEver) {
+  // Place 1 takes micro-batch 1 first, which place 0 makes only when micro-batch 0 is gone.
+  Call call = callOf({1, 1}, {0, 0}, 2);
+  call.training = false;
+  call.orders.front().places[0] = {{0, 0}, {0, 1}};
+  call.orders.front().places[1] = {{1, 1}, {1, 0}};
+  call.replicas[0].flows = {flowOf(0, 1, 1)};
+  EXPECT_TRUE(runCall(call, {}, {}).ok());
+  call.blockingSends = true;
+  const auto times = runCall(call, {}, {});
+  ASSERT_FALSE(times.ok());
+  EXPECT_THAT(times.error().message, HasSubstr("a send ends only when the receiver takes the message"));
+}
+
 TEST(Clock, RefusesAnOrderThatWaitsForItself) {
   Call call = callOf({1, 1}, {1, 1}, 1);
   call.orders.front().places[0] = {{0, 0, -1, Pass::backward}, {0, 0, -1, Pass::forward}};
