@@ -19,6 +19,10 @@ double Card::peak(ElementType type) const {
   }
 }
 
+double Card::reachable(ElementType type) const {
+  return peak(type) * (graph::isFloat8(type) ? productEfficiencyFp8 : productEfficiency);
+}
+
 base::Result<Card> readCard(const FigureFile& file) {
   FigureReader read(file);
   constexpr std::int64_t kSide = 1 << 20, kMemory = std::int64_t{1} << 50;
@@ -31,6 +35,9 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.peakFp8 = read.positiveOr("peak_fp8", "FLOP/s", 0);
   const Float8Figures float8 = readFloat8(read);
   card.productEfficiency = read.positive("product_efficiency", "1", 1);
+  card.productEfficiencyFp8 = read.has("product_efficiency_fp8")
+                                  ? read.positive("product_efficiency_fp8", "1", 1)
+                                  : card.productEfficiency;
   card.productHalfFlops = read.notNegative("product_half_size", "FLOP");
   card.productTile = read.count("product_tile", "elements", kSide);
   card.vectorFlops = read.positive("vector_fp32", "FLOP/s");

@@ -15,15 +15,21 @@ using hbm_card::kTicksPerSecond;
 struct Card : hbm_card::CardFigures {
   /// FLOP per second of products; 0: the card does not multiply the type.
   double peakBf16 = 1, peakFp32 = 1, peakFp16 = 0, peakFp8 = 0;
-  double productEfficiency = 1;  ///< share of the peak that the largest products reach
-  double productHalfFlops = 0;   ///< FLOP of the product that reaches half of this share
-  std::int64_t productTile = 1;  ///< rows and columns of a product are padded to multiples of it
+  double productEfficiency = 1;     ///< share of the peak that the largest products reach
+  double productEfficiencyFp8 = 1;  ///< the same for float8
+  double productHalfFlops = 0;      ///< FLOP of the bfloat16 product that reaches half of this share
+  std::int64_t productTile = 1;     ///< rows and columns of a product are padded to multiples of it
   double vectorFlops = 1;  ///< FLOP per second of float32 outside products; a multiply-add counts as two
   double onChipBytesPerSecond = 1, hbmBytesPerSecond = 1, hbmEffective = 1;
   std::int64_t fusesAttentionFrom = 1;
   bool skipsMaskedAttention = true;
 
   double peak(ElementType type) const;
+  /// FLOP per second of the largest products of the type; 0: the card does not multiply it.
+  double reachable(ElementType type) const;
+  /// Seconds in which a product fills and drains the card. They depend on clocks and latencies, and not on
+  /// the type of the factors.
+  double fillSeconds() const { return productHalfFlops / reachable(ElementType::bfloat16); }
 };
 
 /// Reads the figures of a card. Fails with a sentence that names the file and the key of a missing or

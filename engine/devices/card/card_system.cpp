@@ -121,7 +121,7 @@ PIPESCOPE_REGISTER_FAMILY(card) {
   std::vector<CorrectedProperty> corrected = {
       {"peak_share",
        "share of the peak that products reach",
-       {"product_efficiency"},
+       {"product_efficiency", "product_efficiency_fp8"},
        1,
        true,
        "a row whose step is long because of products: more hidden width or more tokens, on one card",

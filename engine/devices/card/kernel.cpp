@@ -194,7 +194,7 @@ double productSeconds(const Card& card, const ops::Contraction& work) {
   };
   const double flops = 2 * padded(product.m) * padded(product.n) * static_cast<double>(product.k) *
                        static_cast<double>(product.batch);
-  return (flops + card.productHalfFlops) / (card.peak(work.type) * card.productEfficiency);
+  return flops / card.reachable(work.type) + card.fillSeconds();
 }
 
 }  // namespace pipescope::devices::card

@@ -41,9 +41,9 @@ base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const CardContex
 /// are computed in float32.
 double vectorSeconds(const Card& card, std::int64_t elements, double instructions);
 
-/// Seconds of a product: (F + H) / (peak × efficiency) with F the FLOP of the padded product and H
-/// `product_half_size`, at which half of the efficiency is lost. So an ever larger product comes near
-/// F / (peak × efficiency), and none is faster than that.
+/// Seconds of a product: F / (peak × efficiency) with F the FLOP of the padded product, and the time that a
+/// bfloat16 product of `product_half_size` takes at that rate, for half of the efficiency is lost there. So
+/// an ever larger product comes near F / (peak × efficiency), and none is faster than that.
 double productSeconds(const Card& card, const ops::Contraction& work);
 
 }  // namespace pipescope::devices::card

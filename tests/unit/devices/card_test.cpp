@@ -97,6 +97,27 @@ TEST(DescribedCardTest, HalfOfTheEfficiencyIsReachedAtTheStatedSize) {
                    kernelOf(card, square(card.productTile, 1024, 1024)).arithmetic);
 }
 
+TEST(DescribedCardTest, Float8HasItsOwnEfficiencyAndTheSameTimeToFillTheCard) {
+  // Best products that mamf-finder measured, in TFLOP/s.
+  for (const auto& [name, measured] :
+       {std::pair("h100", 1402.6), {"b200", 3432.5}, {"b300", 3353.3}, {"gb200", 3615.6}}) {
+    const DescribedCard card = described(name);
+    ops::Contraction large = square(32768, 32768, 32768), small = square(128, 128, 128);
+    large.type = small.type = ElementType::float8_143;
+    const double flops = 2.0 * 32768 * 32768 * 32768;
+    EXPECT_NEAR(kernelOf(card, large).arithmetic, flops / (measured * 1e12),
+                0.002 * flops / (measured * 1e12))
+        << name;
+    // A product of one tile takes little more than the time to fill and drain the card.
+    const double filled = card.productHalfFlops / (card.peakBf16 * card.productEfficiency);
+    EXPECT_NEAR(kernelOf(card, small).arithmetic, filled, 0.01 * filled) << name;
+    EXPECT_NEAR(kernelOf(card, square(128, 128, 128)).arithmetic, filled, 0.01 * filled) << name;
+  }
+  // Nobody measured it on an MI300X, whose file must not take over that of an H100.
+  EXPECT_DOUBLE_EQ(described("mi300x").productEfficiencyFp8, described("mi300x").productEfficiency);
+  EXPECT_DOUBLE_EQ(described("a100-80").productEfficiencyFp8, described("a100-80").productEfficiency);
+}
+
 TEST(DescribedCardTest, NoProductIsFasterThanThePeak) {
   for (const char* name : {"a100-80", "h100", "b200", "mi300x"}) {
     const DescribedCard card = described(name);
