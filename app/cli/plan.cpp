@@ -227,7 +227,7 @@ base::Result<std::string> showPresent(const PlanOptions& options, const CLI::App
         std::string_view(flag) == "--output" ? "-o" : flag));
   }
   numerics::ThreadPool pool(threadsOf(configuration));
-  PIPESCOPE_ASSIGN(const plan::TriedPlan present, app::presentPlan(configuration, pool));
+  PIPESCOPE_ASSIGN(const app::PresentPlan present, app::presentPlan(configuration, pool));
   return options.format == "json" ? toJson(present) : toText(present, options.source.name());
 }
 

@@ -302,6 +302,13 @@ Json modelNumber(double value) {
   return base::numberOf(sections::plainNumber(value)).value_or(value);
 }
 
+/// The ends of the rate's interval of 80 %; null: not known.
+void addRates(const TriedPlan& tried, const app::PlanIntervals& intervals, Json& json) {
+  const RateInterval rates = ratesWithin(tried, intervals);
+  json["samples_per_second_least"] = rates.least ? modelNumber(*rates.least) : Json();
+  json["samples_per_second_most"] = rates.most ? modelNumber(*rates.most) : Json();
+}
+
 Json stagesJson(const TriedPlan& tried) {
   Json all = Json::array();
   const auto ms = [&](std::int64_t ticks) {
@@ -370,9 +377,11 @@ Json variantsJson(const ConfigurationPlan& planned) {
 
 }  // namespace
 
-std::string toText(const TriedPlan& present, const std::string& file) {
+std::string toText(const app::PresentPlan& plan, const std::string& file) {
+  const TriedPlan& present = plan.tried;
   sections::Section section{"plan", fmt::format("{} as it is", file), {}, {}, {}};
   section.facts.push_back({"", "Present", rateText(present), Format::plain, ""});
+  addInterval(present, plan.intervals, section);
   section.facts.push_back({"", "Schedule", scheduleText(present), Format::plain, ""});
   section.tables.push_back(stageTable("present", "Stages", present));
   addMemoryColumns(present, section.tables.back());
@@ -380,10 +389,11 @@ std::string toText(const TriedPlan& present, const std::string& file) {
   return sections::toText(section);
 }
 
-std::string toJson(const TriedPlan& present) {
-  Json json = triedJson(present);
-  json["limiting_stage"] = longestStage(present);
-  json["remarks"] = present.overflow;
+std::string toJson(const app::PresentPlan& plan) {
+  Json json = triedJson(plan.tried);
+  addRates(plan.tried, plan.intervals, json);
+  json["limiting_stage"] = longestStage(plan.tried);
+  json["remarks"] = plan.tried.overflow;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -393,9 +403,7 @@ std::string toJson(const ConfigurationPlan& planned) {
   json["cuts"] = model.best.cuts;
   json["settings"] = settingsJson(planned.best.settings);
   const std::optional<double> gain = gainOf(planned);
-  const RateInterval rates = ratesWithin(model.best.tried, planned.intervals);
-  json["samples_per_second_least"] = rates.least ? modelNumber(*rates.least) : Json();
-  json["samples_per_second_most"] = rates.most ? modelNumber(*rates.most) : Json();
+  addRates(model.best.tried, planned.intervals, json);
   json["gain"] = gain ? modelNumber(*gain) : Json();
   json["equal"] = gain ? Json(*gain > -kEqualPlans && *gain < kEqualPlans) : Json();
   json["error_band_p90"] = planned.errorBand ? modelNumber(*planned.errorBand) : Json();

@@ -12,8 +12,8 @@ std::string toText(const app::ConfigurationPlan& planned, const std::string& fil
 std::string toJson(const app::ConfigurationPlan& planned);
 
 /// The same for a configuration that was compiled as it is.
-std::string toText(const plan::TriedPlan& present, const std::string& file);
-std::string toJson(const plan::TriedPlan& present);
+std::string toText(const app::PresentPlan& present, const std::string& file);
+std::string toJson(const app::PresentPlan& present);
 
 /// "6.21 samples/s, 25,445 tokens/s", and that a plan does not fit.
 std::string rateText(const plan::TriedPlan& tried);

@@ -414,11 +414,12 @@ class ConfigurationPlanner {
 
 }  // namespace
 
-base::Result<plan::TriedPlan> presentPlan(const Configuration& configuration, base::Executor& executor) {
+base::Result<PresentPlan> presentPlan(const Configuration& configuration, base::Executor& executor) {
   PIPESCOPE_ASSIGN(const Configuration chosen, resolvedConfiguration(configuration));
   PIPESCOPE_TRY(checkDivisible(chosen));
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor));
-  return plan::tryOut(compilation);
+  PIPESCOPE_ASSIGN(PlanIntervals intervals, planIntervals(compilation));
+  return PresentPlan{plan::tryOut(compilation), std::move(intervals)};
 }
 
 base::Result<ConfigurationPlan> planConfiguration(const Configuration& configuration,

@@ -67,6 +67,12 @@ struct ConfigurationPlan {
   std::optional<double> errorBand;
 };
 
+/// A configuration that was compiled and emulated as it is.
+struct PresentPlan {
+  plan::TriedPlan tried;
+  PlanIntervals intervals;
+};
+
 /// Searches the splits of every combination of the choices. It skips a combination whose bound
 /// (plan::mostSamplesPerSecond) is below the best plan so far. Changes of the micro-batch size and of the
 /// gradient accumulation keep the number of samples of a weight update.
@@ -91,8 +97,7 @@ base::Result<ConfigurationPlan> planConfiguration(const config::Configuration& c
 
 /// Compiles and emulates the configuration as it is. Refused: systems whose costs are given, and what the
 /// compiler refuses.
-base::Result<plan::TriedPlan> presentPlan(const config::Configuration& configuration,
-                                          base::Executor& executor);
+base::Result<PresentPlan> presentPlan(const config::Configuration& configuration, base::Executor& executor);
 
 /// The configuration of the best plan, as TOML that runs as planned.
 std::string plannedToml(const ConfigurationPlan& plan, const std::string& source);

@@ -71,6 +71,9 @@ TEST_F(ComparePageTest, CardsHaveSignedChanges) {
     found = true;
     EXPECT_TRUE(card->value().startsWith(QLatin1Char('+'))) << card->value().toStdString();
     EXPECT_TRUE(card->detailShown(400).contains(QStringLiteral("→"))) << card->detailShown(400).toStdString();
+    EXPECT_TRUE(card->toolTip().contains(QStringLiteral("before, 80 %: ")) &&
+                card->toolTip().contains(QStringLiteral("; now, 80 %: ")))
+        << card->toolTip().toStdString();
   }
   EXPECT_TRUE(found);
 }

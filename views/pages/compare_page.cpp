@@ -285,18 +285,29 @@ class ComparePage : public shell::Page {
         empty_[i] = neither;
         cards_[i]->setVisible(!neither);
         if (neither) continue;
-        cards_[i]->setFigure(caption, large,
-                             known ? text(sections::fromToText(shown(row[before]), shown(row[after]))) +
-                                         difference +
-                                         (other && !unchanged ? tr("; for different work") : QString())
-                                   : text(sections::fromToText(shown(row[before]), shown(row[after]))),
-                             {},
+        const QString detail =
+            text(sections::fromToText(shown(row[before]), shown(row[after]))) +
+            (known ? difference + (other && !unchanged ? tr("; for different work") : QString()) : QString());
+        cards_[i]->setFigure(caption, large, withInterval(detail, intervalsOf(diff, figure.key)), {},
                              !known || unchanged || other ? Ui::text
                              : better                     ? Ui::good
                                                           : Ui::error);
       }
     }
     arrangeCards();
+  }
+
+  /// The intervals of a figure of both profiles; empty if it has none.
+  static QString intervalsOf(const sections::Section& diff, std::string_view figure) {
+    const std::string ends = figure == "step_cycles"      ? "step_least_cycles"
+                             : figure == "max_tile_bytes" ? "max_tile_least_bytes"
+                                                          : "";
+    if (ends.empty()) return {};
+    const QString before = intervalIn(diff, "before_" + ends), after = intervalIn(diff, "after_" + ends);
+    if (before == after) return before;
+    return after.isEmpty()    ? tr("before, %1").arg(before)
+           : before.isEmpty() ? tr("now, %1").arg(after)
+                              : tr("before, %1; now, %2").arg(before, after);
   }
 
   void applyMemory(const CompareData& content) {

@@ -202,7 +202,8 @@ class SummaryPage : public shell::Page {
           Ui::muted);
     } else {
       cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"),
-                           memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
+                           withInterval(content.memoryInterval, memoryDetail(content.memory)), memory,
+                           *answer ? Ui::good : Ui::error);
       cards_[0]->setAmount(static_cast<double>(content.memory.maxUnit.count), false,
                            text(formatCell(content.memory.maxUnit.count, Format::bytes)), true);
     }
@@ -257,7 +258,8 @@ class SummaryPage : public shell::Page {
     }
     cards_[1]->setFigure(overflows ? tr("Hypothetical output tokens/s") : tr("Output tokens/s"),
                          text(formatCell(tokens->value, tokens->format)).section(QLatin1Char(' '), 0, 0),
-                         details.join(QStringLiteral("; ")), tr("Show the trace"));
+                         withInterval(details.join(QStringLiteral("; ")), stepDetail(content.section)),
+                         tr("Show the trace"));
     cards_[1]->setAmount(numberIn(tokens->value), true);
     return true;
   }
@@ -281,21 +283,23 @@ class SummaryPage : public shell::Page {
       // The step time says how fast it is if the rate is not known.
       const QString figure = text(cardText(step, Format::ticks, time));
       cards_[1]->setFigure(costs ? tr("Step time, cost units") : tr("Step time"),
-                           costs ? figure.section(QLatin1Char(' '), 0, 0) : figure, call,
+                           costs ? figure.section(QLatin1Char(' '), 0, 0) : figure,
+                           withInterval(intervalIn(content.section, "step_least_cycles"), call),
                            tr("Show the trace"));
       return cards_[1]->setAmount(step, false);
     }
-    cards_[1]->setFigure(costs       ? tr("Samples per cost unit")
-                         : overflows ? tr("Hypothetical samples/s")
-                         : measured  ? tr("Samples/s")
-                                     : tr("Emulated samples/s"),
-                         content.ran && rate > 0
-                             ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
-                             : QStringLiteral("–"),
-                         !content.ran ? tr("nothing has run")
-                         : overflows  ? tr("the model does not fit; %1").arg(call)
-                                      : call,
-                         tr("Show the trace"));
+    cards_[1]->setFigure(
+        costs       ? tr("Samples per cost unit")
+        : overflows ? tr("Hypothetical samples/s")
+        : measured  ? tr("Samples/s")
+                    : tr("Emulated samples/s"),
+        content.ran && rate > 0 ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
+                                : QStringLiteral("–"),
+        !content.ran ? tr("nothing has run")
+        : overflows
+            ? withInterval(tr("the model does not fit"), withInterval(stepDetail(content.section), call))
+            : withInterval(stepDetail(content.section), call),
+        tr("Show the trace"));
     if (content.ran && rate > 0) cards_[1]->setAmount(rate, true);
   }
 
@@ -354,6 +358,14 @@ class SummaryPage : public shell::Page {
     return tr("%1 on %2: %3 of %4; largest address span: %5")
         .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), text(fullest->name),
              bytes(fullest->maxUnit), bytes(fullest->bytesPerUnit), bytes(memory.maxUnitIncludingGaps));
+  }
+
+  /// The modelled step time with its interval: "step 93 ms, 80 %: 88 … 101 ms"; empty if it has none.
+  static QString stepDetail(const sections::Section& section) {
+    const QString interval = intervalIn(section, "step_least_cycles");
+    const sections::Fact* step = factNamed(section, "step_cycles");
+    if (interval.isEmpty() || step == nullptr) return {};
+    return tr("step %1, %2").arg(text(factText(section, *step)), interval);
   }
 
   /// Keeps a figure and its unit on one line.

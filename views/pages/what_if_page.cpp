@@ -247,22 +247,27 @@ class WhatIfPage : public shell::Page {
                             : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
                                                                               : text(what.label);
     const QString large = text(sections::cardText(after.value, after.format, content.section.time()));
+    // Only the step time has an interval.
+    const QString interval =
+        key == "step_cycles" ? intervalIn(content.section, "after_step_least_cycles") : QString();
     constexpr double kRounding = 1e-9;  // replayed sums differ in the last digits
     if (std::abs(from - to) <= kRounding * std::abs(from))
-      return card.setFigure(caption, large, tr("as recorded"), {});
+      return card.setFigure(caption, large, withInterval(tr("as recorded"), interval), {});
     const bool isShare = before.format == Format::fraction;  // changes by percentage points
     const sections::Cell change = isShare ? to - from : from == 0 ? 0 : to / from - 1;
     const bool better = (to > from) == what.moreIsBetter();
     const bool judged = before.format != Format::ticks || hasSameWork(content.section);
-    card.setFigure(caption,
-                   from == 0 && !isShare
-                       ? large
-                       : text(sections::changeText(isShare ? "delta" : "relative", Format::fraction,
-                                                   formatCell(change, Format::fraction), change)),
-                   text(sections::fromToText(shown(before).toStdString(), shown(after).toStdString())), {},
-                   !judged  ? Ui::text
-                   : better ? Ui::good
-                            : Ui::error);
+    card.setFigure(
+        caption,
+        from == 0 && !isShare ? large
+                              : text(sections::changeText(isShare ? "delta" : "relative", Format::fraction,
+                                                          formatCell(change, Format::fraction), change)),
+        withInterval(text(sections::fromToText(shown(before).toStdString(), shown(after).toStdString())),
+                     interval),
+        {},
+        !judged  ? Ui::text
+        : better ? Ui::good
+                 : Ui::error);
   }
 
   /// A step with other micro-batches may take longer without being slower.

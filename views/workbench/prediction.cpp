@@ -44,6 +44,8 @@ base::Result<Prediction> parsePrediction(const QByteArray& bytes) {
   Prediction prediction;
   for (const QJsonValue& stage : stages) prediction.stages.push_back(stageIn(stage.toObject()));
   prediction.samplesPerSecond = json[QStringLiteral("samples_per_second")].toDouble();
+  prediction.leastSamplesPerSecond = json[QStringLiteral("samples_per_second_least")].toDouble();
+  prediction.mostSamplesPerSecond = json[QStringLiteral("samples_per_second_most")].toDouble();
   prediction.fits = json[QStringLiteral("fits")].toBool();
   prediction.missingBytes = static_cast<qint64>(json[QStringLiteral("missing_bytes")].toDouble());
   prediction.devices = json[QStringLiteral("devices")].toInt();

@@ -23,6 +23,7 @@ struct PredictedStage {
 struct Prediction {
   std::vector<PredictedStage> stages;
   double samplesPerSecond = 0;
+  double leastSamplesPerSecond = 0, mostSamplesPerSecond = 0;  ///< the interval of 80 %; 0: nobody knows
   bool fits = true;
   qint64 missingBytes = 0;
   int devices = 0, replicas = 1;

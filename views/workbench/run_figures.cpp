@@ -30,6 +30,7 @@ base::Result<RunFigures> readFigures(const shell::Opener& open, const QString& p
   PIPESCOPE_ASSIGN(const sections::Section summary, pages::sectionNamed("summary", context));
   PIPESCOPE_ASSIGN(const sections::Section stages, pages::sectionNamed("stages", context));
   figures.stepTime = shownFact(stages, "step_cycles");
+  figures.stepInterval = pages::intervalIn(stages, "step_least_cycles");
   figures.samplesPerSecond = shownFact(summary, "samples_per_second");
   figures.bubble = shownFact(summary, "bubble_fraction");
   figures.imbalance = shownFact(summary, "imbalance");

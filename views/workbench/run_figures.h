@@ -9,7 +9,7 @@
 namespace pipescope::workbench {
 
 struct RunFigures {
-  QString state, stepTime, samplesPerSecond, bubble, imbalance, fits, loss;
+  QString state, stepTime, stepInterval, samplesPerSecond, bubble, imbalance, fits, loss;
   /// The options of the run, from which it can be run again.
   std::vector<model::ConfigurationEntry> options;
 };

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "profiler/figures/figure.h"
+#include "views/pages/parts/data/section_lookup.h"
 #include "views/shell/background.h"
 #include "views/shell/look/palette.h"
 
@@ -162,7 +163,12 @@ void RunList::show(Entry& entry) {
   entry.item->setText(kStateColumn, state);
   entry.item->setToolTip(kStateColumn, tip);
   const RunFigures& f = entry.figures;
-  const QStringList figures = {f.stepTime, f.samplesPerSecond, f.bubble, f.imbalance, f.fits, f.loss};
+  const QStringList figures = {pages::withInterval(f.stepTime, f.stepInterval),
+                               f.samplesPerSecond,
+                               f.bubble,
+                               f.imbalance,
+                               f.fits,
+                               f.loss};
   for (int i = 0; i < figures.size(); ++i) {
     entry.item->setText(kStateColumn + 1 + i, figures[i].isEmpty() ? QStringLiteral("–") : figures[i]);
     entry.item->setTextAlignment(kStateColumn + 1 + i, Qt::AlignRight | Qt::AlignVCenter);

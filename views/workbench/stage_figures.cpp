@@ -110,6 +110,13 @@ QString predictionSentence(const Prediction& prediction, std::optional<double> s
   QString sentence = tr("%1 samples/s")
                          .arg(QString::fromStdString(
                              sections::formatCell(prediction.samplesPerSecond, sections::Format::amount)));
+  if (prediction.mostSamplesPerSecond > 0) {
+    const auto rate = [](double value) {
+      return QString::fromStdString(sections::formatCell(value, sections::Format::amount));
+    };
+    sentence += tr(", 80 %: %1 … %2")
+                    .arg(rate(prediction.leastSamplesPerSecond), rate(prediction.mostSamplesPerSecond));
+  }
   if (const QString change = changeText(prediction.samplesPerSecond, start.value_or(0)); !change.isEmpty())
     sentence += tr(" (%1 from the start)").arg(change);
   sentence += prediction.fits ? tr(" · fits") : tr(" · does not fit");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/analysis/memory/memory.h"
 #include "profiler/figures/step_interval.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/figure_facts.h"
@@ -141,6 +142,19 @@ std::vector<Fact> diffIntervalFacts(const ComparedSide& before, const ComparedSi
     }
     showAsRange(own, words.time);
     own.back().inText = false;  // the summary of each profile says it
+    for (Fact& fact : own) facts.push_back(std::move(fact));
+  }
+  for (const auto& [side, when] : {std::pair(&before, "before"), std::pair(&after, "after")}) {
+    std::vector<Fact> own = memoryIntervalFacts(side->analyses);
+    const analysis::Memory* memory = side->analyses.memory;
+    const bool tiles = memory != nullptr && std::ranges::any_of(memory->devices, [](const auto& device) {
+                         return device.units > 1;
+                       });
+    for (Fact& fact : own) {
+      fact.label = std::string(tiles ? "Fullest tile " : "Memory ") + when + "," + fact.label.substr(1);
+      fact.key = std::string(when) + "_" + fact.key;
+    }
+    own.back().inText = false;  // section memory of each profile says it
     for (Fact& fact : own) facts.push_back(std::move(fact));
   }
   facts.push_back({"shorter_share", "Probably shorter", figures::cellOf(shorterShare(before, after)),

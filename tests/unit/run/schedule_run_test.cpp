@@ -250,20 +250,21 @@ TEST_F(ScheduleRunTest, APlanHasTheStageTimesOfTheRun) {
     config::Configuration configuration = laidOut((folder() / "digits").string(), schedule);
     for (const auto& [key, value] : {std::pair("system.name", system), {"execution.numerics", "false"}})
       ASSERT_TRUE(configuration.setText(key, value, config::Origin::flag).ok());
-    const auto plan = presentPlan(configuration, executor);
-    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const auto present = presentPlan(configuration, executor);
+    ASSERT_TRUE(present.ok()) << present.error().message;
+    const plan::TriedPlan& plan = present->tried;
     ASSERT_TRUE(run(configuration).ok());
     const Read profile = read();
     const auto report = analysis::stagesReport(*profile.source, *profile.catalog, model::ExecutableId(0));
     ASSERT_TRUE(report.ok()) << report.error().message;
-    ASSERT_LE(plan->stages.size(), report->stages.size()) << "with two pipes, each stage exists once more";
-    for (std::size_t s = 0; s < plan->stages.size(); ++s) {
-      EXPECT_NEAR(static_cast<double>(plan->stages[s].exchange), report->stages[s].exchange, 1) << s;
-      EXPECT_NEAR(static_cast<double>(plan->stages[s].occupied), report->stages[s].occupied, 2) << s;
-      EXPECT_GT(plan->stages[s].occupied, 0);
+    ASSERT_LE(plan.stages.size(), report->stages.size()) << "with two pipes, each stage exists once more";
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      EXPECT_NEAR(static_cast<double>(plan.stages[s].exchange), report->stages[s].exchange, 1) << s;
+      EXPECT_NEAR(static_cast<double>(plan.stages[s].occupied), report->stages[s].occupied, 2) << s;
+      EXPECT_GT(plan.stages[s].occupied, 0);
     }
-    const auto longest = std::ranges::max_element(plan->stages, {}, &plan::TriedStage::occupied);
-    EXPECT_EQ(longest - plan->stages.begin(), report->limitingStage % std::ssize(plan->stages));
+    const auto longest = std::ranges::max_element(plan.stages, {}, &plan::TriedStage::occupied);
+    EXPECT_EQ(longest - plan.stages.begin(), report->limitingStage % std::ssize(plan.stages));
   }
 }
 

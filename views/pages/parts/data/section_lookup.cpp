@@ -1,5 +1,6 @@
 #include "views/pages/parts/data/section_lookup.h"
 
+#include <QObject>
 #include <algorithm>
 
 #include "profiler/base/check.h"
@@ -36,6 +37,16 @@ double numberIn(const sections::Cell& cell) {
 double numberIn(const sections::Section& section, std::string_view fact) {
   const sections::Fact* found = factNamed(section, fact);
   return found == nullptr ? 0 : numberIn(found->value);
+}
+
+QString intervalIn(const sections::Section& section, std::string_view leastKey) {
+  const sections::Fact* least = factNamed(section, leastKey);
+  if (least == nullptr || std::holds_alternative<std::monostate>(least->value)) return {};
+  return QObject::tr("80 %: %1").arg(QString::fromStdString(sections::factText(section, *least)));
+}
+
+QString withInterval(const QString& text, const QString& interval) {
+  return interval.isEmpty() ? text : text.isEmpty() ? interval : text + QStringLiteral("; ") + interval;
 }
 
 QString wordsIn(const sections::Cell& cell) {

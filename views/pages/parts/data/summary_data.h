@@ -18,6 +18,7 @@ struct SummaryData {
   sections::SectionTable figures;
   sections::SectionTable overflow, advice;  ///< tables without rows if the model fits
   analysis::Memory memory;
+  QString memoryInterval;  ///< of the fullest tile or device; empty: nothing is modelled
   analysis::Execution execution;
   std::shared_ptr<const analysis::StagesReport> stages;
   sections::SectionTable engines;
