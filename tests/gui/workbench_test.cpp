@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMouseEvent>
+#include <QRegularExpression>
 #include <QToolButton>
 
 #include "app/gui/window_for.h"
@@ -138,7 +139,8 @@ TEST_F(WorkbenchFormTest, ASampleShowsItsSettingsStagesAndPrediction) {
   ASSERT_EQ(window->board()->places().stages.size(), 2U);
   EXPECT_EQ(window->board()->places().stages[1].blocks,
             QStringList({QStringLiteral("B3"), QStringLiteral("B4")}));
-  EXPECT_TRUE(window->summary().contains(QStringLiteral("samples/s · fits · stage")))
+  EXPECT_TRUE(window->summary().contains(
+      QRegularExpression(QStringLiteral("samples/s, 80 %: .+ … .+ · fits · stage"))))
       << window->summary().toStdString();
   EXPECT_EQ(window->board()->figures(0).size(), 2);
   EXPECT_TRUE(button("Start run")->isEnabled());
