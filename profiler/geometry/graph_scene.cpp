@@ -12,6 +12,7 @@ namespace {
 constexpr int kSceneMargin = 16, kRegionMargin = 16, kRegionTop = 20, kScenePadding = 6, kLabelHeight = 14,
               kFewArcLabels = 400, kArcLabelGap = 5, kNoteWidth = 100, kNoteArrow = 16;
 constexpr const char* kPartMark = " · ";
+constexpr const char* kMoreBefore = "…";
 constexpr double kHeadLength = 7, kHeadHalf = 0.45, kSmallestHead = 0.3;  // kHeadHalf is an angle in radians
 constexpr double kNearlyFull = 0.85;  // below this scale, labels are short
 constexpr double kReadable = 0.55;    // below this scale, only cuts have labels
@@ -71,6 +72,12 @@ std::string fitParts(std::string text, int width, const TextMeasure& measure) {
     text.resize(part);
   }
   return fitText(text, width, measure);
+}
+
+/// The path before the last name of a title; empty if there is none.
+std::string groupOfTitle(const std::string& title) {
+  const std::size_t slash = title.rfind('/');
+  return slash == std::string::npos ? std::string() : title.substr(0, slash);
 }
 
 /// The head of an arrow at the end of a line.
@@ -233,7 +240,7 @@ void GraphScene::drawRegions(const GraphPlace& place, const TextMeasure& measure
     shapes.ground(ColourRole::dimmed, ground);
     const std::string name = fitText("stage " + std::to_string(region), ground.width - 4, measure);
     if (room < kLowestText || name.empty()) continue;
-    const Box at = regionLabelPlace(place, ground, measure.width(name) + 8, room, shapes);
+    const Box at = regionLabelPlace(place, ground, measure.width(name) + 4, room, shapes);
     shapes.labels.push_back({at, name, ColourRole::dimmed});
   }
   if (room < kLowestText) drawNamesBeside(place, measure, shapes);
@@ -445,6 +452,19 @@ void GraphScene::drawArcLabels(const GraphPlace& place, const Box& canvas, const
   if (place.scale > kReadable) writeLongest(false, 0, 2);
 }
 
+/// Groups of which the name of some box has no room for the whole path: all their names leave it out, so that
+/// boxes of one kind have names of one kind.
+std::set<std::string> GraphScene::shortenedGroups(const GraphPlace& place, const TextMeasure& measure) const {
+  std::set<std::string> groups;
+  for (std::size_t i = 0; i < boxes_.size(); ++i) {
+    const std::string group = groupOfTitle(boxes_[i].title);
+    if (group.empty() || groups.contains(group)) continue;
+    const int room = boxOf(place, static_cast<int>(i)).width - kScenePadding;
+    if (fitPath(boxes_[i].title, room, measure) != boxes_[i].title) groups.insert(group);
+  }
+  return groups;
+}
+
 Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const TextMeasure& measure,
                         int marked) const {
   Shapes shapes;
@@ -452,6 +472,7 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
   drawArcs(place, canvas, shapes);
   drawNotes(place, canvas, measure, marked, shapes);
   drawRegions(place, measure, shapes);
+  const std::set<std::string> shortened = shortenedGroups(place, measure);
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const Box box = boxOf(place, static_cast<int>(i));
     if (!overlaps(box, canvas)) continue;
@@ -463,7 +484,10 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
     if (box.height < kLowestText) continue;
     const bool two = box.height >= 2 * kLowText && !boxes_[i].detail.empty();
     const int half = two ? box.height / 2 : box.height;
-    std::string title = fitPath(boxes_[i].title, box.width - kScenePadding, measure);
+    const std::string group = groupOfTitle(boxes_[i].title);
+    std::string title = fitPath(
+        shortened.contains(group) ? kMoreBefore + boxes_[i].title.substr(group.size()) : boxes_[i].title,
+        box.width - kScenePadding, measure);
     if (!title.empty()) shapes.labels.push_back({{box.x, box.y, box.width, half}, std::move(title), role});
     std::string detail = two ? fitParts(boxes_[i].detail, box.width - kScenePadding, measure) : std::string();
     if (!detail.empty())

@@ -1,5 +1,6 @@
 #pragma once
 // A laid-out graph as shapes at any zoom: boxes with names, arcs, and regions behind the boxes of a stage.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ class GraphScene {
     bool isInCut = false, isOutCut = false;
   };
 
+  std::set<std::string> shortenedGroups(const GraphPlace& place, const TextMeasure& measure) const;
   Box withNotes(std::size_t i) const;  ///< a box of the layout with the room of its notes
   void findNotes(const GraphLayout& layout);
   void drawNotes(const GraphPlace& place, const Box& canvas, const TextMeasure& measure, int marked,

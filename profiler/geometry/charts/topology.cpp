@@ -36,11 +36,10 @@ Line between(const Box& a, const Box& b) {
   return {x1, y1, x2, y2};
 }
 
-/// The lines of a link: one, or three around the chips that lie between the ends in one column.
-std::vector<Line> linesBetween(const Box& a, const Box& b) {
+/// Three lines beside a column, around the chips that lie in it between the ends of a link.
+std::vector<Line> besideColumn(const Box& a, const Box& b) {
   constexpr int kAside = 8;
   const Box &upper = a.y < b.y ? a : b, &lower = a.y < b.y ? b : a;
-  if (a.x != b.x || lower.y - upper.bottom() < 2 * a.height) return {between(a, b)};
   const int x = a.right(), out = x + kAside, from = middleY(upper), to = middleY(lower);
   return {{x, from, out, from}, {out, from, out, to}, {out, to, x, to}};
 }
@@ -366,9 +365,11 @@ std::vector<Line> Topology::linesOf(const TopologyLink& link) const {
   const bool inside =
       frameOf_[static_cast<std::size_t>(link.from)] == frameOf_[static_cast<std::size_t>(link.to)];
   if (link.trunk) return aroundBoxes(link);
-  std::vector<Line> direct = linesBetween(a, b);
-  if (inside || (direct.size() == 1 && !crossesChips(direct.front(), link)) || rails_) return direct;
-  return aroundBoxes(link);
+  const Line direct = between(a, b);
+  const bool alongBox = inside || rails_;
+  // Lines within a ring pass beside its chips, so only those along a column are looked at.
+  if ((alongBox && a.x != b.x) || !crossesChips(direct, link)) return {direct};
+  return alongBox ? besideColumn(a, b) : aroundBoxes(link);
 }
 
 void Topology::drawFrames(const TextMeasure& measure, Shapes& shapes) const {

@@ -53,6 +53,20 @@ TEST(GraphScene, AMaskOfAllLayersIsWrittenBesideThem) {
   }
 }
 
+TEST(GraphScene, NamesOfOneGroupHaveTheSameParts) {
+  std::vector<SceneBox> boxes;
+  for (const char* name : {"input", "decoder/layer9", "decoder/layer10"})
+    boxes.push_back({name, "", ColourRole::series, -1, false});
+  const GraphScene scene(boxes, {{0, 1, "", false}, {1, 2, "", false}});
+  // At this scale a box has room for 14 letters of 7 pixels, and for its padding.
+  const GraphPlace place{(14 * 7 + 6 + 0.5) / GraphScene::kBoxWidth, 5, 5};
+  const Shapes shapes = scene.draw(place, 800, 600, {}, -1);
+  EXPECT_EQ(labelled(shapes, "…/layer9"), 1);
+  EXPECT_EQ(labelled(shapes, "…/layer10"), 1);
+  EXPECT_EQ(labelled(shapes, "input"), 1);
+  EXPECT_EQ(labelled(scene.draw({1, 5, 5}, 800, 600, {}, -1), "decoder/layer9"), 1);
+}
+
 TEST(GraphScene, TheNotesOfTheMarkedBoxAreLines) {
   constexpr std::size_t kLayers = 16;
   const Decoder decoder(kLayers, kLayers);

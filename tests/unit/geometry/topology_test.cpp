@@ -90,6 +90,20 @@ TEST(Topology, ALongLadderTurns) {
   }
 }
 
+TEST(Topology, ALinkIsOneLineWhereNothingIsInItsWay) {
+  // Each chip of a ring of eight has another one below it, over empty room.
+  const Topology ring(chips(8), fullBoxes(8, 8), 800);
+  const std::vector<Line> lines = ring.draw({}).lines;
+  EXPECT_EQ(lines.size(), 28U) << "a line for each of 8 · 7 ÷ 2 links";
+  const Topology square(chips(4), {{0, 1, 60e9}, {2, 3, 60e9}, {0, 2, 30e9}, {1, 3, 30e9}}, 800);
+  ASSERT_EQ(square.boxOf(0).x, square.boxOf(1).x);
+  EXPECT_EQ(square.draw({}).lines.size(), 4U);
+  // Two chips lie between the ends of the last link, because the picture is as wide as one pair.
+  const Topology column(chips(4), {{0, 1, 60e9}, {2, 3, 60e9}, {0, 2, 10e9}}, 100);
+  for (int chip = 1; chip < 4; ++chip) ASSERT_EQ(column.boxOf(chip).x, column.boxOf(0).x);
+  EXPECT_EQ(column.draw({}).lines.size(), 5U) << "three of them lead around the two";
+}
+
 TEST(Topology, AUsedLinkIsStrongAndIsFound) {
   std::vector<TopologyLink> links = {{0, 1, 1e9, 0.25, ColourRole::compute}, {1, 2, 1e9, 0}};
   const Topology topology(chips(3), links, 600);
