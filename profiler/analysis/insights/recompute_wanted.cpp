@@ -31,6 +31,17 @@ bool addWays(const InsightInput& input, Insight& found) {
   return false;
 }
 
+/// Bytes of activations: what only lives for a while, and the stash. A stash may hold variables that only
+/// live for a while, which count once, so that the sum is never more than what weights leave of the whole.
+std::int64_t keptBytes(const DeviceMemory& memory) {
+  const auto bytesOf = [&](const char* category) {
+    const auto found = memory.byCategory.find(category);
+    return found == memory.byCategory.end() ? 0 : found->second.count;
+  };
+  const std::int64_t weights = bytesOf("weight") + bytesOf("optimizer_state") + bytesOf("accumulator");
+  return std::min(memory.notAlwaysLivePeak.count + bytesOf("stash"), memory.total.count - weights);
+}
+
 std::vector<Insight> findRecomputeWanted(const InsightInput& input, const InsightRule& rule) {
   constexpr double kLeastPart = 0.25;
   const DeviceMemory* fullest = fullestMemory(input.memory);
@@ -38,9 +49,7 @@ std::vector<Insight> findRecomputeWanted(const InsightInput& input, const Insigh
   Insight found;
   found.figure = fillOf(*fullest);
   if (!rule.exceeds(found.figure)) return {};
-  const auto stash = fullest->byCategory.find("stash");
-  const std::int64_t kept =
-      fullest->notAlwaysLivePeak.count + (stash == fullest->byCategory.end() ? 0 : stash->second.count);
+  const std::int64_t kept = keptBytes(*fullest);
   if (static_cast<double>(kept) < kLeastPart * static_cast<double>(fullest->total.count)) return {};
   found.what = fmt::format(
       "The fullest unit of {} is filled to {}, and activations take {} of what the device "
