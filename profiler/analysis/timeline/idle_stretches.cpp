@@ -25,6 +25,7 @@ class StretchMaker {
       longestWait_ = {};
       open_ = true;
     }
+    if (now_.iteration < 0) now_.iteration = wait.iteration;
     // Waits of a damaged file may overlap. What was counted is not counted again.
     const Ticks part = std::max(Ticks(), end - std::max(start, now_.end));
     now_.parts[wait.cause] += part;

@@ -14,7 +14,7 @@ struct IdleStretch {
   Ticks start, end;
   model::WaitCause cause = model::WaitCause::fill;  ///< of the largest part
   std::map<model::WaitCause, Ticks> parts;          ///< they add up to the length
-  std::int32_t iteration = -1;                      ///< in which it begins
+  std::int32_t iteration = -1;  ///< in which it begins, or the next one if it begins before an iteration
   Ticks length() const { return end - start; }
 };
 

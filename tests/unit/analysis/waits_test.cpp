@@ -114,6 +114,19 @@ TEST_F(IdleStretchesTest, WaitsThatTouchAreOneStretch) {
   EXPECT_EQ(made.longest[2].length(), Ticks(50));
 }
 
+TEST_F(IdleStretchesTest, AStretchBelongsToTheFirstIterationThatItReaches) {
+  wait(0, WaitCause::host, 0, 10);  // of the call, before its first iteration
+  wait(0, WaitCause::fill, 10, 100);
+  rows.of<model::Wait>().back().iteration = 0;
+  wait(0, WaitCause::fill, 100, 110);
+  rows.of<model::Wait>().back().iteration = 1;
+  wait(0, WaitCause::host, 500, 510);
+  const IdleStretches made = found();
+  ASSERT_EQ(made.longest.size(), 2U);
+  EXPECT_EQ(made.longest[0].iteration, 0);
+  EXPECT_EQ(made.longest[1].iteration, -1);
+}
+
 TEST_F(IdleStretchesTest, OverlappingWaitsCountOnce) {
   wait(0, WaitCause::fill, 0, 100);
   wait(0, WaitCause::host, 50, 120);
