@@ -12,6 +12,7 @@
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/dialogs/find_bar.h"
+#include "views/timeline/legend.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 
@@ -318,6 +319,66 @@ TEST_F(FindTest, AStepTellsTheLengthsOfAllStepsOfItsName) {
   EXPECT_EQ(facts->value(QStringLiteral("Shortest · mean · longest")),
             QStringLiteral("%1 · %2 · %3")
                 .arg(cycles(of.min), cycles((of.sum + of.count / 2) / of.count), cycles(of.max)));
+}
+
+/// A word in a legend, in a name of a bar or in a sentence is found as well as one in a table.
+TEST_F(FindTest, MarksLegendsAndSentencesOfAPage) {
+  openPage(QStringLiteral("stages"));
+  QString sentence;
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) {
+    if (label->isVisible() && label->textInteractionFlags().testFlag(Qt::TextSelectableByMouse) &&
+        label->text().contains(QStringLiteral("faster")))
+      sentence = label->text();
+  }
+  beginFind();
+  find(QStringLiteral("waits:"));
+  int inLegends = 0;
+  for (timeline::Legend* legend : window->currentPage()->findChildren<timeline::Legend*>()) {
+    if (!legend->isVisible()) continue;
+    for (const auto& entry : legend->shown())
+      inLegends += entry.text.contains(QStringLiteral("waits:")) ? 1 : 0;
+  }
+  ASSERT_GT(inLegends, 1);
+  EXPECT_TRUE(answer().endsWith(QStringLiteral("%1 names and sentences").arg(inLegends)))
+      << answer().toStdString();
+  const auto marks = [this] {
+    QStringList marked;
+    for (const QLabel* label : window->currentPage()->findChildren<QLabel*>())
+      if (label->hasSelectedText()) marked << label->selectedText();
+    return marked;
+  };
+  EXPECT_TRUE(marks().isEmpty());
+  if (!sentence.isEmpty()) {
+    find(QStringLiteral("faster"));
+    EXPECT_EQ(marks(), QStringList(QStringLiteral("faster")));
+  }
+  QTest::keyClick(window->findBar()->box(), Qt::Key_Escape);
+  EXPECT_TRUE(marks().isEmpty());
+}
+
+/// Esc shows all rows again. The one that was found stays selected and in sight.
+TEST_F(FindTest, TheFirstRowThatWasFoundStaysSelected) {
+  openPage(QStringLiteral("operations"));
+  DataTable* table = nullptr;
+  for (DataTable* one : window->currentPage()->findChildren<DataTable*>()) {
+    if (one->isVisible() && one->shown()->rowCount() > 2) {
+      table = one;
+      break;
+    }
+  }
+  ASSERT_NE(table, nullptr);
+  const int rows = table->shown()->rowCount();
+  const QString last = table->shown()->index(rows - 1, 0).data().toString();
+  beginFind();
+  find(last);
+  ASSERT_LT(table->shown()->rowCount(), rows);
+  const QString first = table->shown()->index(0, 0).data().toString();
+  QTest::keyClick(window->findBar()->box(), Qt::Key_Escape);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(table->shown()->rowCount(), rows);
+  const QModelIndexList selected = table->view()->selectionModel()->selectedRows();
+  ASSERT_EQ(selected.size(), 1);
+  EXPECT_EQ(selected.front().data().toString(), first);
 }
 
 TEST_F(FindTest, FiltersTheTablesOfEveryPage) {

@@ -3,12 +3,15 @@
 #include <QAbstractSpinBox>
 #include <QCoreApplication>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPointer>
 #include <QScrollArea>
 #include <QShowEvent>
+#include <QSortFilterProxyModel>
 #include <QStackedLayout>
+#include <QTableView>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -19,6 +22,7 @@
 #include "views/shell/dialogs/notice.h"
 #include "views/shell/look/elided_label.h"
 #include "views/shell/look/icons.h"
+#include "views/shell/searched.h"
 
 namespace pipescope::shell {
 namespace {
@@ -256,8 +260,59 @@ void Page::finish(base::Result<Apply>&& result) {
   Q_EMIT settled();
 }
 
+namespace {
+
+/// Marks the words in a sentence that can be selected with the mouse, and returns whether it holds them.
+bool markSentence(QLabel& label, const QString& words) {
+  if (!label.textInteractionFlags().testFlag(Qt::TextSelectableByMouse) || label.textFormat() == Qt::RichText)
+    return false;
+  const int at = words.isEmpty() ? -1 : label.text().indexOf(words, 0, Qt::CaseInsensitive);
+  if (at >= 0)
+    label.setSelection(at, words.size());
+  else if (label.hasSelectedText())
+    label.setSelection(0, 0);
+  return at >= 0;
+}
+
+/// The first row that a filter of a table left, if the table shows it and nothing is selected.
+QPersistentModelIndex foundRow(const QTableView& table) {
+  const auto* shown = qobject_cast<const QSortFilterProxyModel*>(table.model());
+  if (shown == nullptr || !table.isVisible() || shown->rowCount() == 0 ||
+      shown->rowCount() == shown->sourceModel()->rowCount() || table.selectionModel()->hasSelection())
+    return {};
+  return QPersistentModelIndex(shown->mapToSource(shown->index(0, 0)));
+}
+
+}  // namespace
+
+int Page::markTexts(const QString& words, int direction) {
+  const auto isSeen = [this](const QWidget& part) {
+    return part.isVisibleTo(this) && part.width() > 0 && part.height() > 0;
+  };
+  int parts = 0;
+  std::vector<QWidget*> found;
+  for (QWidget* part : findChildren<QWidget*>()) {
+    int here = 0;
+    if (auto* searched = dynamic_cast<Searched*>(part))
+      here = searched->markWords(words);
+    else if (auto* label = qobject_cast<QLabel*>(part))
+      here = markSentence(*label, words) ? 1 : 0;
+    if (here == 0 || !isSeen(*part)) continue;
+    parts += here;
+    found.push_back(part);
+  }
+  if (found.empty()) return parts;
+  const auto count = static_cast<int>(found.size());
+  shownPart_ = direction == 0 ? 0 : (shownPart_ + direction + count) % count;
+  QWidget* const part = found[static_cast<std::size_t>(shownPart_)];
+  for (QWidget* around = part->parentWidget(); around != nullptr && around != this;
+       around = around->parentWidget()) {
+    if (auto* area = qobject_cast<QScrollArea*>(around)) area->ensureWidgetVisible(part);
+  }
+  return parts;
+}
+
 QString Page::find(const QString& text, int direction) {
-  Q_UNUSED(direction)
   constexpr const char* kShownByFind = "shown_by_find";
   int rows = 0, tables = 0, all = 0;
   // Tables in tabs that are not shown are searched too.
@@ -276,15 +331,31 @@ QString Page::find(const QString& text, int direction) {
     tables += here > 0 ? 1 : 0;
     ++all;
   }
+  const int texts = markTexts(text, direction);
   if (text.isEmpty()) return {};
-  if (all == 0) return tr("there is no table on this page");
-  if (rows == 0) return tr("nothing found");
-  if (rows == 1) return tr("1 row");
-  return tables == 1 ? tr("%1 rows").arg(rows) : tr("%1 rows in %2 tables").arg(rows).arg(tables);
+  QStringList parts;
+  if (rows > 0)
+    parts << (rows == 1     ? tr("1 row")
+              : tables == 1 ? tr("%1 rows").arg(rows)
+                            : tr("%1 rows in %2 tables").arg(rows).arg(tables));
+  if (texts > 0) parts << (texts == 1 ? tr("1 name or sentence") : tr("%1 names and sentences").arg(texts));
+  if (!parts.isEmpty()) return parts.join(QStringLiteral(", "));
+  return all == 0 ? tr("there is no table on this page") : tr("nothing found");
 }
 
 void Page::endFind() {
+  QTableView* table = nullptr;
+  QPersistentModelIndex row;
+  for (QTableView* each : findChildren<QTableView*>()) {
+    if (row = foundRow(*each); !row.isValid()) continue;
+    table = each;
+    break;
+  }
   find({}, 0);
+  if (table == nullptr || !row.isValid()) return;
+  const QModelIndex shown = qobject_cast<QSortFilterProxyModel*>(table->model())->mapFromSource(row);
+  table->setCurrentIndex(shown);
+  table->scrollTo(shown, QAbstractItemView::PositionAtCenter);
 }
 
 geometry::TimeScale Page::timeScale() const {

@@ -101,7 +101,8 @@ class Page : public QWidget {
   virtual Picture picture();
   /// Finds a text on the page: the next place (+1), the previous one (−1), or the first one after the text
   /// has changed (0). Returns what to tell the user, such as "12 rows" or "nothing found". This
-  /// implementation filters the tables of the page.
+  /// implementation filters the tables of the page, and marks the words in legends, names of bars and
+  /// sentences.
   virtual QString find(const QString& text, int direction);
   /// Shows everything again after a search. What was found stays selected and in sight.
   virtual void endFind();
@@ -199,6 +200,9 @@ class Page : public QWidget {
   std::function<void(Apply)> firstPart();
   void finish(base::Result<Apply>&& result);
   void enableOwned();
+  /// Marks the words outside tables, scrolls to the first, next or previous part, and returns how many there
+  /// are.
+  int markTexts(const QString& words, int direction);
   bool isRead() const { return isVisible() || unseen_; }
 
   NoticeBar* bar_ = nullptr;
@@ -208,6 +212,7 @@ class Page : public QWidget {
   QWidget* above_ = nullptr;
   QVBoxLayout *layout_ = nullptr, *aboveLayout_ = nullptr;
   QString shownPath_;  ///< path of the profile that the page last showed
+  int shownPart_ = 0;  ///< of the parts that Find marked
   bool loading_ = false, stale_ = true, hasContent_ = false, unseen_ = false;
   int pendingReads_ = 0;
   QWidget *content_ = nullptr, *keyWidget_ = nullptr;

@@ -43,6 +43,12 @@ void BarChart::setMarked(int bar) {
   update();
 }
 
+int BarChart::markWords(const QString& words) {
+  wanted_ = words;
+  update();
+  return words.isEmpty() ? 0 : names_.filter(words, Qt::CaseInsensitive).size();
+}
+
 int BarChart::mostName() const {
   return std::max(kMostName, width() / kMostNamePart);
 }
@@ -131,6 +137,8 @@ void BarChart::paintEvent(QPaintEvent*) {
     painter.setFont(font());
     painter.setPen(palette_.ui(Ui::text));
     const QRect name(0, y, names - kPad, bar);
+    if (!wanted_.isEmpty() && i < names_.size() && names_[i].contains(wanted_, Qt::CaseInsensitive))
+      painter.fillRect(name.adjusted(-2, 0, 2, 0), palette_.ui(Ui::selection));
     if (i < shown.size())
       painter.drawText(name, Qt::AlignVCenter | Qt::AlignLeft,
                        QFontMetrics(font()).elidedText(shown[i], Qt::ElideMiddle, name.width()));

@@ -6,12 +6,13 @@
 #include "profiler/geometry/charts/bars.h"
 #include "views/shell/growing.h"
 #include "views/shell/look/palette.h"
+#include "views/shell/searched.h"
 #include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {
 
 /// Stacked bars with names, drawn from profiler/geometry. With more height, the bars become thicker.
-class BarChart : public QWidget, public shell::Growing {
+class BarChart : public QWidget, public shell::Growing, public shell::Searched {
   Q_OBJECT
 
  public:
@@ -32,6 +33,7 @@ class BarChart : public QWidget, public shell::Growing {
   const std::vector<geometry::Bar>& bars() const { return bars_; }
   /// The box of a part in the widget's coordinates.
   QRect partRect(const geometry::BarHit& part) const;
+  int markWords(const QString& words) override;
   Heights heights() const override;
   void growTo(int height) override;
   QSize sizeHint() const override;
@@ -65,6 +67,7 @@ class BarChart : public QWidget, public shell::Growing {
   LabelFont labels_;
   std::vector<geometry::Bar> bars_;
   QStringList names_, shortNames_, notes_;
+  QString wanted_;  ///< words; names that hold them are marked
   double scaleTo_ = 0;
   int marked_ = -1;
   int pitch_;  ///< distance from one bar to the next

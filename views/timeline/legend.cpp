@@ -30,6 +30,15 @@ void Legend::setEntries(std::vector<LegendEntry> entries) {
   update();
 }
 
+int Legend::markWords(const QString& words) {
+  wanted_ = words;
+  update();
+  if (words.isEmpty()) return 0;
+  const std::vector<LegendEntry> all = shown();
+  return static_cast<int>(std::ranges::count_if(
+      all, [&](const LegendEntry& entry) { return entry.text.contains(words, Qt::CaseInsensitive); }));
+}
+
 QFont Legend::smallFont() const {
   return LabelFont(font()).font();
 }
@@ -85,7 +94,12 @@ void Legend::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setFont(smallFont());
   painter.setPen(palette_.ui(shell::Ui::muted));
+  const QFontMetrics metrics(smallFont());
   arrange(width(), [&](const LegendEntry& entry, int x, int y) {
+    if (!wanted_.isEmpty() && entry.text.contains(wanted_, Qt::CaseInsensitive))
+      painter.fillRect(
+          QRect(x + kSquare + 1, y, 2 * kAfterSquare + metrics.horizontalAdvance(entry.text), kLine),
+          palette_.ui(shell::Ui::selection));
     const QRect square(x, y + (kLine - kSquare) / 2, kSquare, kSquare);
     entry.hatched ? paintHatch(painter, square, entry.role, palette_)
                   : painter.fillRect(square, palette_.colour(entry.role));

@@ -5,6 +5,7 @@
 
 #include "profiler/geometry/colour_role.h"
 #include "views/shell/look/palette.h"
+#include "views/shell/searched.h"
 
 namespace pipescope::timeline {
 
@@ -17,7 +18,7 @@ struct LegendEntry {
 
 /// Squares of colour with their names, in as many lines as the width requires. Names of equal colours share a
 /// square.
-class Legend : public QWidget {
+class Legend : public QWidget, public shell::Searched {
   Q_OBJECT
 
  public:
@@ -26,6 +27,7 @@ class Legend : public QWidget {
   const std::vector<LegendEntry>& entries() const { return entries_; }
   /// The entries as they are drawn, each colour once.
   std::vector<LegendEntry> shown() const;
+  int markWords(const QString& words) override;
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override;
   QSize sizeHint() const override;
@@ -43,6 +45,7 @@ class Legend : public QWidget {
 
   const shell::Palette& palette_;
   std::vector<LegendEntry> entries_;
+  QString wanted_;  ///< words whose entries are marked
 };
 
 }  // namespace pipescope::timeline
