@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QScrollBar>
 #include <QTableView>
 #include <QTreeView>
 #include <algorithm>
@@ -153,6 +154,32 @@ TEST_F(SelectionTest, AStageIsSelectedWithItsDevice) {
   EXPECT_EQ(table("devices")->view()->currentIndex().row(), 2);
   go("memory");
   EXPECT_EQ(child<pages::Chart>()->litBand(), 2);
+}
+
+/// The trace scrolls to a device that another page selects, once: after that the user scrolls.
+TEST_F(SelectionTest, TheTraceScrollsToTheDeviceOfAStage) {
+  window->resize(1024, 700);
+  openPage(QStringLiteral("stages"));
+  auto* bars = child<timeline::BarChart>();
+  const int last = static_cast<int>(bars->bars().size()) - 1;
+  QTest::mouseDClick(bars, Qt::LeftButton, {}, bars->partRect({last, 0}).center());
+  ASSERT_TRUE(settle());
+  ASSERT_EQ(pageId(), QStringLiteral("trace"));
+  auto* canvas = child<timeline::TimelineCanvas>();
+  const int device = window->session().snapshot()->catalog->device(selected().device) == nullptr
+                         ? -1
+                         : canvas->scene().model()->trace->deviceIndex(selected().device);
+  const auto& groups = canvas->scene().layout().groups;
+  const auto group = std::ranges::find(groups, device, &geometry::TimelineGroup::device);
+  ASSERT_NE(group, groups.end());
+  ASSERT_GT(group->y, canvas->viewport()->height()) << "else there is nothing to scroll";
+  const int top = canvas->verticalScrollBar()->value();
+  EXPECT_GE(group->y, top);
+  EXPECT_LT(group->y, top + canvas->viewport()->height() / 2);
+  canvas->verticalScrollBar()->setValue(0);
+  go("stages");
+  go("trace");
+  EXPECT_EQ(canvas->verticalScrollBar()->value(), 0);
 }
 
 TEST_F(SelectionTest, BarsHaveAMenuAndLeadToTheTrace) {

@@ -358,8 +358,10 @@ class TracePage : public shell::Page {
         break;
       default:  // a device, stage or memory has its group highlighted
         canvas_->select({});
+        if (selected != revealed_) canvas_->revealDevice(model_->trace->deviceIndex(selected.device));
         break;
     }
+    revealed_ = selected;
     following_ = false;
   }
 
@@ -541,6 +543,7 @@ class TracePage : public shell::Page {
   TraceFollower* reader_ = nullptr;
   TraceFind* find_ = nullptr;
   TraceCalls calls_;
+  shell::Selected revealed_;  ///< selection of another page whose rows were scrolled to
   bool following_ = false, applying_ = false;
 
   TimelineModelPointer model_;

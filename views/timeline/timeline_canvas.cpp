@@ -150,6 +150,17 @@ void TimelineCanvas::lightDevice(int device) {
   refresh();
 }
 
+void TimelineCanvas::revealDevice(int device) {
+  constexpr int kLeast = 40, kAbove = 4;  // pixels of a group that are enough to see it; room above it
+  const geometry::TimelineLayout& layout = scene().layout();
+  const auto group = std::ranges::find(layout.groups, device, &geometry::TimelineGroup::device);
+  if (device < 0 || group == layout.groups.end() || group->y < layout.pinned) return;
+  const int top = verticalScrollBar()->value() + layout.pinned,
+            bottom = verticalScrollBar()->value() + viewport()->height() - kTop;
+  if (group->y >= top && group->y + std::min(group->height, kLeast) <= bottom) return;
+  verticalScrollBar()->setValue(std::max(0, group->y - layout.pinned - kAbove));
+}
+
 // --- Positions ---
 
 TimelineWindow TimelineCanvas::window() const {

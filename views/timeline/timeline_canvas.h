@@ -123,6 +123,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool selectProgram(model::ProgramId program, int device);
   /// Gives a device that another page has selected a coloured edge; −1: none.
   void lightDevice(int device);
+  /// Scrolls to the rows of a device if its name or its first row is not visible.
+  void revealDevice(int device);
   /// Time that drawing the rows took last, in milliseconds.
   double lastDrawMs() const { return picture_.lastDrawMs(); }
 
