@@ -106,7 +106,8 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     device.units = info.units;
     device.unitName = info.unitName;
     device.clock = engines;
-    if (clocked && engines.empty())
+    // A card's ticks are picoseconds, which are no cycles of a clock.
+    if (tickMeaning(system.facts()) == model::TickMeaning::clockCycle && engines.empty())
       device.clock = fmt::format("{:.4g} GHz", static_cast<double>(info.ticksPerSecond) / 1e9);
     const model::DeviceId id = recorder.add(device);
     ids.devices.push_back(id);

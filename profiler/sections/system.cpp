@@ -77,7 +77,7 @@ SectionTable systemDeviceTable(const Context& context) {
   const auto places = analysis::devicePlaces(catalog, context.executable);
   const auto lanes = lanesOfDevices(catalog);
   const auto stands = analysis::recordedDevices(catalog, context.executable);
-  bool shared = false;
+  bool shared = false, clocks = false;
   for (const model::Device& device : catalog.devices) {
     const analysis::DevicePlace* found = places.find(device.id);
     const analysis::DevicePlace place = found == nullptr ? analysis::DevicePlace() : *found;
@@ -86,13 +86,14 @@ SectionTable systemDeviceTable(const Context& context) {
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
+    clocks = clocks || !clock.empty();
     // A recorded device without stages, such as a host, may work on other things, so it is not called idle.
     Cell held = stages;
     if (stages.empty()) held = catalog.measured() ? Cell() : Cell(std::string("idle"));
     const model::DeviceId of = stands[device.id];
     shared = shared || (of.valid() && of != device.id);
-    table.rows.push_back({device.name, device.kind, held, device.units, device.unitName, clock,
-                          lanesInWords(lanes[device.id]),
+    table.rows.push_back({device.name, device.kind, held, device.units, device.unitName,
+                          clock.empty() ? Cell() : Cell(clock), lanesInWords(lanes[device.id]),
                           of.valid() ? Cell(catalog.devices[of].name) : Cell(), device.id.value});
   }
   // A device that is one unit says nothing with it.
@@ -102,6 +103,8 @@ SectionTable systemDeviceTable(const Context& context) {
       column.inText = many;
     else if (column.key == "recorded_as")
       column.inText = shared;
+    else if (column.key == "clock")
+      column.inText = clocks;
   return table;
 }
 

@@ -34,6 +34,16 @@ TEST_F(GaudiRunTest, EightCardsGiveTheLossesOfOneThatAccumulates) {
   EXPECT_EQ(losses("hls-1x2", 1, 8), one) << "devices do not change numbers";
 }
 
+/// The ticks of a card are picoseconds, which are no cycles of a clock of 1,000 GHz.
+TEST_F(GaudiRunTest, ACardWithoutAClockStatesNone) {
+  auto changes = cards("dgx-h100", 1, 8);
+  changes["system.accelerator"] = "auto";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const Read profile = read();
+  EXPECT_EQ(profile.catalog->target.tickMeaning, model::TickMeaning::time);
+  EXPECT_EQ(profile.catalog->devices.front().clock, "");
+}
+
 TEST_F(GaudiRunTest, AutoTakesWhatTheSystemHas) {
   auto changes = cards("hls-gaudi2", 1, 8);
   changes["system.devices"] = "auto";
