@@ -133,17 +133,22 @@ class UnitDivider {
     return layer.empty() ? kNoLayer : layer;
   }
 
-  /// Gives bytes of a unit to a part, as far as the unit's own sum of the category allows.
-  void claim(const CountedVariable& row, std::size_t unit, std::int64_t bytes) {
+  /// Gives bytes of each of these units to a part, as far as the unit's own sum of the category allows. The
+  /// names are looked up once for all units, of which a variable may have thousands.
+  void claim(const CountedVariable& row, std::int64_t first, std::int64_t count, std::int64_t bytes) {
     DividedSpace& space = spaces_[row.space];
     auto claims = space.claims.find(claimOf(row.category, row.alwaysLive));
     // A variable may name its purpose only, though the unit counts it among its variables.
     if (claims == space.claims.end()) claims = space.claims.find(claimOf("variable", row.alwaysLive));
     if (claims == space.claims.end()) return;
-    std::int64_t& left = claims->second[unit];
-    const std::int64_t taken = std::clamp<std::int64_t>(bytes, 0, std::max<std::int64_t>(0, left));
-    left -= taken;
-    column(made_[row.space].parts, row.part, space.units)[unit] += taken;
+    std::vector<std::int64_t>& left = claims->second;
+    std::vector<std::int64_t>* parts = nullptr;
+    forEachUnit(first, count, space.units, [&](std::size_t unit) {
+      if (parts == nullptr) parts = &column(made_[row.space].parts, row.part, space.units);
+      const std::int64_t taken = std::clamp<std::int64_t>(bytes, 0, std::max<std::int64_t>(0, left[unit]));
+      left[unit] -= taken;
+      (*parts)[unit] += taken;
+    });
   }
 
   base::Status readUnits() {
@@ -153,12 +158,11 @@ class UnitDivider {
           known = true;
           const auto found = counted_.find(row.variable.value);
           if (found == counted_.end() || spaces_[found->second.space].units == 1) return true;
-          forEachUnit(row.firstUnit, row.unitCount, spaces_[found->second.space].units,
-                      [&](std::size_t unit) { claim(found->second, unit, row.bytes.count); });
+          claim(found->second, row.firstUnit, row.unitCount, row.bytes.count);
           return true;
         }));
     for (const auto& [id, row] : counted_) {
-      if (spaces_[row.space].units == 1) claim(row, 0, row.bytes);
+      if (spaces_[row.space].units == 1) claim(row, 0, 1, row.bytes);
     }
     for (std::size_t i = 0; i < spaces_.size(); ++i) made_[i].known = known || spaces_[i].units == 1;
     return {};
