@@ -26,7 +26,12 @@ std::string nameOf(const analysis::Catalog& catalog, model::DeviceId id) {
 
 SectionTable plannedTable(const PlanComparison& comparison, const analysis::Catalog& catalog,
                           const Words& words) {
-  SectionTable table{"devices", "Devices", words.basis("first difference of each device"), {}, {}};
+  SectionTable table{"devices",
+                     "Devices",
+                     words.basis(comparison.earliest < 0 ? "iterations whose passes have the planned order"
+                                                         : "first difference of each device"),
+                     {},
+                     {}};
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
                    {"replica", "Replica", Format::index, ""},
