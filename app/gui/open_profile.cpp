@@ -78,7 +78,11 @@ base::Result<shell::OpenedSource> openOrImport(const std::string& path,
   if (!profile.ok() && !profilesIn(path).empty()) return profile.error();
   if (!mayBeTrace(profile.ok() ? *profile : path)) return openProfile(path);
   PIPESCOPE_ASSIGN(const std::string imported, importTrace(path, importPlaces(), tell, stopped));
-  return openProfile(imported);
+  PIPESCOPE_ASSIGN(shell::OpenedSource opened, openProfile(imported));
+  // The import lies in the cache under a name that nobody chose.
+  const fs::path asked = fs::path(path);
+  opened.title = (asked.has_filename() ? asked : asked.parent_path()).filename().string();
+  return opened;
 }
 
 }  // namespace pipescope::gui

@@ -18,6 +18,7 @@
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/comparison.h"
+#include "views/shell/sidebar.h"
 #include "views/timeline/item_chart.h"
 #include "views/timeline/legend.h"
 #include "window_test.h"
@@ -156,6 +157,19 @@ TEST_F(AnswersPagesTest, TheWaterfallTakesTheRoomOfALargeScreen) {
   window->resize(3840, 2160);
   ASSERT_TRUE(settle());
   EXPECT_GE(child<ItemChart>(QStringLiteral("Waterfall"))->height(), least * 3 / 2);
+}
+
+/// A trace names stages, but says nothing about their memory.
+TEST_F(AnswersPagesTest, AnImportedTraceHasNoTableOfStashes) {
+  const auto isShown = [this](const FixtureOptions& options) {
+    open(ProfileFixture(options).profile(), QStringLiteral("what-if"));
+    EXPECT_TRUE(settle());
+    for (const pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>())
+      if (table->model()->table().title == "Stash") return table->isVisible();
+    return false;
+  };
+  EXPECT_TRUE(isShown({}));
+  EXPECT_FALSE(isShown({.imported = true}));
 }
 
 TEST_F(AnswersPagesTest, AChangeIsReplayedAndTakenBack) {
@@ -308,6 +322,13 @@ TEST_F(AnswersPagesTest, ATableOpensOnThePageOfSweeps) {
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Sweep"));
   ASSERT_TRUE(notice().isEmpty()) << notice().toStdString();
   EXPECT_EQ(front(), (std::vector<int>{0, 1}));
+  // Only pages that show no single profile have content.
+  const auto* sidebar = window->findChild<shell::Sidebar*>();
+  for (const QString& page : window->pageIds()) {
+    const QString lack = sidebar->lack(window->pageIds().indexOf(page));
+    EXPECT_EQ(lack.isEmpty(), page == QStringLiteral("sweep") || page == QStringLiteral("compare"))
+        << page.toStdString() << ": " << lack.toStdString();
+  }
   picture("sweep");
   auto* view = child<QComboBox>(QStringLiteral("Chart"));
   choose(view, 1);

@@ -239,6 +239,8 @@ TEST_F(BesideTest, CardsHaveTheSourcesFigureAndASignedChange) {
     // More micro-batches make the bubble smaller.
     EXPECT_TRUE(card->beside().startsWith(QStringLiteral("source "))) << card->beside().toStdString();
     EXPECT_TRUE(card->beside().contains(QStringLiteral(", −"))) << card->beside().toStdString();
+    EXPECT_TRUE(card->beside().endsWith(QStringLiteral(" points")))
+        << "a share changes by points, as on the page Compare: " << card->beside().toStdString();
   }
   EXPECT_TRUE(found);
 }

@@ -60,6 +60,21 @@ TEST_F(LayoutTest, ControlsAreNotCutInASmallWindow) {
   }
 }
 
+TEST_F(LayoutTest, WhatCardsMeanIsNotCutInASmallWindow) {
+  openAt({1024, 700}, QStringLiteral("summary"));
+  for (const char* page : {"summary", "stages", "what-if"}) {
+    showPage(QString::fromLatin1(page));
+    QCoreApplication::processEvents();
+    const QList<pages::FigureCard*> cards = window->currentPage()->findChildren<pages::FigureCard*>();
+    EXPECT_FALSE(cards.empty());
+    constexpr int kFrame = 30;
+    for (const pages::FigureCard* card : cards) {
+      const QString shown = card->detailShown(card->width() - kFrame);
+      EXPECT_FALSE(shown.endsWith(QStringLiteral("…"))) << page << ": " << shown.toStdString();
+    }
+  }
+}
+
 TEST_F(LayoutTest, FactsOfTheIterationAreNotCut) {
   openAt({1600, 900}, QStringLiteral("pipeline"));
   auto* facts = child<pages::FactGrid>();

@@ -223,9 +223,27 @@ TEST_F(ModelPagesTest, TotalsAreThoseOfTheRowsShown) {
     return QString();
   };
   EXPECT_TRUE(totals().contains(QStringLiteral("100.0 %"))) << totals().toStdString();
+  EXPECT_TRUE(totals().contains(QStringLiteral("Time ")) && totals().contains(QStringLiteral(" cycles")))
+      << "the sum says its unit: " << totals().toStdString();
   DataTable* rows = table(QStringLiteral("By layer of origin"));
   rows->filter()->setText(rows->model()->index(0, 0).data().toString());
   EXPECT_FALSE(totals().contains(QStringLiteral("100.0 %"))) << totals().toStdString();
+}
+
+TEST_F(ModelPagesTest, ASmallTimeInATreeIsNotWrittenAsNone) {
+  pages::TreeRows rows;
+  rows.table.columns = {{"name", "Program", sections::Format::plain, ""},
+                        {"cycles", "Time", sections::Format::ticks, ""}};
+  for (const auto& [name, ticks] : {std::pair{"all", 60'689'000'000}, {"kernel", 430'000}, {"none", 0}})
+    rows.table.rows.push_back({std::string(name), std::int64_t{ticks}});
+  rows.parents = {-1, 0, 0};
+  rows.sources = {0, 1, 2};
+  pages::TreeModel model;
+  model.setRows(pages::withShape(rows), 1e6);  // ticks in a microsecond
+  const QModelIndex all = model.index(0, 1, {}), top = model.index(0, 0, {});
+  EXPECT_EQ(all.data().toString(), QStringLiteral("60,689.0"));
+  EXPECT_EQ(model.index(0, 1, top).data().toString(), QStringLiteral("0.4"));
+  EXPECT_EQ(model.index(1, 1, top).data().toString(), QStringLiteral("0.0"));
 }
 
 TEST_F(ModelPagesTest, EqualLayersFold) {
@@ -510,6 +528,7 @@ TEST_F(ModelPagesTest, AnEmptyPaneOfDetailsIsSmall) {
   auto* canvas = child<GraphCanvas>();
   EXPECT_TRUE(area->isFolded());
   const int tall = canvas->height();
+  EXPECT_LT(area->tabs()->height(), 90) << "two lines and the names of the tabs";
   const QRect box = canvas->boxRect(0);
   QTest::mouseClick(canvas, Qt::LeftButton, {}, box.center());
   EXPECT_EQ(canvas->boxRect(0), box) << "until a double click would be over";

@@ -490,14 +490,17 @@ TEST_F(PageTest, MemoryTilesArePointedAt) {
 
 TEST_F(PageTest, MemoryAndLivenessOfAFixedSystemSayWhyTheyAreEmpty) {
   openPage(QStringLiteral("memory"), {.fixed = true});
-  EXPECT_EQ(window->currentPage()->notice(),
-            QStringLiteral("Memory is not modelled for this system: its costs come from the "
-                           "configuration. Emulate an IPU or a Gaudi system to see memory."));
+  EXPECT_EQ(
+      window->currentPage()->notice(),
+      QStringLiteral("Memory is not modelled for this system: its costs come from the "
+                     "configuration. Emulate another system, such as IPUs, Gaudis or cards, to see memory."));
   picture("memory_fixed");
   showPage(QStringLiteral("liveness"));
-  EXPECT_EQ(window->currentPage()->notice(),
-            QStringLiteral("Liveness is not modelled for this system: its costs come from the "
-                           "configuration. Emulate an IPU or a Gaudi system to see what is live when."));
+  EXPECT_EQ(
+      window->currentPage()->notice(),
+      QStringLiteral(
+          "Liveness is not modelled for this system: its costs come from the "
+          "configuration. Emulate another system, such as IPUs, Gaudis or cards, to see what is live when."));
 }
 
 /// The device of which some tile spans the most bytes, from the rows of the profile.

@@ -25,6 +25,7 @@
 #include "views/shell/dialogs/notice.h"
 #include "views/shell/dialogs/saved_notice.h"
 #include "views/shell/home.h"
+#include "views/shell/look/elided_label.h"
 #include "views/shell/look/icons.h"
 #include "views/shell/page.h"
 #include "views/shell/recent_list.h"
@@ -112,6 +113,26 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
                          "engines",  "memory",     "liveness", "operations", "programs", "graph",  "system",
                          "recorded", "stragglers", "host",     "what-if",    "compare",  "sweep"}));
   picture("home");
+}
+
+/// A few letters of a long text tell nothing, so a label that has no room for more shows none.
+TEST_F(WindowTest, ALabelShowsNoRemainsOfAText) {
+  shell::ElidedLabel label(*palette, Qt::AlignLeft | Qt::AlignVCenter);
+  label.setText(QStringLiteral("sweep.csv: 9 combinations"));
+  const auto isDrawn = [&](int width) {
+    label.resize(width, 20);
+    QImage image(label.size(), QImage::Format_RGB32);
+    image.fill(Qt::magenta);
+    label.render(&image, {}, {}, {});
+    for (int y = 0; y < image.height(); ++y) {
+      for (int x = 0; x < image.width(); ++x)
+        if (image.pixelColor(x, y) != QColor(Qt::magenta)) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(isDrawn(label.fontMetrics().averageCharWidth() * 5));
+  EXPECT_TRUE(isDrawn(label.fontMetrics().averageCharWidth() * 16));
+  EXPECT_TRUE(isDrawn(label.sizeHint().width()));
 }
 
 /// The names of pages that have nothing to show are grey and say why, before and after they are opened.

@@ -317,8 +317,9 @@ class OperationsPage : public shell::Page {
         sum +=
             numberIn(table.rows[static_cast<std::size_t>(shown->mapToSource(shown->index(i, 0)).row())][c]);
       if (sum != 0)
-        parts << QStringLiteral("%1 %2").arg(text(column->heading),
-                                             text(formatCell(sum, column->format, data_->perUnit())));
+        parts << QStringLiteral("%1 %2").arg(
+            column->format == Format::ticks ? tr("Time") : text(column->heading),
+            text(factText(data_->section, {"", "", sum, column->format, ""})));
     }
     const QString sums = parts.join(QStringLiteral(" · "));
     totals_->setText(shown->rowCount() == 1

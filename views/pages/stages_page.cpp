@@ -197,9 +197,8 @@ class StagesPage : public shell::Page {
       cards_[2]->setFigure(tr("Limiting stage"), QStringLiteral("–"), tr("not all stages were recorded"), {});
     const bool known = whole && r.lost.replayed;
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
-    cards_[3]->setFigure(
-        tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
-        tr("of the step time: what it would take if all stages took the mean and never waited"), {});
+    cards_[3]->setFigure(tr("Useful"), known ? percent(useful) : QStringLiteral("–"),
+                         tr("of the step time: equal stages that never wait would take so long"), {});
     cards_[3]->setAmount(known ? std::optional(useful) : std::nullopt, true);
   }
 

@@ -355,9 +355,15 @@ class SummaryPage : public shell::Page {
     }
     if (fullest == nullptr) return {};
     const auto bytes = [](base::Bytes b) { return text(formatCell(b.count, Format::bytes)); };
-    return tr("%1 on %2: %3 of %4; largest address span: %5")
-        .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), text(fullest->name),
-             bytes(fullest->maxUnit), bytes(fullest->bytesPerUnit), bytes(memory.maxUnitIncludingGaps));
+    const QString used = bytes(fullest->maxUnit), span = bytes(memory.maxUnitIncludingGaps),
+                  capacity = bytes(fullest->bytesPerUnit);
+    const bool sameUnit = used.section(QLatin1Char(' '), 1) == capacity.section(QLatin1Char(' '), 1);
+    const QString fill =
+        tr("%1 on %2: %3 of %4")
+            .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), text(fullest->name),
+                 sameUnit ? used.section(QLatin1Char(' '), 0, 0) : used, capacity);
+    // Where nothing lies between variables, the span is what they take.
+    return span == used ? fill : tr("%1; largest address span %2").arg(fill, span);
   }
 
   /// The modelled step time with its interval: "step 93 ms, 80 %: 88 … 101 ms"; empty if it has none.

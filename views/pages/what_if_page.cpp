@@ -225,8 +225,17 @@ class WhatIfPage : public shell::Page {
     const double perUnit = content.section.ticksPerShownUnit;
     stages_->setTable(*tableNamed(content.section, "stages"), perUnit);
     memory_->setTable(*tableNamed(content.section, "memory"), perUnit);
-    memory_->parentWidget()->setVisible(content.held && !tableNamed(content.section, "memory")->rows.empty());
+    memory_->parentWidget()->setVisible(content.held && holdsStash(*tableNamed(content.section, "memory")));
     if (content.held && std::exchange(compareWanted_, false)) openAsProfile();
+  }
+
+  /// A trace of another tool names stages, but tells nothing about their memory.
+  static bool holdsStash(const sections::SectionTable& table) {
+    return std::ranges::any_of(table.rows, [](const std::vector<sections::Cell>& row) {
+      return std::any_of(row.begin() + 1, row.end(), [](const sections::Cell& cell) {
+        return !std::holds_alternative<std::monostate>(cell);
+      });
+    });
   }
 
   void applyCard(FigureCard& card, const std::string& key, const WhatIfContent& content) {

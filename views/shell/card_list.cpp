@@ -101,8 +101,10 @@ class CardPainter : public QStyledItemDelegate {
     const int fitWidth = metrics.horizontalAdvance(card.fit);
     write(2, card.rate, palette_.ui(Ui::text), Qt::AlignLeft, box.width() - fitWidth - 8);
     write(2, card.fit, palette_.ui(card.fits ? Ui::good : Ui::error), Qt::AlignRight);
-    const QString date =
-        QLocale(QLocale::English).toString(card.changed, QStringLiteral("d MMM yyyy, HH:mm"));
+    QString date = QLocale(QLocale::English).toString(card.changed, QStringLiteral("d MMM yyyy, HH:mm"));
+    // The state of a run, such as cancelled, says more than the time of day.
+    if (metrics.horizontalAdvance(card.system + date) + 8 > box.width())
+      date = date.section(QLatin1Char(','), 0, 0);
     const int dateWidth = card.isMissing ? 0 : metrics.horizontalAdvance(date);
     write(3, card.system, palette_.ui(Ui::muted), Qt::AlignLeft, box.width() - dateWidth - 8);
     if (!card.isMissing) write(3, date, palette_.ui(Ui::muted), Qt::AlignRight);

@@ -16,6 +16,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "profiler/sections/frame/sweep_file.h"
 #include "views/shell/beside_pages.h"
 #include "views/shell/comparison.h"
 #include "views/shell/dialogs/find_bar.h"
@@ -211,11 +212,17 @@ void MainWindow::makePages(const PageRegistry& registry) {
 /// found it out.
 void MainWindow::followLacks() {
   const ProfileSnapshot* snapshot = session_->snapshot();
+  const bool isSweep = snapshot != nullptr && snapshot->catalog->executables.empty() &&
+                       !snapshot->catalog->property(sections::kSweepTableProperty).empty();
   for (std::size_t i = 0; i < pages_.size(); ++i) {
     const bool known = snapshot != nullptr && pages_[i]->isSettled();
     QString why = known && !pages_[i]->showsContent() ? pages_[i]->notice() : QString();
     if (!known && snapshot != nullptr && definitions_[i].lack)
       why = definitions_[i].lack(*snapshot->catalog, session_->executable());
+    if (isSweep && definitions_[i].comparable && !(known && pages_[i]->showsContent()))
+      why =
+          tr("The open file is the table of a sweep. A click on a combination on the page Sweep opens its "
+             "profile.");
     sidebar_->setLack(static_cast<int>(i), why);
   }
 }

@@ -109,7 +109,7 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   if (!opened_.path.empty()) {
     const QFileInfo file(QString::fromStdString(opened_.path));
     path_ = file.isAbsolute() ? file.filePath() : file.absoluteFilePath();
-    title_ = file.fileName();
+    title_ = opened_.title.empty() ? file.fileName() : QString::fromStdString(opened_.title);
   }
   shownPath_ = path_;
   shownTitle_ = title_;

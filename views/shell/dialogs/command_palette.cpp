@@ -49,7 +49,7 @@ class EntryPainter : public QStyledItemDelegate {
     painter->setFont(row.font);
     painter->setPen(row.palette.color(chosen ? QPalette::HighlightedText : QPalette::Text));
     painter->drawText(room, Qt::AlignLeft | Qt::AlignVCenter,
-                      metrics.elidedText(name, Qt::ElideMiddle, room.width() - aside));
+                      metrics.elidedText(name, Qt::ElideMiddle, room.width() - aside + kApart / 2));
     if (!chosen) painter->setPen(quiet_.palette().color(QPalette::WindowText));
     painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter, shown);
     painter->restore();

@@ -27,8 +27,10 @@ QSize ElidedLabel::sizeHint() const {
 void ElidedLabel::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setPen(palette_.ui(colour_));
-  painter.drawText(rect(), static_cast<int>(alignment_),
-                   QFontMetrics(font()).elidedText(text_, Qt::ElideMiddle, width()));
+  constexpr int kFewest = 8;  // characters; fewer of a longer text say nothing
+  const QString shown = QFontMetrics(font()).elidedText(text_, Qt::ElideMiddle, width());
+  if (shown == text_ || shown.size() >= kFewest)
+    painter.drawText(rect(), static_cast<int>(alignment_), shown);
 }
 
 }  // namespace pipescope::shell

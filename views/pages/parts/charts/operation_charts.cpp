@@ -145,10 +145,12 @@ void OperationCharts::applyBars(const sections::SectionTable& table) {
       bars, [this](double ticks) { return time(ticks); }, names, notes);
   const QString basis =
       tr("%1 in an iteration, one replica; on the right, the share of all").arg(chartUnit(time_));
-  bars_->setTitle(tr("Time by pass"),
-                  table.rows.size() > shown
-                      ? tr("%1; the %2 longest of %3").arg(basis).arg(shown).arg(table.rows.size())
-                      : basis);
+  bars_->setTitle(tr("Time by pass"), table.rows.size() > shown
+                                          ? tr("%1; the %2 longest of %3")
+                                                .arg(basis)
+                                                .arg(shown)
+                                                .arg(groupedCount(static_cast<int>(table.rows.size())))
+                                          : basis);
 }
 
 void OperationCharts::applyTreemap(const sections::SectionTable& table) {

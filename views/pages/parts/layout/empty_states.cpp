@@ -46,8 +46,8 @@ QString whyNoMemory(const analysis::Catalog& catalog) {
         "The imported trace does not say what is in memory. The page Trace draws what it counts "
         "over time, such as allocated memory.");
   return catalog.memorySpaces.empty()
-             ? tr("Memory is not modelled for this system: its costs come from the configuration. Emulate an "
-                  "IPU or a Gaudi system to see memory.")
+             ? tr("Memory is not modelled for this system: its costs come from the configuration. Emulate "
+                  "another system, such as IPUs, Gaudis or cards, to see memory.")
              : tr("This profile holds no memory for the executable.");
 }
 
@@ -55,7 +55,7 @@ QString whyNoLiveness(const analysis::Catalog& catalog) {
   if (catalog.measured()) return tr("The imported trace does not say what is live when.");
   return catalog.memorySpaces.empty()
              ? tr("Liveness is not modelled for this system: its costs come from the configuration. Emulate "
-                  "an IPU or a Gaudi system to see what is live when.")
+                  "another system, such as IPUs, Gaudis or cards, to see what is live when.")
              : tr("This profile holds no liveness for the executable.");
 }
 

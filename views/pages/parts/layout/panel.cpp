@@ -89,20 +89,20 @@ SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* par
   splitter_ = new QSplitter(Qt::Vertical, this);
   splitter_->setChildrenCollapsible(false);
   picture_ = new Panel(palette, {}, splitter_);
-  auto* lower = new QWidget(splitter_);
-  auto* row = new QHBoxLayout(lower);
+  lower_ = new QWidget(splitter_);
+  auto* row = new QHBoxLayout(lower_);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(kSpace);
-  beside_ = new Panel(palette, {}, lower);
+  beside_ = new Panel(palette, {}, lower_);
   beside_->hide();
-  auto* tables = new Panel(palette, {}, lower);
+  auto* tables = new Panel(palette, {}, lower_);
   tabs_ = new QTabWidget(tables);
   tabs_->setDocumentMode(true);
   tables->body()->addWidget(tabs_);
   row->addWidget(beside_, 1);
   row->addWidget(tables, 3);
   splitter_->addWidget(picture_);
-  splitter_->addWidget(lower);
+  splitter_->addWidget(lower_);
   setShares(3, 2);
   connect(splitter_, &QSplitter::splitterMoved, this, [this] {
     moved_ = true;
@@ -169,8 +169,11 @@ void SplitArea::shareOut() {
   if (folded_) {
     constexpr int kPanelRoom = 40;
     const int needed = tabs_->tabBar()->sizeHint().height() + facts_->sizeHint().height() + kPanelRoom;
+    // The tables of the other tabs would need more.
+    lower_->setMinimumHeight(needed);
     return splitter_->setSizes({std::max(1, splitter_->height() - needed), needed});
   }
+  lower_->setMinimumHeight(0);
   // Proportions, whatever sizes the two panels prefer.
   splitter_->setSizes({1000 * pictureShare_, 1000 * tabsShare_});
 }
@@ -273,7 +276,12 @@ void FigureCard::showBeside(const shell::Beside* source, const shell::BesideTerm
     if (amount_ && other->amount_ && *other->amount_ != 0) {
       const double change = (*amount_ - *other->amount_) / std::fabs(*other->amount_);
       const bool better = (change > 0) == moreIsBetter_;
-      beside_ += QStringLiteral(", ") + text(sections::relativeText(change));
+      const bool isShare = other->value_.endsWith(QLatin1Char('%'));  // changes by percentage points
+      const double points = *amount_ - *other->amount_;
+      beside_ += QStringLiteral(", ") +
+                 text(isShare ? sections::changeText("delta", sections::Format::fraction,
+                                                     formatCell(points, sections::Format::fraction), points)
+                              : sections::relativeText(change));
       const bool judged = change != 0 && (terms.sameWork || !growsWithWork_);
       if (judged) besideColour_ = better ? Ui::good : Ui::error;
     }

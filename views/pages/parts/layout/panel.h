@@ -70,6 +70,7 @@ class SplitArea : public QWidget {
   void shareOut();
 
   QSplitter* splitter_;
+  QWidget* lower_ = nullptr;  ///< what lies below the picture
   Panel *picture_, *beside_;
   QTabWidget* tabs_;
   QWidget* facts_ = nullptr;

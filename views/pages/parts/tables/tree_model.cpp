@@ -258,6 +258,25 @@ std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows) {
   return shape;
 }
 
+namespace {
+
+/// A tree holds sums beside their smallest parts: times below the last decimal of the largest sum get up to
+/// two more, so that a part that takes time is not written as 0.
+int decimalsInTree(const sections::SectionTable& table, std::size_t column, double ticksPerShownUnit) {
+  constexpr int kMost = 2;
+  int decimals = sections::columnDecimals(table, column, ticksPerShownUnit);
+  if (table.columns[column].format != Format::ticks || ticksPerShownUnit == 1) return decimals;
+  double smallest = 0;
+  for (const auto& row : table.rows) {
+    const double size = std::abs(numberIn(row[column])) / ticksPerShownUnit;
+    if (size > 0 && (smallest == 0 || size < smallest)) smallest = size;
+  }
+  while (smallest > 0 && decimals < kMost && smallest * std::pow(10.0, decimals) < 0.5) ++decimals;
+  return decimals;
+}
+
+}  // namespace
+
 std::shared_ptr<const TreeRows> withShape(TreeRows rows) {
   if (!rows.shape) rows.shape = shapeOf(rows);
   return std::make_shared<const TreeRows>(std::move(rows));
@@ -269,7 +288,7 @@ void TreeModel::setRows(std::shared_ptr<const TreeRows> rows, double ticksPerSho
   ticksPerShownUnit_ = ticksPerShownUnit;
   decimals_.clear();
   for (std::size_t c = 0; c < rows_->table.columns.size(); ++c)
-    decimals_.push_back(sections::columnDecimals(rows_->table, c, ticksPerShownUnit_));
+    decimals_.push_back(decimalsInTree(rows_->table, c, ticksPerShownUnit_));
   if (!sameMarks) marks_.reset();
   endResetModel();
 }
