@@ -238,6 +238,23 @@ TEST_F(WindowTest, TheFolderOfAProfileOpensIt) {
   EXPECT_EQ(other.windowTitle(), QStringLiteral("profile.pop — Pipescope"));
 }
 
+/// An import lies in the cache under a name with a hash. The title has the name that the user gave.
+TEST_F(WindowTest, AnImportIsNamedAfterItsTrace) {
+  const QTemporaryDir folder;
+  const QString made = folder.filePath(QStringLiteral("rank0-5d1bef33e36a.pop"));
+  writeProfile(made);
+  shell::MainWindow other(*registry, *palette, [made](const std::string&) {
+    base::Result<shell::OpenedSource> opened = gui::openProfile(made.toStdString());
+    opened->title = "rank0.json and 3 more";
+    return opened;
+  });
+  other.show();
+  other.open(folder.filePath(QStringLiteral("rank0.json")));
+  ASSERT_TRUE(waitFor([&] { return other.session().snapshot() != nullptr && other.isSettled(); }));
+  EXPECT_EQ(other.session().path(), made);
+  EXPECT_EQ(other.session().title(), QStringLiteral("rank0.json and 3 more"));
+}
+
 TEST_F(WindowTest, TheStatusLineKeepsThePath) {
   const QTemporaryDir folder;
   const QString path = folder.filePath(QStringLiteral("profile.pop"));

@@ -24,8 +24,8 @@ struct OpenedSource {
   std::function<base::Status(const std::vector<model::Note>&)> keepNotes;
   /// The file that was opened if another path was asked for, such as its folder. Empty: that path.
   std::string path = {};
-  /// The name for titles if that of the file says too little, as that of a trace's import does; empty: that of
-  /// the file.
+  /// The name for titles if that of the file says too little, as that of a trace's import does; empty: that
+  /// of the file.
   std::string title = {};
 };
 /// Opens a file. The program passes this function in, so that views need not know the file format.
