@@ -22,7 +22,7 @@
 #include "views/shell/dialogs/notice.h"
 #include "views/shell/look/elided_label.h"
 #include "views/shell/look/icons.h"
-#include "views/shell/searched.h"
+#include "views/shell/look/searched.h"
 
 namespace pipescope::shell {
 namespace {

@@ -6,7 +6,7 @@
 #include "profiler/geometry/charts/bars.h"
 #include "views/shell/growing.h"
 #include "views/shell/look/palette.h"
-#include "views/shell/searched.h"
+#include "views/shell/look/searched.h"
 #include "views/timeline/painters/shapes_painter.h"
 
 namespace pipescope::timeline {

@@ -5,7 +5,7 @@
 
 #include "profiler/geometry/colour_role.h"
 #include "views/shell/look/palette.h"
-#include "views/shell/searched.h"
+#include "views/shell/look/searched.h"
 
 namespace pipescope::timeline {
 
