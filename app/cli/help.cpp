@@ -192,7 +192,8 @@ std::string systemHelpOn(const std::string& topic) {
 
 base::Result<std::string> explain(const CLI::App& program, const std::string& topic) {
   // CLI::App::help() would give the help of the command "help", which was parsed.
-  if (topic.empty()) return program.get_formatter()->make_help(&program, program.get_name(), CLI::AppFormatMode::Normal);
+  if (topic.empty())
+    return program.get_formatter()->make_help(&program, program.get_name(), CLI::AppFormatMode::Normal);
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->get_name() == topic) {
       const std::string page = pageHelpOn(topic);
