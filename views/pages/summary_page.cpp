@@ -202,8 +202,9 @@ class SummaryPage : public shell::Page {
           Ui::muted);
     } else {
       cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"),
-                           withInterval(content.memoryInterval, memoryDetail(content.memory)), memory,
-                           *answer ? Ui::good : Ui::error);
+                           withInterval(content.memoryInterval,
+                                        memoryDetail(content.memory, content.memoryInterval.isEmpty())),
+                           memory, *answer ? Ui::good : Ui::error);
       cards_[0]->setAmount(static_cast<double>(content.memory.maxUnit.count), false,
                            text(formatCell(content.memory.maxUnit.count, Format::bytes)), true);
     }
@@ -288,18 +289,18 @@ class SummaryPage : public shell::Page {
                            tr("Show the trace"));
       return cards_[1]->setAmount(step, false);
     }
-    cards_[1]->setFigure(
-        costs       ? tr("Samples per cost unit")
-        : overflows ? tr("Hypothetical samples/s")
-        : measured  ? tr("Samples/s")
-                    : tr("Emulated samples/s"),
-        content.ran && rate > 0 ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
-                                : QStringLiteral("–"),
-        !content.ran ? tr("nothing has run")
-        : overflows
-            ? withInterval(tr("the model does not fit"), withInterval(stepDetail(content.section), call))
-            : withInterval(stepDetail(content.section), call),
-        tr("Show the trace"));
+    const QString stepText = stepDetail(content.section), stepOrCall = stepText.isEmpty() ? call : stepText;
+    cards_[1]->setFigure(costs       ? tr("Samples per cost unit")
+                         : overflows ? tr("Hypothetical samples/s")
+                         : measured  ? tr("Samples/s")
+                                     : tr("Emulated samples/s"),
+                         content.ran && rate > 0
+                             ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
+                             : QStringLiteral("–"),
+                         !content.ran ? tr("nothing has run")
+                         : overflows  ? withInterval(tr("the model does not fit"), stepOrCall)
+                                      : stepOrCall,
+                         tr("Show the trace"));
     if (content.ran && rate > 0) cards_[1]->setAmount(rate, true);
   }
 
@@ -348,7 +349,8 @@ class SummaryPage : public shell::Page {
     return place;
   }
 
-  static QString memoryDetail(const analysis::Memory& memory) {
+  /// A card has room for two lines, so that the address span stands there only if there is no interval.
+  static QString memoryDetail(const analysis::Memory& memory, bool withSpan) {
     const analysis::DeviceMemory* fullest = nullptr;
     for (const analysis::DeviceMemory& device : memory.devices) {
       if (fullest == nullptr || device.maxUnit > fullest->maxUnit) fullest = &device;
@@ -363,7 +365,7 @@ class SummaryPage : public shell::Page {
             .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), text(fullest->name),
                  sameUnit ? used.section(QLatin1Char(' '), 0, 0) : used, capacity);
     // Where nothing lies between variables, the span is what they take.
-    return span == used ? fill : tr("%1; largest address span %2").arg(fill, span);
+    return span == used || !withSpan ? fill : tr("%1; largest address span %2").arg(fill, span);
   }
 
   /// The modelled step time with its interval: "step 93 ms, 80 %: 88 … 101 ms"; empty if it has none.
