@@ -75,7 +75,7 @@ struct ExecutableFacts {
   std::int64_t inputGroup = 1;  ///< number of neighbouring replicas that get the same input
   std::vector<DeviceScale> scales;
   bool recordAllReplicas = false;  ///< false to record one replica of each speed
-  bool blockingSends = false;    ///< see clock::Call
+  bool blockingSends = false;      ///< see clock::Call
   bool overlapIo = false;          ///< host copies run at the same time as the compute (I/O tiles)
   HostModel host;                  ///< takes no time by default
   /// Factors of micro-batches: compute of each ÷ the compiled one (microBatchCosts); further ones repeat

@@ -70,8 +70,7 @@ void addGroups(std::string& text, const char* title, const Groups& groups) {
   for (const auto& [key, errors] : groups) {
     text += fmt::format("{:<8} {:<18} {:<8} {:>6} {:>8.3f} {:>8} {:>+8.3f}\n", key.first, key.second.first,
                         key.second.second, errors.points(), errors.figures().median,
-                        errors.hasP90() ? fmt::format("{:.3f}", errors.p90()) : "",
-                        errors.figures().bias);
+                        errors.hasP90() ? fmt::format("{:.3f}", errors.p90()) : "", errors.figures().bias);
   }
 }
 
