@@ -1,5 +1,5 @@
 #pragma once
-// How sure the figures of a plan are.
+// Tells how sure the figures of a plan are.
 #include <optional>
 
 #include "engine/compiler/compilation.h"

@@ -25,7 +25,8 @@ struct FoundSplit {
   StageSplit split;
   std::vector<std::string> notices;
   std::shared_ptr<const SplitBasis> basis;  ///< null for a single stage
-  /// Only models without most of their equal layers were compiled, whose stages no other compilation has.
+  /// True if the search compiled the model without most of its equal layers (ShortModel). Other compilations
+  /// cannot use the stages of such a model.
   bool shortened = false;
 };
 

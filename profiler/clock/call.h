@@ -130,11 +130,11 @@ struct Call {
   /// Another tool measured the times on real hardware. Replicas then do not wait for each other in
   /// collectives, whose recorded times hold these waits, and a place receives its messages one after another.
   bool measured = false;
-  /// A send ends when its receiver has taken the message. A place posts its sends together with the receives
-  /// of its next block when a block ends, and starts that block when all of them are done; a message moves
-  /// from the time at which both sides have posted it. This is how Megatron-LM's and PyTorch's schedules call
-  /// batch_isend_irecv for messages that no buffer of the library holds. Otherwise messages leave by
-  /// themselves.
+  /// True if a send ends only when its receiver has taken the message. A place posts its sends together with
+  /// the receives of its next block when a block ends, and starts that block when all of them are done; a
+  /// message moves from the time at which both sides have posted it. This is how Megatron-LM's and PyTorch's
+  /// schedules call batch_isend_irecv for messages that no buffer of the library holds. Otherwise messages
+  /// leave by themselves.
   bool blockingSends = false;
   int iterations = 0;
   int microBatches = 0;          ///< number in an iteration

@@ -45,8 +45,8 @@ std::optional<FigureInterval> wholeStepInterval(const Catalog& catalog, model::E
   return FigureInterval{intervalOf({error}), basis};
 }
 
-/// None: the profile does not tell the operations of the limiting stage, as in sweeps. An interval without
-/// them would differ from that of the same run with all its steps.
+/// None: the profile does not tell the operations of the limiting stage, as at the record level "stages". An
+/// interval without them would differ from that of the same run with all its steps.
 std::optional<FigureInterval> layerInterval(const std::vector<ErrorBand>& bands, const StagesReport& stages) {
   const analysis::StageReport* stage = stages.limiting();
   if (stage == nullptr || stage->ticksOfKinds.empty()) return std::nullopt;

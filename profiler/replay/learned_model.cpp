@@ -73,15 +73,16 @@ class PassesOfPlaces {
     return maker == nullptr ? std::nullopt : std::optional(maker->first->end);
   }
 
-  /// The time from which the device that needs the result of the pass computes nothing before it; none: no
-  /// other device needs it. Minus infinity: since before the iteration.
+  /// Returns the time at which the device that needs the result of the pass ends its work before that.
+  /// Returns nothing if no other device needs the result, and minus infinity if the device has done nothing
+  /// before in the iteration.
   std::optional<double> receiverFree(const LearnedPass& pass) const {
     const auto* const reader = neighbour(pass, 1);
     if (reader == nullptr) return std::nullopt;
     const auto& [own, index] = *reader;
     const std::vector<const LearnedPass*>& all = places_[static_cast<std::size_t>(placeOf(own->stage))];
     for (std::size_t i = index; i-- > 0;)
-      // What a backward pass computes again belongs to the same task.
+      // A recomputation belongs to the same task as its backward pass.
       if (all[i]->pass != Pass::recompute || all[i]->microBatch != own->microBatch) return all[i]->end;
     return -std::numeric_limits<double>::infinity();
   }
@@ -272,7 +273,8 @@ class Gathered {
     if (bytes > 0) delays.waitedBytes.emplace_back(static_cast<double>(bytes), delay);
   }
 
-  /// Where sends block, a pass waits for messages that move once sender and receiver are both there.
+  /// Adds delays for blocking sends: a message moves when its sender and its receiver have both reached it,
+  /// and passes wait for that.
   void addBlockedDelaysOf(const PassesOfPlaces& passes, Delays& delays) const {
     for (const auto& place : passes.places()) {
       for (std::size_t i = 0; i < place.size(); ++i) {

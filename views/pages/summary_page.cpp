@@ -364,7 +364,7 @@ class SummaryPage : public shell::Page {
         tr("%1 on %2: %3 of %4")
             .arg(fullest->units > 1 ? tr("fullest tile") : tr("fullest"), text(fullest->name),
                  sameUnit ? used.section(QLatin1Char(' '), 0, 0) : used, capacity);
-    // Where nothing lies between variables, the span is what they take.
+    // The span equals the used bytes if there are no gaps between variables.
     return span == used || !withSpan ? fill : tr("%1; largest address span %2").arg(fill, span);
   }
 

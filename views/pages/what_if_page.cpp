@@ -256,7 +256,7 @@ class WhatIfPage : public shell::Page {
                             : isHypothetical && before.format == Format::rate ? tr("Hypothetical samples/s")
                                                                               : text(what.label);
     const QString large = text(sections::cardText(after.value, after.format, content.section.time()));
-    // Only the step time has an interval.
+    // The section states an interval of the step time and of no other figure.
     const QString interval =
         key == "step_cycles" ? intervalIn(content.section, "after_step_least_cycles") : QString();
     constexpr double kRounding = 1e-9;  // replayed sums differ in the last digits

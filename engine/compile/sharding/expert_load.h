@@ -17,7 +17,7 @@ struct ExpertLoad {
   std::vector<double> weights;  ///< one for each expert
   /// Like `weights`, for each layer with experts, in the order of the model.
   std::vector<std::vector<double>> layers = {};
-  /// Loads are what numerics routes, which nobody has counted yet.
+  /// True as long as the loads are to be counted by routing real samples, and this has not happened yet.
   bool routed = false;
 
   bool isEven() const { return zipf == 0 && weights.empty() && layers.empty() && !routed; }
@@ -26,7 +26,7 @@ struct ExpertLoad {
   base::Result<std::vector<double>> shares(std::int64_t experts, std::size_t layer = 0) const;
 };
 
-/// The number of layers with experts before the one of a node ExpertDispatch.
+/// Counts the layers with experts that come before the layer of `dispatch`, a node ExpertDispatch.
 std::size_t expertLayerOf(const graph::Graph& graph, const graph::Node& dispatch);
 
 /// "uniform", "routed", "zipf 1.2", a number for each expert, or several such lists with semicolons between

@@ -27,8 +27,8 @@ struct Card : hbm_card::CardFigures {
   double peak(ElementType type) const;
   /// FLOP per second of the largest products of the type; 0: the card does not multiply it.
   double reachable(ElementType type) const;
-  /// Seconds in which a product fills and drains the card. They depend on clocks and latencies, and not on
-  /// the type of the factors.
+  /// Seconds that a product takes to fill the card with work and to drain it. Clocks and latencies set them,
+  /// so that they are the same for all types of factors.
   double fillSeconds() const { return productHalfFlops / reachable(ElementType::bfloat16); }
 };
 

@@ -173,7 +173,7 @@ class LayerRemover {
     return true;
   }
 
-  /// What a node reads instead of a tensor of a gap: the same tensor of the layer before the gap.
+  /// Returns the tensor that a node reads instead of one of a gap: the same one of the layer before the gap.
   std::optional<TensorId> sourceOf(TensorId input, std::size_t reader) const {
     const NodeId producer = source_.tensor(input).producer;
     if (!producer.valid()) return input;

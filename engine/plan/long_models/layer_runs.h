@@ -1,5 +1,5 @@
 #pragma once
-// Equal layers that follow each other in a model, and the model without some of them.
+// Finds equal layers that follow each other in a model, and makes the model without some of them.
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -28,8 +28,8 @@ struct LayerGap {
   std::size_t begin = 0, end = 0, size = 0;
 };
 
-/// The graph without these layers. The layer after a gap reads what the first layer of the gap read. None:
-/// something behind the next layer needs a layer of a gap.
+/// Makes the graph without the layers of these gaps. The layer behind a gap then reads the tensors that the
+/// first layer of the gap read. Returns nothing if a node behind that layer reads a result of the gap.
 std::optional<graph::Graph> withoutLayers(const graph::Graph& forward,
                                           const std::vector<graph::NodeId>& order,
                                           const std::vector<LayerGap>& gaps);

@@ -32,9 +32,9 @@ class ShortModel {
   const std::vector<graph::NodeId>& order() const { return order_; }
   /// True for a unit of the whole model that was left out.
   bool leftOut(std::size_t unit) const { return leftOut_[unit]; }
-  /// The values of the units of the whole model by those of order(). Units that were left out have the values
-  /// of an equal layer. None: layers beside those that were left out differ by more than the rounding of
-  /// times, so that these may, too.
+  /// Extends values of the units in order() to all units of the whole model. A unit that was left out gets
+  /// the value of the same unit in an equal layer. Returns nothing if the layers that stayed differ by more
+  /// than the rounding of times, because those that were left out may then differ, too.
   std::optional<std::vector<std::int64_t>> unfold(const std::vector<std::int64_t>& values) const;
   std::optional<SplitCosts> unfold(const SplitCosts& costs) const;
 

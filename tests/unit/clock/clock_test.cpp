@@ -202,7 +202,7 @@ TEST(Clock, ASendThatBlocksEndsWhenItsReceiverTakesTheMessage) {
 }
 
 TEST(Clock, RefusesSendsThatBlockForEver) {
-  // Place 1 takes micro-batch 1 first, which place 0 makes only when micro-batch 0 is gone.
+  // Place 1 waits for micro-batch 1 first. Place 0 cannot compute it before somebody takes micro-batch 0.
   Call call = callOf({1, 1}, {0, 0}, 2);
   call.training = false;
   call.orders.front().places[0] = {{0, 0}, {0, 1}};

@@ -84,7 +84,7 @@ TEST_F(KnownOrderTest, HeadsThatDoNotDivideAreRepeated) {
   EXPECT_THAT(dolly.notices,
               ::testing::Contains("The 40 heads of attention do not divide by 16 ranks: attention is divided "
                                   "over 8 ranks and repeated 2 times, and the rest is divided over 16."));
-  // Of the 4 products of attention each rank has an eighth, of the others a sixteenth.
+  // Each rank has an eighth of the four products of attention, and a sixteenth of the others.
   std::map<std::string, std::int64_t> elements;
   const graph::Graph& ofRank = *dolly.executables.front().rankGraph;
   for (const graph::Tensor& tensor : ofRank.tensors()) {

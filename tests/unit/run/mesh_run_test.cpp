@@ -222,7 +222,7 @@ TEST_F(MeshRunTest, SaysWhatAHotExpertCosts) {
   }
 }
 
-/// Where all scores are equal, each token takes the first two experts.
+/// Each token takes the first two experts if all scores are equal.
 TEST_F(MeshRunTest, TakesTheTokensThatNumericsRoutes) {
   auto plain = parseConfiguration(mixture(""), "mesh.toml");
   ASSERT_TRUE(plain.ok()) << plain.error().message;
