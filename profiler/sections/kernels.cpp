@@ -78,8 +78,8 @@ SectionTable markedStepTable(const AcceleratorReport& report, const analysis::Ca
       "steps",
       "Training steps",
       words.basis(
-          "work belongs to the step that launched it, or during whose mark on the host it runs if its "
-          "launch is not known"),
+          "a step lasts from its mark on the host, or the end of the step before, until the mark and the work "
+          "that was launched within it have ended"),
       {},
       {}};
   table.columns = {
@@ -89,7 +89,7 @@ SectionTable markedStepTable(const AcceleratorReport& report, const analysis::Ca
       {"start_cycles", "Start", Format::ticks,
        "of the mark on the host, or the end of the step before if that is later"},
       {"cycles", "Length", Format::ticks, "until the mark and the step's own work have ended"},
-      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy of the step runs"},
+      {"busy_cycles", "Busy", Format::ticks, "at least one kernel or copy runs"},
       {"compute_cycles", "Computing", Format::ticks, "a kernel runs that does not communicate"},
       {"communication_cycles", "Communicating", Format::ticks, "a kernel communicates"},
       {"exposed_communication_cycles", "  exposed", Format::ticks, "and no other kernel computes"},

@@ -140,12 +140,27 @@ void DeviceSums::add(const model::Wait& wait) {
 
 std::vector<DeviceSums::RecordedSegment> DeviceSums::recordedSegments() const {
   std::vector<RecordedSegment> segments;
-  if (counted_ != Counted::slices) return segments;
-  for (const auto& [lane, placements] : others_)
+  if (counted_ == Counted::passes) return segments;
+  const bool host = counted_ == Counted::host;
+  for (const auto& [lane, placements] : host ? hosts_ : others_)
     for (const Placed& placed : placements)
-      segments.push_back({lane, placed.segment, placed.origin, placed.end});
+      segments.push_back({lane, placed.segment, placed.origin, placed.end, host});
   std::ranges::stable_sort(segments, {}, &RecordedSegment::start);
   return segments;
+}
+
+std::vector<DeviceSums::RecordedStep> DeviceSums::hostPasses(Ticks from, Ticks to,
+                                                             const Catalog& catalog) const {
+  std::vector<RecordedStep> steps;
+  if (counted_ != Counted::host) return steps;
+  for (const auto& [lane, placements] : placements_)
+    for (const Placed& placed : placements) {
+      const TicksByKind& kinds = placed.use->byKind;
+      const auto kind = static_cast<StepKind>(std::ranges::max_element(kinds) - kinds.begin());
+      const Ticks start = std::max(placed.start, from), end = std::min(placed.end, to);
+      if (start < end) steps.push_back({start, end, kind, catalog.roleOf(lane)});
+    }
+  return steps;
 }
 
 void DeviceSums::addRecorded(std::vector<RecordedStep> steps) {
@@ -186,13 +201,6 @@ bool DeviceSums::unused() const {
 std::vector<DeviceSums::Stretch> DeviceSums::place() {
   std::vector<Stretch> cut;
   if (recorded_) return cut;  // addRecorded() has counted its steps
-  if (counted_ == Counted::slices) {
-    placements_ = std::move(others_);
-    working_ = std::move(otherWork_);
-  } else if (counted_ == Counted::host) {
-    placements_ = std::move(hosts_);
-    working_ = std::move(hostWork_);
-  }
   CountedOnce counted;
   for (auto& [lane, placements] : placements_) {
     counted.nextLane();

@@ -46,13 +46,18 @@ class DeviceSums {
   struct RecordedSegment {
     model::LaneId lane;
     model::SegmentId segment;
-    Ticks start, end;  ///< times of the segment; its end at most that of the run
+    Ticks start, end;   ///< times of the segment; its end at most that of the run
+    bool host = false;  ///< true: a host thread's
   };
+  model::DeviceId id() const { return model::DeviceId(result_.index); }
   /// The times within which steps count.
   std::pair<Ticks, Ticks> bounds() const { return {from_, to_}; }
-  /// The segments that addRecorded() shall have, by start, if the slices of the device count. Nothing relates
-  /// their steps, so the time between them is idle.
+  /// The segments that addRecorded() shall have, by start, if the slices or the host threads of the device
+  /// count. Nothing relates their steps, so the time between them is idle.
   std::vector<RecordedSegment> recordedSegments() const;
+  /// The recognised passes of a device whose host threads count, such as a weight update, which no step
+  /// stands for: their parts between two times.
+  std::vector<RecordedStep> hostPasses(Ticks from, Ticks to, const Catalog& catalog) const;
   /// False if waits or transfers are compared with the steps, for which all of them must be known together.
   bool mayDivideRecorded() const { return waits_.empty() && transfers_.empty(); }
   /// Counts the steps of all lanes. A moment in which several of them work counts as one kind (placeOfKind).

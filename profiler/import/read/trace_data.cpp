@@ -38,6 +38,13 @@ std::optional<std::int64_t> mergedRank(std::string_view key) {
   return rank;
 }
 
+/// PyTorch's profiler says in rows of their own when it recorded. Nobody did anything then.
+bool saysWhenRecorded(std::string_view process, std::string_view name) {
+  return (process == "Spans" && name.starts_with("PyTorch Profiler")) ||
+         (process == "Traces" && name.starts_with("Iteration Start")) ||
+         (process.empty() && name == "Record Window End");
+}
+
 }  // namespace
 
 TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
@@ -48,12 +55,24 @@ TraceData::CategoryKind TraceData::categoryOf(std::string_view category) {
   return isAcceleratorCategory(category) ? CategoryKind::accelerator : CategoryKind::host;
 }
 
+TraceData::Converted& TraceData::convertedOf(ProcessId process) {
+  while (converted_.size() <= static_cast<std::size_t>(process.value)) {
+    const std::string& key = tables.processes[ProcessId(static_cast<std::int64_t>(converted_.size()))].key;
+    converted_.emplace_back().mayBeWindow = key.empty() || key == "Spans" || key == "Traces";
+  }
+  return converted_[process];
+}
+
 base::Status TraceData::add(const PackedEvent& event, std::span<const ArgumentValue> arguments) {
   const NameId category(event.category);
   const auto find = [arguments](Argument wanted) -> const ArgumentValue* {
     const auto found = std::ranges::find(arguments, wanted, &ArgumentValue::argument);
     return found == arguments.end() ? nullptr : &*found;
   };
+  Converted& of = convertedOf(ProcessId(event.process));
+  if (of.mayBeWindow &&
+      saysWhenRecorded(tables.processes[ProcessId(event.process)].key, tables.names.text(NameId(event.name))))
+    return {};
   firstTime = std::min(firstTime, event.time);
   lastTime = std::max(lastTime, event.time + event.duration);
   spread_.add(event.time, event.time + event.duration);
@@ -63,9 +82,6 @@ base::Status TraceData::add(const PackedEvent& event, std::span<const ArgumentVa
   if (kind == CategoryKind::notAsked) kind = categoryOf(tables.names.text(category));
   const bool converted = kind == CategoryKind::converted, projected = kind == CategoryKind::projected;
   if (kind == CategoryKind::annotation || projected) annotations_.insert(NameId(event.name));
-  const auto process = static_cast<std::size_t>(event.process) + 1;
-  if (converted_.size() < process) converted_.resize(process);
-  Converted& of = converted_[ProcessId(event.process)];
   of.kernels = of.kernels || converted;
   const bool slice = event.kind == static_cast<std::uint8_t>(EventKind::complete) ||
                      event.kind == static_cast<std::uint8_t>(EventKind::begin);

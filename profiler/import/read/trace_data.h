@@ -100,7 +100,9 @@ struct TraceData {
   base::IdVector<ProcessId, bool> accelerators_;
   struct Converted {
     bool kernels = false, others = false, shown = false;
+    bool mayBeWindow = false;  ///< its key is one of those under which PyTorch says when it recorded
   };
+  Converted& convertedOf(ProcessId process);
   base::IdVector<ProcessId, Converted> converted_;
   base::IdVector<ThreadId, QueueKind> queues_;
   base::IdVector<NameId, QueueKind> work_;  // kind of a queue that runs work of this name

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "profiler/analysis/coverage.h"
+#include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 #include "profiler/analysis/pipeline/stragglers.h"
 #include "tests/unit/analysis/imported_trace.h"
@@ -73,10 +74,10 @@ fs::path writeTrace(const char* name, const std::string& events) {
 }
 
 std::string slice(const char* category, const char* name, int pid, int start, int end,
-                  const std::string& args = "") {
+                  const std::string& args = "", int thread = 7) {
   return std::string(R"({"ph":"X","cat":")") + category + R"(","name":")" + name + R"(","pid":)" +
-         std::to_string(pid) + R"(,"tid":7,"ts":)" + std::to_string(start) + R"(,"dur":)" +
-         std::to_string(end - start) + R"(,"args":{)" + args + "}},";
+         std::to_string(pid) + R"(,"tid":)" + std::to_string(thread) + R"(,"ts":)" + std::to_string(start) +
+         R"(,"dur":)" + std::to_string(end - start) + R"(,"args":{)" + args + "}},";
 }
 std::string launch(int correlation) {
   return R"("correlation":)" + std::to_string(correlation);
@@ -116,6 +117,64 @@ TEST(ImportedCases, KernelsBelongToTheStepThatLaunchedThem) {
             (std::vector<std::int64_t>{0, 150, 40}));
   EXPECT_EQ((std::vector<std::int64_t>{us(second.start), us(second.end), us(second.busy)}),
             (std::vector<std::int64_t>{150, 200, 40}));
+}
+
+/// A copy for the second step runs while the first one computes, and the first kernel of the trace was
+/// launched before the trace began.
+TEST(ImportedCases, StepsNeverOverlap) {
+  const ImportedTrace trace(
+      writeTrace("ahead.json", slice("user_annotation", "ProfilerStep#0", 9, 0, 100) +
+                                   slice("user_annotation", "ProfilerStep#1", 9, 100, 200) +
+                                   slice("kernel", "older", 0, 5, 45) +
+                                   slice("cuda_runtime", "launch", 9, 12, 14, launch(1)) +
+                                   slice("kernel", "a", 0, 50, 150, launch(1)) +
+                                   slice("cuda_runtime", "launch", 9, 102, 104, launch(2)) +
+                                   slice("gpu_memcpy", "Memcpy HtoD", 0, 110, 120, launch(2), 8) +
+                                   slice("cuda_runtime", "launch", 9, 112, 114, launch(3)) +
+                                   slice("kernel", "b", 0, 160, 250, launch(3))));
+  const auto report = acceleratorReport(trace.profile, *trace.catalog);
+  ASSERT_TRUE(report.ok());
+  const std::vector<MarkedStep>& steps = report->devices.at(0).steps;
+  ASSERT_EQ(steps.size(), 2U);
+  const auto us = [](base::Ticks ticks) { return ticks.count / kTicksPerUs; };
+  EXPECT_EQ((std::vector<std::int64_t>{us(steps[0].start), us(steps[0].end), us(steps[0].busy)}),
+            (std::vector<std::int64_t>{45, 150, 100}));
+  EXPECT_EQ((std::vector<std::int64_t>{us(steps[1].start), us(steps[1].end), us(steps[1].busy)}),
+            (std::vector<std::int64_t>{150, 250, 90}));
+}
+
+/// PyTorch's profiler repeats a host's marks on the accelerator's queue, around its kernels, and has rows of
+/// its own for the time that it recorded.
+TEST(ImportedCases, MarksOnAnAcceleratorAreNoWork) {
+  const ImportedTrace trace(writeTrace(
+      "marks.json",
+      slice("gpu_user_annotation", "ProfilerStep#1", 0, 10, 90) + slice("kernel", "a", 0, 10, 30) +
+          slice("kernel", "b", 0, 80, 90) +
+          R"json({"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":0,"dur":100},)json"
+          R"({"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":120},)"));
+  ASSERT_EQ(trace.catalog->devices.size(), 1U);
+  const auto times = execution(trace.profile, *trace.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(times.ok());
+  const DeviceExecution& device = times->devices.at(0);
+  EXPECT_EQ(device.total.count, 80 * kTicksPerUs) << "from the first to the last event that is shown";
+  EXPECT_EQ(device.idle.count, 50 * kTicksPerUs);
+  EXPECT_EQ(device.ofKind(model::StepKind::compute).count, 30 * kTicksPerUs);
+  EXPECT_EQ(device.byLane.at(model::LaneRole::compute).count, 30 * kTicksPerUs);
+}
+
+/// Collectives of two threads of a host overlap, and neither does anything for 350 of 650 µs.
+TEST(ImportedCases, HostsAreIdleBetweenTheirEvents) {
+  const ImportedTrace trace(
+      writeTrace("host.json", slice("cpu_op", "gloo:all_reduce", 9, 0, 100, "", 1) +
+                                  slice("cpu_op", "gloo:all_reduce", 9, 50, 150, "", 2) +
+                                  slice("cpu_op", "gloo:all_reduce", 9, 500, 600, "", 1) +
+                                  slice("cpu_op", "gloo:all_reduce", 9, 550, 650, "", 2)));
+  const auto times = execution(trace.profile, *trace.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(times.ok());
+  const DeviceExecution& device = times->devices.at(0);
+  EXPECT_EQ(device.ofKind(model::StepKind::globalExchange).count, 300 * kTicksPerUs);
+  EXPECT_EQ(device.ofKind(model::StepKind::control).count, 0);
+  EXPECT_EQ(device.idle.count, 350 * kTicksPerUs);
 }
 
 /// Four micro-batches whose number is null: 100 µs forward, 200 µs backward, and no delay of launches.

@@ -1,11 +1,10 @@
 #include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <compare>
-#include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -13,27 +12,14 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/launches.h"
+#include "profiler/analysis/pipeline/recorded/recorded_work.h"
 #include "profiler/base/intervals.h"
 
 namespace pipescope::analysis {
 namespace {
 
-bool categoryNames(std::string_view category, std::initializer_list<std::string_view> words) {
-  std::string lower;
-  for (const char c : category) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::ranges::any_of(words,
-                             [&](std::string_view word) { return lower.find(word) != std::string::npos; });
-}
-
 /// Kind that the importer gives to a device of a trace that shows no accelerator.
 constexpr std::string_view kProcess = "process";
-
-/// Category that the importer writes for a slice whose trace states none.
-constexpr std::string_view kNoCategory = "event";
-
-bool isCopy(std::string_view category) {
-  return categoryNames(category, {"memcpy", "memset"});
-}
 
 /// The importer writes "training step 12" as the layer of an event that marks the step.
 std::optional<std::int64_t> markedStep(std::string_view layer) {
@@ -43,22 +29,6 @@ std::optional<std::int64_t> markedStep(std::string_view layer) {
   layer.remove_prefix(kStep.size());
   const auto [end, error] = std::from_chars(layer.data(), layer.data() + layer.size(), number);
   return error == std::errc() && end == layer.data() + layer.size() ? std::optional(number) : std::nullopt;
-}
-
-/// True for kernels and copies, by the categories that PyTorch's profiler and others use. Anything else on an
-/// accelerator's lane, such as annotations and synchronisation, is no work.
-bool isWork(std::string_view category) {
-  // Converters of Nsight Systems' reports call all kernels so.
-  return isCopy(category) || category == "cuda" ||
-         categoryNames(category, {"kernel", "hpu_op", "mtia_ccp_events"});
-}
-
-/// Some tools, such as XLA's and Ascend's profilers, state no category. A rule says then which lanes are an
-/// accelerator's, and what their slices do.
-bool isWorkByRule(const model::Lane& lane, model::StepKind kind) {
-  return lane.role == model::LaneRole::compute &&
-         (kind == model::StepKind::compute || kind == model::StepKind::globalExchange ||
-          kind == model::StepKind::streamCopy);
 }
 
 struct Work {
@@ -114,8 +84,8 @@ class AcceleratorReader {
                        program.kind,
                        {},
                        {},
-                       isWork(program.kind),
-                       isCopy(program.kind)};
+                       isWorkCategory(program.kind),
+                       isCopyCategory(program.kind)};
       place->second.uncategorised = program.kind == kNoCategory;
       if (place->second.uncategorised) place->second.category = "operation";
       if (catalog_.debugContexts.contains(program.debugContext)) {
@@ -151,7 +121,7 @@ class AcceleratorReader {
           hostCollectives_[lane->device].push_back({from, to, step.lane, step.program, true});
         return;
       }
-      if (!names.work && !(names.uncategorised && isWorkByRule(*lane, step.kind))) return;
+      if (!names.work && !(names.uncategorised && isWorkByRule(lane->role, step.kind))) return;
       works_[lane->device].push_back({from, from + step.ticks, step.lane, step.program,
                                       step.kind == model::StepKind::globalExchange,
                                       names.copy || step.kind == model::StepKind::streamCopy});
@@ -294,34 +264,44 @@ class AcceleratorReader {
     return own;
   }
 
+  /// Returns the end of the work that was launched before the trace began: a queue runs its work in the order
+  /// of the launches, so that work without a launch before a queue's first launched work belongs to no step.
+  static Ticks launchedBefore(const std::vector<Work>& works) {
+    std::set<model::LaneId> launched, seen;
+    for (const Work& work : works)
+      if (work.launch) launched.insert(work.lane);
+    Ticks end(INT64_MIN);
+    for (const Work& work : works) {
+      if (work.launch) seen.insert(work.lane);
+      if (launched.contains(work.lane) && !seen.contains(work.lane)) end = std::max(end, work.end);
+    }
+    return end;
+  }
+
   std::vector<MarkedStep> stepsOf(model::DeviceId device, const std::vector<Work>& works) {
     std::vector<MarkedStep> steps = distinctMarks(device);
     const auto launched = launchedWithin(steps, works);
     std::vector<Ticks> latestEnd;  // latest end of this work and all before it
     for (const Work& work : works)
       latestEnd.push_back(latestEnd.empty() ? work.end : std::max(latestEnd.back(), work.end));
-    Ticks before(INT64_MIN);  // end of the step before
+    Ticks before = launchedBefore(works);  // end of the step before
     for (std::size_t s = 0; s < steps.size(); ++s) {
       MarkedStep& step = steps[s];
+      for (const Work* work : launched[s]) step.end = std::max(step.end, work->end);
+      step.start = std::clamp(before, step.start, step.end);
+      if (!launched[s].empty()) before = step.end;
       base::Intervals busy, compute, communication;
-      const auto add = [&](const Work& work, Ticks from, Ticks to) {
-        busy.add(from, to);
-        if (!work.copies) (work.communicates ? communication : compute).add(from, to);
-      };
-      const Ticks marked = step.start, ended = step.end;
       // Works come in the order of their starts, so each step looks at those from the first that reaches into
       // it.
-      const auto reaches = std::upper_bound(latestEnd.begin(), latestEnd.end(), marked);
+      const auto reaches = std::upper_bound(latestEnd.begin(), latestEnd.end(), step.start);
       for (auto i = static_cast<std::size_t>(reaches - latestEnd.begin());
-           i < works.size() && works[i].start < ended; ++i)
-        if (!works[i].launch) add(works[i], std::max(works[i].start, marked), std::min(works[i].end, ended));
-      step.start = std::clamp(before, marked, ended);
-      for (const Work* work : launched[s]) {
-        add(*work, work->start, work->end);
-        step.start = std::min(step.start, work->start);
-        step.end = std::max(step.end, work->end);
+           i < works.size() && works[i].start < step.end; ++i) {
+        const Work& work = works[i];
+        const Ticks from = std::max(work.start, step.start), to = std::min(work.end, step.end);
+        if (to <= from) continue;
+        busy.add(from, to);
+        if (!work.copies) (work.communicates ? communication : compute).add(from, to);
       }
-      if (!launched[s].empty()) before = step.end;
       step.busy = busy.unionLength();
       step.compute = compute.unionLength();
       step.communication = communication.unionLength();

@@ -15,10 +15,10 @@ struct WorkSum {
   Ticks active;  ///< time in which at least one of them runs
 };
 
-/// Work of an accelerator for a training step that its host marks. Work whose launch is known belongs to the
-/// step within which it was launched; other work belongs to the step during which it runs, as far as it does.
-/// The step begins with the mark, or at the end of the work of the step before if that is later, and lasts
-/// until the mark and its own work have ended.
+/// A training step that the host of an accelerator marks, and the work of the accelerator within it. The step
+/// begins with the mark, or at the end of the step before if that is later, and lasts until the mark and the
+/// work that was launched within it have ended. Steps never overlap, so a moment counts for one step, also
+/// where copies run ahead of the step that they were launched for.
 struct MarkedStep {
   std::int64_t number = 0;
   Ticks start, end;

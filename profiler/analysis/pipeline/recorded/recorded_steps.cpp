@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pipeline/recorded/recorded_work.h"
 #include "profiler/analysis/steps_of_segments.h"
 
 namespace pipescope::analysis {
 namespace {
 
-/// Counts the steps of one accelerator whose passes nobody recognised, some segments at a time.
+/// Counts the steps of one accelerator or host whose passes nobody recognised, some segments at a time.
 class RecordedReader {
  public:
-  RecordedReader(const model::ProfileSource& source, const Catalog& catalog, base::Progress& progress)
-      : source_(source), catalog_(catalog), progress_(progress) {}
+  RecordedReader(const model::ProfileSource& source, const Catalog& catalog, const DeviceSums& device,
+                 base::Progress& progress)
+      : source_(source), catalog_(catalog), work_(catalog, device.id()), progress_(progress) {}
 
   base::Status read(DeviceSums& device) {
     const auto [start, end] = device.bounds();
@@ -42,9 +44,10 @@ class RecordedReader {
                    Ticks to) {
     std::map<model::SegmentId, const DeviceSums::RecordedSegment*> wanted;
     for (const DeviceSums::RecordedSegment& segment : segments) wanted[segment.segment] = &segment;
-    std::vector<DeviceSums::RecordedStep> steps;
+    std::vector<DeviceSums::RecordedStep> steps = device.hostPasses(from, to, catalog_);
     PIPESCOPE_TRY(forEachStepOf(source_, wanted, progress_,
                                 [&](const model::Step& step, const DeviceSums::RecordedSegment* segment) {
+                                  if (!segment->host && !work_.counts(step)) return;
                                   const Ticks start = segment->start + step.offset;
                                   steps.push_back({std::max(start, from), std::min(start + step.ticks, to),
                                                    step.kind, catalog_.roleOf(segment->lane)});
@@ -55,6 +58,7 @@ class RecordedReader {
 
   const model::ProfileSource& source_;
   const Catalog& catalog_;
+  RecordedWork work_;
   base::Progress& progress_;
 };
 
@@ -62,7 +66,7 @@ class RecordedReader {
 
 base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog, DeviceSums& device,
                               base::Progress& progress) {
-  return RecordedReader(source, catalog, progress).read(device);
+  return RecordedReader(source, catalog, device, progress).read(device);
 }
 
 }  // namespace pipescope::analysis

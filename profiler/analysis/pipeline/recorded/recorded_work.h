@@ -1,0 +1,41 @@
+#pragma once
+// Says which slices on the lanes of an accelerator in an imported trace are work.
+#include <string_view>
+#include <unordered_map>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+/// Category that the importer writes for a slice whose trace states none.
+inline constexpr std::string_view kNoCategory = "event";
+
+/// True for copies, by the categories that PyTorch's profiler and others use.
+bool isCopyCategory(std::string_view category);
+/// True for kernels and copies, by the same categories. Profilers repeat a host's marks on the queues of an
+/// accelerator, around the work that was launched within them, and show what a queue waits for. Neither is
+/// work.
+bool isWorkCategory(std::string_view category);
+/// Some tools, such as XLA's and Ascend's profilers, state no category. A rule says then which lanes are an
+/// accelerator's, and what their slices do.
+bool isWorkByRule(model::LaneRole role, model::StepKind kind);
+
+/// Decides for one device which slices of its lanes count as work.
+class RecordedWork {
+ public:
+  RecordedWork(const Catalog& catalog, model::DeviceId device);
+
+  /// On a device with kernels, kernels and copies count, and so does what a rule calls a sync or puts on an
+  /// engine. The categories of another device are unknown, so everything counts but marks.
+  bool counts(const model::Step& step);
+
+ private:
+  enum class Category : std::uint8_t { work, none, mark, other };
+  static Category categoryOf(std::string_view text);
+
+  const Catalog& catalog_;
+  bool kernels_ = false;
+  std::unordered_map<std::int64_t, Category> categories_;  ///< by program
+};
+
+}  // namespace pipescope::analysis
