@@ -1,5 +1,6 @@
 #include "profiler/import/read/chrome_events.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -363,13 +364,15 @@ struct ChromeEvents::Parser {
     window->add(event);
   }
 
-  /// A counter with several series becomes one counter for each.
+  /// Each series of a counter becomes a counter of its own, whose name does not depend on how many series an
+  /// event has. Counters of one name with different ids are different ones.
   void counter(TraceEvent& event) {
     if (members.series.empty()) window->findings.add("A counter states no number and is left out.");
-    const std::string name(members.name);
+    std::string name(members.name);
+    if (members.hasIdentity) name += fmt::format(" [{}]", members.identity);
     for (const auto& [series, value] : members.series) {
-      if (members.series.size() > 1)
-        event.name = window->newName(name.empty() ? series : name + ", " + series);
+      const bool plain = !name.empty() && (series == "value" || series == members.name);
+      event.name = window->newName(plain ? name : name.empty() ? series : name + ", " + series);
       event.value = value;
       window->add(event);
     }

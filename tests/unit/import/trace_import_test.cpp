@@ -87,6 +87,22 @@ TEST_F(TraceImport, KeepsWhatIsWholeOfADamagedTrace) {
   EXPECT_EQ(rows<model::Diagnostic>().size(), 6U);
 }
 
+/// The second event has only one of the series, and the last one belongs to another counter of this name.
+TEST_F(TraceImport, KeepsTheSeriesOfCountersApart) {
+  ASSERT_TRUE(import({write("t.json", R"([{"ph":"C","pid":1,"ts":0,"name":"mem","args":{"a":1,"b":10}},
+    {"ph":"C","pid":1,"ts":5,"name":"mem","args":{"a":3}},
+    {"ph":"C","pid":1,"ts":6,"name":"load","args":{"value":4}},
+    {"ph":"C","pid":1,"ts":6,"name":"mem","id":"7","args":{"a":30}},
+    {"ph":"X","pid":1,"tid":1,"ts":3,"name":"step","dur":4}])")})
+                  .ok());
+  std::map<std::string, std::vector<double>> values;
+  const auto counters = rows<model::Counter>();
+  for (const auto& sample : rows<model::CounterSample>())
+    values[counters[static_cast<std::size_t>(sample.counter.value)].name].push_back(sample.value);
+  EXPECT_EQ(values, (std::map<std::string, std::vector<double>>{
+                        {"load", {4}}, {"mem [7], a", {30}}, {"mem, a", {1, 3}}, {"mem, b", {10}}}));
+}
+
 TEST_F(TraceImport, ReadsCountersThatAreTexts) {
   ASSERT_TRUE(import(write("t.json", R"([{"ph":"C","pid":1,"ts":1,"name":"memory","args":{"bytes":"5"}},
     {"ph":"X","pid":1,"tid":1,"ts":3,"name":"step","dur":4},
