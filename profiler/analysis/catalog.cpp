@@ -90,6 +90,10 @@ const model::Executable* Catalog::executable(model::ExecutableId id) const {
 std::int64_t Catalog::pipesOf(model::ExecutableId id) const {
   return statedCount(property("pipes." + std::to_string(id.value)));
 }
+std::int64_t Catalog::microBatchesOfStage(model::ExecutableId id) const {
+  const model::Executable* known = executable(id);
+  return known == nullptr ? 0 : std::max<std::int64_t>(known->microBatches, 0) / pipesOf(id);
+}
 std::int64_t Catalog::widthOf(model::ExecutableId id) const {
   return statedCount(property("width." + std::to_string(id.value)));
 }

@@ -54,6 +54,9 @@ struct Catalog {
   const model::Executable* executable(model::ExecutableId id) const;
   /// Ways through the devices, each with stages of its own. A micro-batch goes through one of them.
   std::int64_t pipesOf(model::ExecutableId id) const;
+  /// Returns the micro-batches of an iteration that go through each stage: those of one pipe. 0: none, or an
+  /// unknown executable.
+  std::int64_t microBatchesOfStage(model::ExecutableId id) const;
   /// Ranks of a place: chips that share the work of its stages. They do equal work at equal times, so that a
   /// profile records the first of them only.
   std::int64_t widthOf(model::ExecutableId id) const;

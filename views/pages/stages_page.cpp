@@ -42,7 +42,7 @@ QString stagesPageBytesText(std::int64_t bytes) {
 /// The ticks of one iteration by what the stage's device does, in the order of the legend.
 std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
   const StagesReport& report = data.report;
-  const auto g = static_cast<double>(report.microBatches);
+  const auto g = static_cast<double>(report.microBatchesOfStage);
   std::vector<NamedPart> parts = {
       {QObject::tr("forward"), ColourRole::forward, stage.forward * g},
       {QObject::tr("recompute"), ColourRole::recompute, stage.recompute * g},
@@ -247,7 +247,7 @@ class StagesPage : public shell::Page {
       if (!stage.recorded) {
         notes << tr("not recorded");
       } else if (r.lost.step > 0) {
-        notes << tr("busy %1").arg(percent(stage.busy * static_cast<double>(r.microBatches) / r.lost.step));
+        notes << tr("busy %1").arg(percent(stage.busy * static_cast<double>(r.microBatchesOfStage) / r.lost.step));
       } else {
         notes << QString();
       }

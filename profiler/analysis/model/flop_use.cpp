@@ -59,8 +59,7 @@ double microBatches(const Catalog& catalog, const model::Executable& executable)
   const double flushes = executable.kind == model::ExecutableKind::training
                              ? static_cast<double>(std::max<std::int64_t>(executable.deviceIterations, 1))
                              : 1;
-  return flushes * static_cast<double>(std::max<std::int64_t>(executable.microBatches, 0)) /
-         static_cast<double>(catalog.pipesOf(executable.id));
+  return flushes * static_cast<double>(catalog.microBatchesOfStage(executable.id));
 }
 
 }  // namespace

@@ -9,9 +9,7 @@ namespace pipescope::analysis {
 
 std::int64_t passRuns(const Catalog& catalog, model::ExecutableId executable, model::Pass pass) {
   const bool once = pass == model::Pass::update || pass == model::Pass::collective;
-  const model::Executable* known = catalog.executable(executable);
-  if (once || known == nullptr) return 1;
-  return std::max<std::int64_t>(1, known->microBatches / catalog.pipesOf(executable));
+  return once ? 1 : std::max<std::int64_t>(1, catalog.microBatchesOfStage(executable));
 }
 
 namespace {

@@ -39,8 +39,9 @@ std::map<model::SegmentId, StageSegment> computeSegments(const Catalog& catalog,
                                                          std::size_t stages) {
   std::map<model::SegmentId, double> times;
   for (const model::Placement& p : rows.placements) times[p.segment] += 1;
-  const double microBatches = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1)) *
-                              static_cast<double>(std::max<std::int64_t>(rows.executable->microBatches, 1));
+  const double microBatches =
+      static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1)) *
+      static_cast<double>(std::max<std::int64_t>(catalog.microBatchesOfStage(rows.executable->id), 1));
   std::map<model::SegmentId, StageSegment> found;
   const std::set<model::DeviceId> own = rows.devices();
   for (const model::Segment& segment : catalog.segments) {

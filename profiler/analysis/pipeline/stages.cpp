@@ -73,7 +73,7 @@ void findUnknown(const ReplicaRows& rows, StagesReport& report) {
 void addPasses(const ReplicaRows& rows, bool measured, StagesReport& report) {
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
   const double microBatches =
-      iterations * static_cast<double>(std::max<std::int64_t>(report.microBatches, 1));
+      iterations * static_cast<double>(std::max<std::int64_t>(report.microBatchesOfStage, 1));
   const auto recordedPasses = countedPasses(rows, measured);
   std::vector<base::Intervals> occupied(report.stages.size());
   for (const model::Placement& p : rows.placements) {
@@ -113,7 +113,7 @@ void addExchange(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
       transfers[catalog.deviceOf(lane)].add(t.start, t.end);
   }
   const double microBatches = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1)) *
-                              static_cast<double>(std::max<std::int64_t>(report.microBatches, 1));
+                              static_cast<double>(std::max<std::int64_t>(report.microBatchesOfStage, 1));
   for (StageReport& stage : report.stages) {
     const model::DeviceId device(stage.device);
     const Ticks alone = transfers[device].unionLength() - commonLength(transfers[device], working[device]);
@@ -218,8 +218,8 @@ void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& 
     report.flush += flushOf(placements).length() / static_cast<double>(rows.iterations.size());
   LostTime& lost = report.lost;
   lost.step = meanStepTime(rows.spans);
-  lost.useful = static_cast<double>(report.microBatches) * (mean.forward + mean.backward + mean.weight) *
-                count / devices;
+  lost.useful = static_cast<double>(report.microBatchesOfStage) *
+                (mean.forward + mean.backward + mean.weight) * count / devices;
   if (catalog.measured()) {
     lost.replayed =
         tMean >= lost.useful * (1 - kRounding) && tActual > 0 && tActual <= lost.step * (1 + kReplayError);
@@ -303,6 +303,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   if (rows.executable == nullptr) return base::badInput("The profile has no such executable.");
   report.clockHz = catalog.timebase({}).ticksPerSecond;
   report.microBatches = rows.executable->microBatches;
+  report.microBatchesOfStage = catalog.microBatchesOfStage(id);
   report.schedule = rows.executable->scheduleKind;
   for (const model::Stage* row : rows.stages) {
     StageReport stage;

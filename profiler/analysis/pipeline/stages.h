@@ -59,11 +59,12 @@ struct LostTime {
   /// False if only `step` is known, because the passes that a trace recorded cannot be replayed within it.
   /// Some are missing then, or stages, micro-batches or clocks were not recognised rightly.
   bool replayed = true;
-  double step = 0;                ///< step time: mean length of an iteration
-  double useful = 0;              ///< G · mean(F+B)
-  double fillAndDrain = 0;        ///< T(mean) − G·mean
-  double imbalance = 0;           ///< T(actual) − T(every stage at the mean), both without exchange
-  double exchangeUpdateHost = 0;  ///< the rest: exchange + sync + update + host
+  double step = 0;          ///< step time: mean length of an iteration
+  double useful = 0;        ///< G · mean(F+B)
+  double fillAndDrain = 0;  ///< T(mean) − G·mean
+  double imbalance = 0;     ///< T(actual) − T(every stage at the mean), both without exchange
+  /// The rest: exchange + sync + update + host, and waits of blocks whose passes start together (DualPipe).
+  double exchangeUpdateHost = 0;
 };
 
 struct BoundaryReport {
@@ -85,7 +86,8 @@ struct SlowReplica {
 
 struct StagesReport {
   std::int64_t clockHz = 0;
-  std::int64_t microBatches = 0;
+  std::int64_t microBatches = 0;         ///< of one iteration
+  std::int64_t microBatchesOfStage = 0;  ///< those of one pipe: all of them go through each of its stages
   model::ScheduleKind schedule = model::ScheduleKind::dependency;
   /// Largest ÷ mean over devices; none if the passes take no time.
   std::optional<double> imbalance, imbalanceForward, imbalanceBackward;
