@@ -8,6 +8,7 @@
 
 #include "app/cli/plan_model_report.h"
 #include "app/cli/plan_trust.h"
+#include "app/plan/dimension_axes.h"
 #include "profiler/base/number_text.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/section.h"
@@ -104,7 +105,8 @@ std::string searchedText(const DimensionPlan& planned) {
 
 std::string resultText(const DimensionPlan& planned) {
   if (planned.stopped) return "the best of those that were emulated before the search was stopped";
-  if (planned.proven) return "proven best: the bounds exclude all that was not emulated";
+  if (planned.proven)
+    return "proven best of these combinations: the bounds exclude all that was not emulated";
   return "the best of those emulated, which are the most promising ones";
 }
 
@@ -253,6 +255,12 @@ std::vector<std::string> dimensionRemarks(const DimensionPlan& planned) {
     remarks.push_back(
         fmt::format("These settings are not given, and the plan takes what is usual in large training: {}.",
                     pairsText(planned.defaults)));
+  }
+  if (planned.largerMicroBatches) {
+    remarks.push_back(
+        fmt::format("Micro-batches of more than {0} samples are not among the combinations: "
+                    "--vary micro_batch_size={0},{1} tries {1}, too.",
+                    app::kLargestMicroBatch, 2 * app::kLargestMicroBatch));
   }
   if (planned.left > 0 && !planned.stopped) {
     remarks.push_back(

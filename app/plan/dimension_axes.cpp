@@ -92,11 +92,8 @@ Texts chunks(const AxisContext& at) {
 Texts microBatchSizes(const AxisContext& at) {
   // Ranks that divide experts take samples of their own.
   const std::int64_t replicas = at.chips / chipsOfReplica(at) * at.number(kExperts);
-  Texts all;
-  if (replicas < 1) return all;
-  for (const std::int64_t size : {1, 2, 4, 8})
-    if (at.samples % (size * replicas) == 0) all.push_back(std::to_string(size));
-  return all;
+  if (replicas < 1 || at.samples % replicas != 0) return {};
+  return divisorsOf(at.samples / replicas, kLargestMicroBatch);
 }
 
 /// Megatron shares out the optimizer's state only. DeepSpeed's pipelines work with stage 1 only.

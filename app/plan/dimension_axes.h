@@ -9,6 +9,9 @@
 
 namespace pipescope::app {
 
+/// Samples of the largest micro-batch that a plan tries by itself: each size costs compilations.
+inline constexpr std::int64_t kLargestMicroBatch = 8;
+
 /// The facts on which candidates of an axis depend.
 struct AxisContext {
   const config::Configuration& given;  ///< with the model's defaults and the system that it means

@@ -97,7 +97,7 @@ class DimensionPlanner {
     PIPESCOPE_ASSIGN(const auto system, known_.system(resolved.text("system.name"), options));
     const std::int64_t asked = resolved.integer("system.devices");
     chips_ = asked > 0 ? asked : static_cast<std::int64_t>(system->devices().size());
-    addErrorBand(system->devices().front().kind);
+    result_.errorBand = devices::widestTimeError(system->devices().front().kind);
     scoreBytes_ = keptScores(forward, *system);
     const std::string& order = resolved.text("execution.axis_order");
     placesOutermost_ = order == "auto" ? !system->placesShareLinks() : order == "tp-cp-ep-dp-pp";
@@ -137,16 +137,6 @@ class DimensionPlanner {
     return set && rankCosts(c, blocks_, known_).ok() ? "bfloat16" : "float16";
   }
 
-  void addErrorBand(const std::string& kind) {
-    const auto bands = devices::embeddedBands();
-    if (!bands.ok()) return;
-    for (const devices::Band& band : *bands) {
-      const bool isTime = band.quantity == "cycles" || band.quantity == "time";
-      if (band.device == kind && isTime && band.p90)
-        result_.errorBand = std::max(result_.errorBand.value_or(0), *band.p90);
-    }
-  }
-
   base::Status chooseSamples() {
     constexpr std::int64_t kForEachChip = 2;
     const bool given = resolved_->given("training.gradient_accumulation");
@@ -184,6 +174,14 @@ class DimensionPlanner {
   }
   bool isFixed(const PlanAxis& axis) const {
     return given_.given(axis.key) || fixedByOtherKeys(axis, given_);
+  }
+
+  /// True if nobody says which values an axis may have.
+  bool isOpen(std::string_view key) const {
+    const auto axis = std::ranges::find(planAxes(), key, [](const PlanAxis& each) { return each.key; });
+    const PlanChoice* choice = choiceOf(std::string(key));
+    return !request_.fixed.contains(std::string(key)) && !isFixed(*axis) &&
+           (choice == nullptr || !statesValues(*choice));
   }
 
   std::vector<PlanChoice> furtherKeys() const {
@@ -289,6 +287,9 @@ class DimensionPlanner {
     const std::int64_t each = d.replicas * experts * d.microBatchSize;
     if (d.microBatchSize < 1 || samples_ % each != 0) return;
     d.microBatches = samples_ / each;
+    result_.largerMicroBatches =
+        result_.largerMicroBatches || (training_ && isOpen("training.micro_batch_size") &&
+                                       samples_ / d.replicas / experts > kLargestMicroBatch);
     const std::string& schedule = made.values["execution.schedule"];
     d.schedule = schedule.empty() ? resolved_->text("execution.schedule") : schedule;
     d.chunks = std::max<std::int64_t>(1, numberIn(made.values, "execution.chunks", 1));

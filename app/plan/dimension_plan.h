@@ -51,6 +51,7 @@ struct DimensionPlan {
   std::int64_t samples = 1;           ///< of a weight update, or of a call in inference
   bool samplesGiven = false;
   bool training = true;
+  bool largerMicroBatches = false;  ///< micro-batches above kLargestMicroBatch would divide the samples, too
   std::optional<double> errorBand;  ///< see ConfigurationPlan
 };
 

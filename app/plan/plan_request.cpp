@@ -214,14 +214,7 @@ class ConfigurationPlanner {
     devices::SystemOptions options;
     options.userFolder = userConfigurationFolder();
     const auto system = known_.system(c.text("system.name"), options);
-    const auto bands = devices::embeddedBands();
-    if (!system.ok() || !bands.ok()) return;
-    const std::string& kind = (*system)->devices().front().kind;
-    for (const devices::Band& band : *bands) {
-      const bool isTime = band.quantity == "cycles" || band.quantity == "time";
-      if (band.device != kind || !isTime || !band.p90) continue;
-      result_.errorBand = std::max(result_.errorBand.value_or(0), *band.p90);
-    }
+    if (system.ok()) result_.errorBand = devices::widestTimeError((*system)->devices().front().kind);
   }
 
   /// The request to split the model of a configuration into so many stages. Its own stages are in `start`.

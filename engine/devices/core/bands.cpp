@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -100,6 +101,17 @@ base::Result<std::vector<Band>> embeddedBands() {
   // Every emulation records the bands. Parsing them takes longer than emulating a small run.
   static const base::Result<std::vector<Band>> all = readEmbeddedBands();
   return all;
+}
+
+std::optional<double> widestTimeError(const std::string& chip) {
+  std::optional<double> widest;
+  const base::Result<std::vector<Band>> bands = embeddedBands();
+  if (!bands.ok()) return widest;
+  for (const Band& band : *bands) {
+    const bool isTime = band.quantity == "cycles" || band.quantity == "time";
+    if (band.device == chip && isTime && band.p90) widest = std::max(widest.value_or(0), *band.p90);
+  }
+  return widest;
 }
 
 }  // namespace pipescope::devices

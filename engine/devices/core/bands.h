@@ -30,5 +30,8 @@ struct Band {
 base::Result<std::vector<Band>> parseBands(std::string_view text);
 /// The bands that are embedded in the program.
 base::Result<std::vector<Band>> embeddedBands();
+/// Returns the widest p90 of |ln(emulated / measured)| among the times that were measured on a chip, over all
+/// kinds of layers and steps. Returns none if nothing was checked, or if the bands cannot be read.
+std::optional<double> widestTimeError(const std::string& chip);
 
 }  // namespace pipescope::devices

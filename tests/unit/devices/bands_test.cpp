@@ -43,6 +43,21 @@ TEST(Bands, SayWhatTheyAreWorth) {
             "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against something measured");
 }
 
+TEST(Bands, TheWidestTimeErrorIsThatOfNoMemory) {
+  const auto bands = embeddedBands();
+  ASSERT_TRUE(bands.ok()) << bands.error().message;
+  const std::optional<double> widest = widestTimeError("mk2");
+  ASSERT_TRUE(widest.has_value());
+  bool reached = false;
+  for (const Band& band : *bands) {
+    if (band.device != "mk2" || band.quantity.ends_with("_bytes") || !band.p90) continue;
+    EXPECT_LE(*band.p90, *widest) << band.kind;
+    reached = reached || *band.p90 == *widest;
+  }
+  EXPECT_TRUE(reached);
+  EXPECT_FALSE(widestTimeError("a chip that nobody measured").has_value());
+}
+
 TEST(Bands, TheProgramsOwnCoverBothIpus) {
   const auto bands = embeddedBands();
   ASSERT_TRUE(bands.ok()) << bands.error().message;

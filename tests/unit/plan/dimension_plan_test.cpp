@@ -175,6 +175,24 @@ TEST(DimensionPlanTest, KeepsSamplesOfAnUpdate) {
   }
 }
 
+TEST(DimensionPlanTest, TriesEveryMicroBatchThatDividesTheSamples) {
+  DimensionRequest request;
+  request.everything = true;
+  request.fixed = {{"execution.tensor_parallel", "1"},
+                   {"execution.stages", "1"},
+                   {"execution.recompute", "none"},
+                   {"execution.zero", ""}};
+  request.samples = 24;  // twelve for each replica
+  const DimensionPlan plan = mustPlanDimensions(smallDecoder("hls-gaudi2:2"), request);
+  std::vector<std::int64_t> sizes;
+  for (const DimensionProposal& each : plan.proposals) sizes.push_back(each.split.tried.microBatchSize);
+  std::ranges::sort(sizes);
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{1, 2, 3, 4, 6}));
+  EXPECT_TRUE(plan.largerMicroBatches) << "all twelve at once would do, too";
+  request.samples = 12;
+  EXPECT_FALSE(mustPlanDimensions(smallDecoder("hls-gaudi2:2"), request).largerMicroBatches);
+}
+
 TEST(DimensionPlanTest, SaysWhyNothingDivides) {
   DimensionRequest request;
   request.fixed = {{"execution.stages", "3"}};
