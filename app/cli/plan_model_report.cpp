@@ -151,7 +151,12 @@ std::string limitSentence(const ConfigurationPlan& planned) {
         "more.",
         more * 100);
   } else {
-    text += " The stages are nearly equal: a faster plan needs other options, such as more micro-batches.";
+    constexpr double kNearlyEqual = 1.05;
+    double sum = 0;
+    for (const TriedStage& each : best.stages) sum += each.occupied;
+    const bool equal = stage.occupied * static_cast<double>(best.stages.size()) <= kNearlyEqual * sum;
+    text += equal ? " The stages are nearly equal" : " Equally long stages would not make the plan faster";
+    text += ": that needs other options, such as more micro-batches.";
   }
   return text;
 }

@@ -26,10 +26,18 @@ int presentStages(const Configuration& c, const PlanBasis& basis) {
     for (const plan::TriedStage& stage : basis.present->stages) devices = std::max(devices, stage.place + 1);
     return std::max(1, devices);
   }
-  const std::int64_t devices = c.integer("system.devices");
-  const std::size_t stages = c.tables("stages").size();
-  if (stages > 0) return static_cast<int>(stages);
-  return static_cast<int>(std::clamp<std::int64_t>(devices, 1, 1024));
+  // The present plan cannot run, so that the configuration says what it would have.
+  const auto clamped = [](std::int64_t stages) {
+    return static_cast<int>(std::clamp<std::int64_t>(stages, 1, 1024));
+  };
+  const auto listed = [&c](const char* key) { return static_cast<std::int64_t>(c.integers(key).size()); };
+  if (const auto stages = static_cast<std::int64_t>(c.tables("stages").size()); stages > 0)
+    return clamped(stages);
+  if (c.integer("execution.stages") > 0) return clamped(c.integer("execution.stages"));
+  if (listed("execution.layers_per_stage") > 0) return clamped(listed("execution.layers_per_stage"));
+  if (const auto cuts = static_cast<std::int64_t>(c.texts("execution.cuts").size()); cuts > 0)
+    return clamped(cuts + 1);
+  return clamped(c.integer("system.devices"));
 }
 
 /// Devices of all replicas: those that are given, or those that the present plan uses.

@@ -32,6 +32,18 @@ TEST(ModelPlan, ChoosesWhatTheUserLetsItChoose) {
   EXPECT_LE(plan.runnerUp->samplesPerSecond, 1.003 * best.samplesPerSecond);
 }
 
+// The default schedule needs more micro-batches for four stages, which another schedule does not.
+TEST(ModelPlan, KeepsTheStagesWhereThePresentPlanCannotRun) {
+  Configuration bert = parsed(kSmallBert);
+  ASSERT_TRUE(bert.set("execution.stages", std::int64_t{4}, config::Origin::file).ok());
+  ASSERT_TRUE(bert.set("training.gradient_accumulation", std::int64_t{3}, config::Origin::file).ok());
+  const ConfigurationPlan plan = mustPlan(bert, {"schedule=1f1b"});
+  EXPECT_FALSE(plan.present);
+  ASSERT_EQ(plan.variants.size(), 1U);
+  EXPECT_EQ(plan.variants.front().stages, 4);
+  expectWrittenPlanRuns(plan);
+}
+
 TEST(ModelPlan, ChoosesTheNumberOfStagesForGivenDevices) {
   Configuration bert = parsed(kSmallBert);
   ASSERT_TRUE(bert.set("system.devices", std::int64_t{4}, config::Origin::flag).ok());
