@@ -25,7 +25,60 @@ base::Result<int> wholeNumber(const std::string& key, const std::string& value, 
   return static_cast<int>(after);
 }
 
-base::Status changeMicroBatches(const ChangeContext&, Changed& changed, const std::string&,
+/// Takes the ticks that are stated for its segment off a piece.
+void less(Piece& piece, const SegmentTicks& ticks) {
+  const auto found = ticks.find(piece.segment);
+  if (found != ticks.end()) piece.ticks = std::max(piece.ticks - found->second, Ticks(0));
+}
+void less(Pieces& pieces, const SegmentTicks& ticks) {
+  for (Piece& piece : pieces) less(piece, ticks);
+}
+
+/// A single micro-batch has no sums of gradients, which several add to: the recording of one does not tell
+/// how long these additions take, and from the recording of several they are taken out.
+base::Status matchSums(const ChangeContext& context, Recording& recording, int after) {
+  if (recording.measured || (recording.microBatches > 1) == (after > 1)) return {};
+  std::set<model::OperatorId> additions;
+  bool updates = false;
+  PIPESCOPE_TRY(analysis::forAllRows<model::Operator>(context.source, [&](const model::Operator& op) {
+    if (op.executable != recording.executable.id) return;
+    if (op.kind == "Accumulate") additions.insert(op.id);
+    updates = updates || op.pass == Pass::update;
+  }));
+  if (after > 1) {
+    if (!updates || !additions.empty()) return {};
+    return base::badInput(
+        "The recording has one micro-batch and thus no sums of gradients, whose time is not known" +
+        emulateInstead(recording, fmt::format("--gradient-accumulation {}", after)));
+  }
+  // Gradients of a single micro-batch have another type than sums, and replicas add them while the backward
+  // pass still runs.
+  const auto [ofReplicas, step] = sumsAndStep(recording);
+  if (recording.executable.replicas > 1 && ofReplicas > kMostUnknownSums * step)
+    return base::badInput(
+        fmt::format("Sums of gradients over replicas take {:.1f} % of the recorded step, and those of a "
+                    "single micro-batch "
+                    "take another time, which the recording does not tell{}",
+                    100 * ofReplicas / step, emulateInstead(recording, "--gradient-accumulation 1")));
+  std::set<int> stages;
+  for (int stage = 0; stage < recording.stageCount(); ++stage) stages.insert(stage);
+  PIPESCOPE_ASSIGN(const SegmentTicks sums,
+                   ticksOfOwnSteps(context, recording.executable.id, stages,
+                                   [&](const model::Segment&, const model::Program& program) {
+                                     return additions.contains(program.op);
+                                   }));
+  for (ReplicaCosts& replica : recording.replicas) {
+    for (StageCosts& stage : replica.stages) {
+      for (StageWork& work : stage.works) {
+        less(work.backward, sums);
+        less(work.weight, sums);
+      }
+    }
+  }
+  return {};
+}
+
+base::Status changeMicroBatches(const ChangeContext& context, Changed& changed, const std::string&,
                                 const std::string& value) {
   constexpr int kMost = 1'000'000;
   constexpr double kMostTasks = 5e5;  // each takes about a kilobyte of memory
@@ -40,6 +93,7 @@ base::Status changeMicroBatches(const ChangeContext&, Changed& changed, const st
         "{}={} gives more work than a replay takes, which is {:.0f} micro-batches for a call like this; "
         "choose a smaller number.",
         kAccumulationKey, count, std::floor(kMostTasks / each)));
+  PIPESCOPE_TRY(matchSums(context, recording, count));
   const double more = recording.hostTicksPerMicroBatch * (count - recording.microBatches);
   recording.host.step = Ticks(recording.host.step.count + std::llround(more));
   recording.microBatches = count;
@@ -89,22 +143,17 @@ base::Status dropPacking(const ChangeContext& context, Recording& recording) {
   PIPESCOPE_ASSIGN(const SegmentTicks packing,
                    ticksOfOwnSteps(context, recording.executable.id, stages, isPacking));
   PIPESCOPE_ASSIGN(const Launches launches, launchesOf(context, recording, stages));
-  const auto less = [](Piece& piece, const SegmentTicks& ticks) {
-    const auto found = ticks.find(piece.segment);
-    if (found != ticks.end()) piece.ticks = std::max(piece.ticks - found->second, Ticks(0));
-  };
   for (ReplicaCosts& replica : recording.replicas) {
     for (StageCosts& stage : replica.stages) {
       for (StageWork& work : stage.works) {
-        for (std::size_t i = 0; i < work.backward.size(); ++i) {
-          less(work.backward[i], packing);
+        less(work.backward, packing);
+        for (std::size_t i = 1; i < work.backward.size(); ++i) {
           const bool goesOn =
-              i > 0 && work.backward[i].pass == Pass::backward && work.backward[i - 1].pass == Pass::backward;
+              work.backward[i].pass == Pass::backward && work.backward[i - 1].pass == Pass::backward;
           if (goesOn) less(work.backward[i], launches);
         }
       }
-      for (Pieces& update : stage.updates)
-        for (Piece& piece : update) less(piece, packing);
+      for (Pieces& update : stage.updates) less(update, packing);
     }
   }
   return {};

@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/base/byte_text.h"
+#include "profiler/base/number_text.h"
 #include "profiler/clock/ring_entries.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
@@ -91,6 +92,23 @@ void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
     remarks.push_back(fmt::format("Stage {} would not fit: {}, which adds {} to its device.", fit.stage, why,
                                   base::byteText(fit.added.count)));
   }
+}
+
+/// Says that a run with changed options would divide the model anew, where the recorded stages were searched.
+void addSplitRemark(const ChangeContext& context, const Recording& recording,
+                    const std::vector<Change>& changes, std::vector<std::string>& remarks) {
+  const auto& entries = context.catalog.configuration;
+  const auto stages = std::ranges::find(entries, "execution.stages", &model::ConfigurationEntry::path);
+  const std::int64_t count = stages == entries.end() ? 0 : base::wholeNumberOf(stages->value).value_or(0);
+  const bool options = std::ranges::any_of(changes, [&](const Change& change) {
+    const std::string key = spelledOut(recording, change).key;
+    return key == kAccumulationKey || key == kScheduleKey || key == kRecomputeKey;
+  });
+  if (count > 1 && options)
+    remarks.push_back(
+        fmt::format("The replay keeps the recorded stages. A run with execution.stages = {} divides the model "
+                    "anew, so that it may be faster or slower than the replay.",
+                    count));
 }
 
 }  // namespace
@@ -200,6 +218,7 @@ base::Result<WhatIf> whatIf(const ChangeContext& context, const Recording& recor
   PIPESCOPE_ASSIGN(result.memory, fitOf(context, recording, changed));
   result.remarks = std::move(changed.remarks);
   addFitRemarks(result, result.remarks);
+  addSplitRemark(context, recording, changes, result.remarks);
   result.recording = std::move(changed.recording);
   return result;
 }

@@ -1,5 +1,6 @@
 // A replay with changes equals an emulation of the changed configuration within 2 %, where both can be had.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -232,6 +233,28 @@ TEST_P(MnistLike, MicroBatchesAgree) {
       expectClose(before, {fmt::format("gradient_accumulation={}", count)},
                   before.with("training.gradient_accumulation", count));
   }
+}
+
+/// A single micro-batch needs no sums of gradients, and its recording does not tell their time.
+TEST_P(MnistLike, SumsOfGradientsAgree) {
+  const ReplayedSetup four = mnist(GetParam(), "1f1b").with("training.gradient_accumulation", "4");
+  const ReplayedSetup one = four.with("training.gradient_accumulation", "1");
+  expectClose(four, {"gradient_accumulation=1"}, one);
+  const auto recorded = emulateSetup(one);
+  ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  const auto refused = replayedStep(*recorded, {"gradient_accumulation=4"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("no sums of gradients, whose time is not known"));
+  // Where sums over replicas take long, those of a single micro-batch are not known.
+  const ReplayedSetup two = mnist(std::string(GetParam()) == "pod4" ? "pod16" : "hls-gaudi2", "1f1b")
+                                .with("training.gradient_accumulation", "4")
+                                .with("training.replication_factor", "2");
+  const auto replicas = emulateSetup(two);
+  ASSERT_TRUE(replicas.ok()) << replicas.error().message;
+  const auto single = replayedStep(*replicas, {"gradient_accumulation=1"});
+  if (single.ok())
+    return expectClose(two, {"gradient_accumulation=1"}, two.with("training.gradient_accumulation", "1"));
+  EXPECT_THAT(single.error().message, testing::HasSubstr("those of a single micro-batch take another time"));
 }
 
 TEST_P(MnistLike, SchedulesAgree) {

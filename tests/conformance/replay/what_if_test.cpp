@@ -57,6 +57,28 @@ TEST(WhatIf, PartsOfTheDifferenceAddUp) {
   EXPECT_NEAR(answer->gain(), 15.0 / 17 - 1, 1e-12);
 }
 
+TEST(WhatIf, SaysThatARunDividesTheModelAnew) {
+  ReplayedSetup setup{
+      "[model]\nbuilder = \"decoder\"\nlayers = 4\nhidden = 64\nheads = 4\nvocabulary = 256\n"
+      "sequence = 32\n",
+      {{"system.name", "pod4"},
+       {"execution.mode", "training"},
+       {"execution.numerics", "false"},
+       {"execution.schedule", "1f1b"},
+       {"execution.stages", "2"},
+       {"training.gradient_accumulation", "8"}}};
+  const EmulatedProfile emulated = must(emulateSetup(setup));
+  const auto says = [&](const std::string& change) {
+    const auto answer = ask(emulated, {change});
+    EXPECT_TRUE(answer.ok()) << answer.error().message;
+    return answer.ok() && std::ranges::any_of(answer->remarks, [](const std::string& remark) {
+             return remark.find("execution.stages = 2 divides the model anew") != std::string::npos;
+           });
+  };
+  EXPECT_TRUE(says("gradient_accumulation=16"));
+  EXPECT_FALSE(says("stages.0.forward=*2"));
+}
+
 /// Three micro-batches are too few for popart with three stages by themselves, but not for 1F1B.
 TEST(WhatIf, ChangesThatOnlyGoTogetherHaveNoPartOfTheirOwn) {
   ReplayedSetup setup = twoStages("popart", 4);
