@@ -41,8 +41,9 @@ constexpr std::array<BoundUnit, 5> kKeyUnits = {{{"_ns", 1e-9, true},
 /// Reads sums of products of operands, from left to right.
 class BoundReader {
  public:
-  BoundReader(std::string_view text, double baseline, std::string_view key, double ticksPerSecond)
-      : text_(text), baseline_(baseline), key_(key), ticksPerSecond_(ticksPerSecond) {}
+  BoundReader(std::string_view text, double baseline, std::string_view key, double ticksPerSecond,
+              bool isShare)
+      : text_(text), baseline_(baseline), key_(key), ticksPerSecond_(ticksPerSecond), isShare_(isShare) {}
 
   base::Result<Bound> read() {
     PIPESCOPE_ASSIGN(bound_.value, sum(0));
@@ -59,12 +60,18 @@ class BoundReader {
 
  private:
   base::Result<double> sum(int depth) {
+    const bool before = bound_.usesBaseline;
+    bound_.usesBaseline = false;
     PIPESCOPE_ASSIGN(double value, product(depth));
     for (char sign = next(); sign == '+' || sign == '-'; sign = next()) {
       text_.remove_prefix(1);
-      PIPESCOPE_ASSIGN(const double other, product(depth));
+      const bool ofBaseline = bound_.usesBaseline;
+      barePercent_ = false;
+      PIPESCOPE_ASSIGN(double other, product(depth));
+      if (barePercent_ && ofBaseline && !isShare_) other *= value;
       value += sign == '+' ? other : -other;
     }
+    bound_.usesBaseline = bound_.usesBaseline || before;
     return value;
   }
 
@@ -73,6 +80,7 @@ class BoundReader {
     for (char sign = next(); sign == '*' || sign == '/'; sign = next()) {
       text_.remove_prefix(1);
       PIPESCOPE_ASSIGN(const double other, operand(depth));
+      barePercent_ = false;
       value = sign == '*' ? value * other : value / other;
     }
     return value;
@@ -109,7 +117,7 @@ class BoundReader {
   base::Result<double> inUnitOfKey(double value) {
     if (next() == '%') {
       text_.remove_prefix(1);
-      hasPercent_ = true;
+      hasPercent_ = barePercent_ = true;
       return value / 100;
     }
     std::size_t length = 0;
@@ -167,15 +175,17 @@ class BoundReader {
   double baseline_;
   std::string_view key_;
   double ticksPerSecond_;
+  const bool isShare_;
   bool hasPercent_ = false;
+  bool barePercent_ = false;  ///< the last product is nothing but a percentage
   Bound bound_;
 };
 
 }  // namespace
 
 base::Result<Bound> evaluateBound(const std::string& expression, double baseline, std::string_view key,
-                                  double ticksPerSecond) {
-  return BoundReader(expression, baseline, key, ticksPerSecond).read();
+                                  double ticksPerSecond, bool isShare) {
+  return BoundReader(expression, baseline, key, ticksPerSecond, isShare).read();
 }
 
 }  // namespace pipescope::sections

@@ -16,7 +16,10 @@ struct Bound {
 /// TiB), which is then turned into that of `key`, such as time_us or memory_bytes, or into ticks of
 /// `ticksPerSecond`, such as for step_cycles. Without a number of ticks (0), times are cost units, which have
 /// no unit. An empty key takes any unit. The error says what is wrong with the expression.
+///
+/// A percentage that is added to the baseline is that part of it: "baseline + 5 %" is 1.05 * baseline. If the
+/// figure is a share itself, it is a difference of shares: 30 % + 5 % are 35 %.
 base::Result<Bound> evaluateBound(const std::string& expression, double baseline, std::string_view key,
-                                  double ticksPerSecond = 1);
+                                  double ticksPerSecond = 1, bool isShare = false);
 
 }  // namespace pipescope::sections

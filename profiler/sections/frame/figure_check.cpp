@@ -271,10 +271,22 @@ base::Status checkOfNone(const Check& check, const Section& section) {
   return found->lacks.empty() ? base::Status() : noValue(check, "the profile", found->lacks);
 }
 
+/// True if the section shows the figure of a key as a share.
+bool isShare(const Section& section, const std::string& key) {
+  const auto shows = [&key](const auto& shown) {
+    return shown.key == key && shown.format == Format::fraction;
+  };
+  return std::ranges::any_of(section.facts, shows) ||
+         std::ranges::any_of(section.tables, [&](const SectionTable& table) {
+           return std::ranges::any_of(table.columns, shows);
+         });
+}
+
 /// The bound in the unit of the figure.
 base::Result<Bound> boundOf(const Check& check, double baseline, const CheckedSection& profile) {
   base::Result<Bound> bound = evaluateBound(check.bound, baseline, check.path.back(),
-                                            profile.costs ? 0 : static_cast<double>(profile.ticksPerSecond));
+                                            profile.costs ? 0 : static_cast<double>(profile.ticksPerSecond),
+                                            isShare(profile.section, snakeCase(check.path.back())));
   if (!bound.ok())
     return base::badInput(fmt::format("--fail-if '{}': {}", check.text, bound.error().message));
   return bound;

@@ -27,6 +27,15 @@ TEST(Bound, IsArithmeticOnNumbersAndTheBaseline) {
   EXPECT_EQ(value("(baseline + 2) * 3 - 1"), 35);
   EXPECT_EQ(value("20 - 4 - 3"), 13);
   EXPECT_EQ(value("40 / baseline / 2"), 2);
+  EXPECT_EQ(value("baseline + 5 %"), 10.5);
+  EXPECT_EQ(value("baseline - 10 %"), 9);
+  EXPECT_EQ(value("2 * baseline + 5 %"), 21);
+  EXPECT_EQ(value("(baseline + 50 %) * 2"), 30);
+  EXPECT_EQ(value("105 % * baseline"), 10.5);
+  EXPECT_EQ(value("3 + 50 %"), 3.5);
+  EXPECT_NEAR(evaluateBound("baseline + 5 %", 0.3, "share", 1, true)->value, 0.35, 1e-12);
+  EXPECT_TRUE(evaluateBound("3 + (1 + baseline)", 1, "")->usesBaseline);
+  EXPECT_TRUE(evaluateBound("baseline + 1", 1, "")->usesBaseline);
   EXPECT_TRUE(evaluateBound("2 * baseline", 1, "")->usesBaseline);
   EXPECT_FALSE(evaluateBound("2", 1, "")->usesBaseline);
   EXPECT_EQ(evaluateBound("2 *", 1, "").error().message, "The bound ends too early.");
