@@ -206,10 +206,11 @@ base::Result<Section> makeInsights(const Context& context) {
   PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
   PIPESCOPE_ASSIGN(const auto stages, stagesOf(context));
   PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  PIPESCOPE_ASSIGN(const auto recorded, acceleratorsOf(context));
   base::SilentProgress progress;
   PIPESCOPE_ASSIGN(analysis::InsightInput input,
                    analysis::insightInput(context.source, context.catalog, context.executable, *execution,
-                                          *stages, *memory, progress));
+                                          *stages, *memory, *recorded, progress));
   const GainReplay replay(context, figures::fitsInMemory(*memory));
   const analysis::InsightRule* imbalance = analysis::insightRegistry().find("imbalance");
   if (imbalance != nullptr && stages->imbalance && imbalance->exceeds(*stages->imbalance))

@@ -4,9 +4,19 @@
 #include <algorithm>
 
 #include "profiler/analysis/insights/insight.h"
+#include "profiler/base/number_text.h"
 
 namespace pipescope::analysis {
 namespace {
+
+/// True if the host needs time for each weight update or sample, which longer calls do not save.
+bool needsTimeForSteps(const InsightInput& input) {
+  const auto isAbove0 = [&](const char* key) {
+    const std::optional<double> value = base::numberOf(input.option(key));
+    return value && *value > 0;
+  };
+  return isAbove0("host.seconds_per_step") || isAbove0("host.seconds_per_sample");
+}
 
 std::vector<Insight> findHostWaits(const InsightInput& input, const InsightRule& rule) {
   Insight found;
@@ -15,6 +25,16 @@ std::vector<Insight> findHostWaits(const InsightInput& input, const InsightRule&
   found.share = found.figure;
   found.what = fmt::format("The devices wait for the host for {} of the call.", insightPercent(found.figure));
   found.page = "waits";
+  if (needsTimeForSteps(input)) {
+    found.advice =
+        "The host works for each weight update: give an update more micro-batches, make the host's loop "
+        "shorter, "
+        "or use more processes.";
+    if (input.training() && input.executable.microBatches > 0)
+      found.alternatives = {
+          {{"training.gradient_accumulation", fmt::format("{}", 2 * input.executable.microBatches)}}};
+    return {found};
+  }
   found.advice = "Let one call do more iterations, prepare data faster, or use more workers.";
   if (input.executable.deviceIterations > 0) {
     found.alternatives = {

@@ -15,6 +15,11 @@ namespace {
 /// Replaces the advice to make a change that gains nothing, as its replay says.
 void adviseAgainst(RankedInsight& ranked) {
   if (!ranked.gain.gain || *ranked.gain.gain >= kWorthwhileGain || ranked.insight.severe) return;
+  if (ranked.insight.freesMemory) {
+    ranked.insight.advice +=
+        fmt::format(" In a replay, the change makes the run {}.", fasterText(*ranked.gain.gain));
+    return;
+  }
   ranked.insight.advice =
       ranked.insight.alternatives.size() > 1
           ? fmt::format("None of the changes that were replayed helps: the best makes the run {}.",
@@ -61,6 +66,21 @@ int orderOf(const RankedInsight& ranked) {
 std::string InsightInput::option(const std::string& key) const {
   const auto at = options.find(key);
   return at == options.end() ? std::string() : at->second;
+}
+
+std::string InsightInput::deviceName(std::int64_t index) const {
+  const auto at = std::ranges::find(execution.devices, index, &DeviceExecution::index);
+  return at == execution.devices.end() ? std::string() : at->name;
+}
+
+RecordedShare largestShare(const AcceleratorReport& recorded, Ticks AcceleratorTimes::*part) {
+  RecordedShare largest;
+  for (const AcceleratorTimes& device : recorded.devices) {
+    const auto span = static_cast<double>((device.end - device.start).count);
+    const double share = span > 0 ? static_cast<double>((device.*part).count) / span : 0;
+    if (largest.device == nullptr || share > largest.share) largest = {&device, share};
+  }
+  return largest;
 }
 
 const InsightRule* InsightRegistry::find(std::string_view name) const {

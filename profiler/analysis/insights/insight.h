@@ -10,6 +10,7 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/links/system_links.h"
+#include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 #include "profiler/analysis/pipeline/stages.h"
 
 namespace pipescope::analysis {
@@ -42,6 +43,14 @@ struct TriedChange {
   int tried = 0;    ///< number of changes that were replayed
 };
 
+/// The accelerator of an imported trace for which `part` takes most of the time from its first to its last
+/// kernel, and this share of it.
+struct RecordedShare {
+  const AcceleratorTimes* device = nullptr;  ///< null: there are none
+  double share = 0;
+};
+RecordedShare largestShare(const AcceleratorReport& recorded, Ticks AcceleratorTimes::*part);
+
 /// Input of the rules for one executable: plain values, so that a rule depends on nothing else.
 struct InsightInput {
   model::Executable executable;
@@ -51,6 +60,7 @@ struct InsightInput {
   StagesReport stages;
   Memory memory;
   std::vector<LinkUse> links;
+  AcceleratorReport recorded;        ///< kernels of an imported trace; empty for emulated runs
   std::vector<int> replicaOfDevice;  ///< replica of each device index; −1: the executable does not use it
   /// Time that the products would take at the devices' peak ÷ time in which devices compute. None: not known.
   std::optional<double> peakUse;
@@ -68,6 +78,8 @@ struct InsightInput {
   /// The single change that gains most of all that can be replayed. None: no change gains, or none was tried.
   std::optional<TriedChange> bestChange;
 
+  /// The name of a device by its index, or an empty text.
+  std::string deviceName(std::int64_t index) const;
   bool training() const { return executable.kind == model::ExecutableKind::training; }
   /// True if the devices consist of many units such as tiles.
   bool hasUnits() const { return !memory.devices.empty() && memory.devices.front().units > 1; }
@@ -94,6 +106,7 @@ struct Insight {
   std::string advice;           ///< a sentence: what to do
   std::vector<InsightChanges> alternatives = {};
   std::string noAlternative = {};  ///< place to look at if there are none; empty: nothing in particular
+  bool freesMemory = false;        ///< what it advises is for memory, and may cost time
   /// It is left out if another finding leads to the same changes.
   bool yields = false;
   /// Rate without what the finding is about ÷ recorded rate − 1: no change gains more. 0: not known.

@@ -83,7 +83,7 @@ void addTriedForMemory(const Catalog& catalog, InsightInput& input) {
 Result<InsightInput> insightInput(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable, const Execution& execution,
                                   const StagesReport& stages, const Memory& memory,
-                                  base::Progress& progress) {
+                                  const AcceleratorReport& recorded, base::Progress& progress) {
   InsightInput input;
   if (const model::Executable* row = catalog.executable(executable)) input.executable = *row;
   input.executable.id = executable;
@@ -92,6 +92,7 @@ Result<InsightInput> insightInput(const model::ProfileSource& source, const Cata
   input.execution = execution;
   input.stages = stages;
   input.memory = memory;
+  input.recorded = recorded;
   for (const DevicePlace& place : devicePlaces(catalog, executable))
     input.replicaOfDevice.push_back(place.replica);
   if (!catalog.property("figure.peak_bf16").empty()) input.halfType = "bfloat16";

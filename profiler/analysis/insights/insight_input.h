@@ -5,9 +5,10 @@
 
 namespace pipescope::analysis {
 
-/// `execution`, `stages` and `memory` are the reports of the executable.
+/// `execution`, `stages` and `memory` are the reports of the executable, `recorded` that of the profile.
 Result<InsightInput> insightInput(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable, const Execution& execution,
-                                  const StagesReport& stages, const Memory& memory, base::Progress& progress);
+                                  const StagesReport& stages, const Memory& memory,
+                                  const AcceleratorReport& recorded, base::Progress& progress);
 
 }  // namespace pipescope::analysis

@@ -10,26 +10,51 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Says how many devices the model needs, if it needs more than it has. All devices are of one kind.
+/// Bytes of a device that more stages divide: weights and what belongs to them. The activations of a stage
+/// hardly get fewer, because a longer pipeline holds more micro-batches. If no category is known, it is all.
+double dividedBytes(const DeviceMemory& device) {
+  if (device.byCategory.empty()) return static_cast<double>(device.total.count);
+  double bytes = 0;
+  for (const char* category : {"weight", "gradient", "accumulator", "optimizer_state"}) {
+    const auto found = device.byCategory.find(category);
+    if (found != device.byCategory.end()) bytes += static_cast<double>(found->second.count);
+  }
+  return bytes;
+}
+
+/// Says how many stages the model needs, if it needs more than it has. All devices are of one kind.
 std::string roomAdvice(const Memory& memory, const DeviceMemory& fullest) {
   const std::string usual =
       "Use more stages or smaller micro-batches; pipescope plan finds a split that fits if there is one.";
-  double needed = 0, devices = 0;
+  double divided = 0, stages = 0;
   for (const DeviceMemory& device : memory.devices) {
     if (device.spaceKind != fullest.spaceKind) continue;
-    needed += static_cast<double>(device.total.count);
-    ++devices;
+    divided += dividedBytes(device);
+    ++stages;
   }
   const double room = static_cast<double>(fullest.units) * static_cast<double>(fullest.bytesPerUnit.count);
   if (room <= 0) return usual;
+  const auto text = [](double bytes) { return base::byteText(std::llround(bytes)); };
+  const double rest = static_cast<double>(fullest.total.count) - dividedBytes(fullest);
+  if (rest >= room)
+    return fmt::format(
+        "{} holds {} beside its weights and their states, which more stages hardly make less, and has room "
+        "for "
+        "{}: recompute activations, use smaller micro-batches, or divide operators (tensor, sequence or "
+        "context "
+        "parallel); pipescope plan finds a combination that fits if there is one.",
+        fullest.name, text(rest), text(room));
   // A split that fills every device to the brim does not exist, so this is a lower bound.
-  const double least = std::ceil(needed / room);
-  if (least <= devices) return usual;
+  const double least = std::ceil(divided / (room - rest));
+  if (least <= stages) return usual;
   return fmt::format(
-      "The model holds {} and a device has room for {}, so it needs {:.0f} or more devices of this kind "
-      "instead of {:.0f}: run it with --stages {:.0f} on a system that has them, or with smaller "
-      "micro-batches; pipescope plan finds a split that fits if there is one.",
-      base::byteText(std::llround(needed)), base::byteText(std::llround(room)), least, devices, least);
+      "All stages together hold {} of weights and their states, and a device has room for {} beside the "
+      "rest, so "
+      "the model needs {:.0f} or more stages instead of {:.0f}: run it with --stages {:.0f} on a system that "
+      "has "
+      "devices for them, or with smaller micro-batches; pipescope plan finds a split that fits if there is "
+      "one.",
+      text(divided), text(room - rest), least, stages, least);
 }
 
 std::vector<Insight> findMemoryOverflow(const InsightInput& input, const InsightRule& rule) {

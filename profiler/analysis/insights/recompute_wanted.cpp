@@ -57,6 +57,7 @@ std::vector<Insight> findRecomputeWanted(const InsightInput& input, const Insigh
       fullest->name, insightPercent(found.figure),
       insightPercent(static_cast<double>(kept) / static_cast<double>(fullest->total.count)));
   found.page = "memory";
+  found.freesMemory = true;
   found.device = fullest->index;
   found.advice = "Compute activations again in the backward pass instead of keeping them; this costs time.";
   if (!addWays(input, found)) return {};

@@ -24,6 +24,7 @@ std::vector<Insight> findStash(const InsightInput& input, const InsightRule& rul
   found.what = fmt::format("The stash of {} micro-batches takes {} of the memory of {}.", most->stashEntries,
                            insightPercent(found.figure), insightStage(*most));
   found.page = "memory";
+  found.freesMemory = true;
   found.stage = most->index;
   found.device = most->device;
   found.advice = input.executable.recompute == "none"

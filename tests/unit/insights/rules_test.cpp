@@ -411,8 +411,16 @@ TEST(Insights, MemoryOverflowNamesTheDevicesThatTheModelNeeds) {
     device.total = Bytes(room * 275 / 100);
   }
   const Insight found = only(input);
-  EXPECT_NE(found.advice.find("6 or more devices"), std::string::npos) << found.advice;
+  EXPECT_NE(found.advice.find("6 or more stages"), std::string::npos) << found.advice;
   EXPECT_NE(found.advice.find("--stages 6"), std::string::npos) << found.advice;
+  // Each holds 1.5 of 2.75 rooms as weights. Activations alone then take more than a device has.
+  for (DeviceMemory& device : input.memory.devices) device.byCategory = {{"weight", Bytes(room * 3 / 2)}};
+  const Insight activations = only(input);
+  EXPECT_EQ(activations.advice.find("--stages"), std::string::npos) << activations.advice;
+  EXPECT_NE(activations.advice.find("recompute activations"), std::string::npos) << activations.advice;
+  // With half a room of activations, three rooms of weights need the other halves of six devices.
+  for (DeviceMemory& device : input.memory.devices) device.total = Bytes(room * 2);
+  EXPECT_NE(only(input).advice.find("--stages 6"), std::string::npos);
 }
 
 TEST(Insights, ReplicaSpeeds) {
@@ -521,9 +529,48 @@ TEST(Insights, HostWaits) {
   EXPECT_EQ(found.rule, "host_waits");
   EXPECT_DOUBLE_EQ(found.figure, 0.2);
   EXPECT_EQ(found.alternatives[0], (InsightChanges{{"training.device_iterations", "10"}}));
+  // Longer calls do not help where the host works for each update.
+  input.options["host.seconds_per_step"] = "0.0487";
+  const Insight each = only(input);
+  EXPECT_EQ(each.alternatives[0][0].key, "training.gradient_accumulation");
+  EXPECT_EQ(each.advice.find("iterations"), std::string::npos) << each.advice;
+  input.options.clear();
   for (DeviceExecution& device : input.execution.devices)
     device.waits = {{model::WaitCause::slowerStage, Ticks(300)}, {model::WaitCause::host, Ticks(200)}};
   EXPECT_EQ(fired(input), Rules());
+}
+
+/// Two accelerators with kernels from 0 to 1,000. The second one communicates alone for 300 and waits for its
+/// host for 200; of two collectives, it is the last at both, and the other one waits 150 for it.
+TEST(Insights, RecordedAccelerators) {
+  InsightInput input = quiet();
+  input.recorded.devices.resize(2);
+  for (int i : {0, 1}) {
+    input.recorded.devices[static_cast<std::size_t>(i)].device = model::DeviceId(i);
+    input.recorded.devices[static_cast<std::size_t>(i)].end = Ticks(1000);
+  }
+  EXPECT_EQ(fired(input), Rules());
+  input.recorded.devices[1].exposedCommunication = Ticks(300);
+  Insight found = only(input);
+  EXPECT_EQ(found.rule, "recorded_communication");
+  EXPECT_DOUBLE_EQ(found.figure, 0.3);
+  EXPECT_EQ(found.device, 1);
+  EXPECT_DOUBLE_EQ(found.bound, 3.0 / 7);
+  input.recorded.devices[1].exposedCommunication = {};
+  input.recorded.devices[1].hostIdle = Ticks(200);
+  found = only(input);
+  EXPECT_EQ(found.rule, "late_launches");
+  EXPECT_DOUBLE_EQ(found.figure, 0.2);
+  input.recorded.devices[1].hostIdle = {};
+  input.recorded.collectives.resize(2);
+  for (MatchedCollective& collective : input.recorded.collectives) {
+    collective.last = model::DeviceId(1);
+    collective.waited = Ticks(75);
+  }
+  found = only(input);
+  EXPECT_EQ(found.rule, "late_ranks");
+  EXPECT_DOUBLE_EQ(found.figure, 150.0 / 2000);
+  EXPECT_NE(found.what.find("is the last at 2 of 2"), std::string::npos) << found.what;
 }
 
 // Severe findings come first, then gains, then what is not known by its share, then what gains nothing.
