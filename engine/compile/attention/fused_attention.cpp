@@ -65,10 +65,10 @@ class AttentionFuser : public GraphRewriter {
     const bool skips = fusion_.skipsMasked && attention.causal;
     std::vector<TensorId> others = attention.others;
     std::vector<std::int64_t> functions = attention.functions;
-    // A kernel makes a causal mask by itself.
+    // Kernels of fused attention have a flag for a causal mask, which they make by themselves. (R: is_causal of
+    // Habana's FusedSDPA and of FlashAttention.)
     if (skips) erase(functions, attention.maskFunctions);
-    const bool makesMask = skips || (ring && attention.causal);
-    if (makesMask) erase(others, attention.maskInputs);
+    if (attention.causal) erase(others, attention.maskInputs);
     const CausalRanks ranks{.positions = source_.tensor(keys).type.shape.back(),
                             .ranks = keysGather == nullptr ? 1 : ops::ranksOf(*keysGather),
                             .paired = fusion_.paired};
@@ -94,7 +94,7 @@ class AttentionFuser : public GraphRewriter {
     fused.attributes = {{"functions", functions},
                         {"inner", static_cast<std::int64_t>(attention.inner)},
                         {"draws", std::int64_t{attention.draws ? 1 : 0}}};
-    if (makesMask) fused.attributes["causal"] = std::int64_t{1};
+    if (attention.causal) fused.attributes["causal"] = std::int64_t{1};
     if (fusion_.factors) fused.attributes["factors"] = static_cast<std::int64_t>(*fusion_.factors);
     if (ring) {
       fused.attributes[ops::kRanks] = ranks.ranks;
