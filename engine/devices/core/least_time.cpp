@@ -7,6 +7,11 @@
 namespace pipescope::devices {
 namespace {
 
+/// True for whole numbers and truth values.
+bool isWhole(graph::ElementType type) {
+  return type >= graph::ElementType::int8 && type <= graph::ElementType::boolean;
+}
+
 /// The type in which the work computes; float32 if it only moves data.
 graph::ElementType typeOfWork(const ops::WorkItem& item) {
   return std::visit(
@@ -41,7 +46,9 @@ std::int64_t termsOf(const ops::Contraction& c) {
 void addLeastTime(LoweredOperator& lowered, const std::vector<ops::Work>& work, const PeakOf& peakOf) {
   for (const ops::Work& each : work) {
     const auto* product = std::get_if<ops::Contraction>(&each.item);
-    const graph::ElementType type = typeOfWork(each.item);
+    graph::ElementType type = typeOfWork(each.item);
+    // Products of whole numbers may be much faster, but comparisons and masks, which are no products, are not.
+    if (product == nullptr && isWhole(type)) type = graph::ElementType::float32;
     double peak = product ? peakOf(type, product->accumulate, termsOf(*product))
                           : peakOf(type, graph::ElementType::float32, 0);
     if (peak <= 0) peak = peakOf(graph::ElementType::float32, graph::ElementType::float32, 0);
