@@ -439,9 +439,9 @@ class ModelCompiler {
     if (used <= available) return {};
     if (mesh.replicas > 1) {
       return base::badInput(fmt::format(
-          "{} replicas of {} devices use {}, but system {} has {}: choose a larger one with --system, or "
+          "{} replicas of {} device{} use {}, but system {} has {}: choose a larger one with --system, or "
           "fewer replicas.",
-          mesh.replicas, mesh.chipsPerReplica(), used, result_.system->name(), available));
+          mesh.replicas, mesh.chipsPerReplica(), mesh.chipsPerReplica() == 1 ? "" : "s", used, result_.system->name(), available));
     }
     return base::badInput(fmt::format(
         "The stages use {} devices, but system {} has {}: choose a larger one with --system, "

@@ -440,7 +440,8 @@ class StageSplitter : public StageSplits {
     const auto time = [&](std::int64_t ticks) {
       const double us = static_cast<double>(ticks) * 1e6 /
                         static_cast<double>(basis_->system->devices().front().ticksPerSecond);
-      return us >= 1000 ? fmt::format("{:.3g} ms", us * 1e-3) : fmt::format("{:.3g} µs", us);
+      if (us < 1000) return fmt::format("{:.3g} µs", us);
+      return us < 1e6 ? fmt::format("{:.3g} ms", us * 1e-3) : fmt::format("{:.3g} s", us * 1e-6);
     };
     const std::map<int, std::int64_t> loads = loadsOf(best_);
     std::int64_t sum = 0;
