@@ -10,7 +10,7 @@
 namespace pipescope::app {
 
 /// Samples of the largest micro-batch that a plan tries by itself: each size costs compilations.
-inline constexpr std::int64_t kLargestMicroBatch = 8;
+inline constexpr std::int64_t kLargestMicroBatch = 32;
 
 /// The facts on which candidates of an axis depend.
 struct AxisContext {

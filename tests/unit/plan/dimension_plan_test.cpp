@@ -182,15 +182,17 @@ TEST(DimensionPlanTest, TriesEveryMicroBatchThatDividesTheSamples) {
                    {"execution.stages", "1"},
                    {"execution.recompute", "none"},
                    {"execution.zero", ""}};
-  request.samples = 24;  // twelve for each replica
-  const DimensionPlan plan = mustPlanDimensions(smallDecoder("hls-gaudi2:2"), request);
-  std::vector<std::int64_t> sizes;
-  for (const DimensionProposal& each : plan.proposals) sizes.push_back(each.split.tried.microBatchSize);
-  std::ranges::sort(sizes);
-  EXPECT_EQ(sizes, (std::vector<std::int64_t>{1, 2, 3, 4, 6}));
-  EXPECT_TRUE(plan.largerMicroBatches) << "all twelve at once would do, too";
-  request.samples = 12;
-  EXPECT_FALSE(mustPlanDimensions(smallDecoder("hls-gaudi2:2"), request).largerMicroBatches);
+  const auto sizesOf = [&](std::int64_t samples, bool larger) {
+    request.samples = samples;
+    const DimensionPlan plan = mustPlanDimensions(smallDecoder("hls-gaudi2:2"), request);
+    EXPECT_EQ(plan.largerMicroBatches, larger) << samples;
+    std::vector<std::int64_t> sizes;
+    for (const DimensionProposal& each : plan.proposals) sizes.push_back(each.split.tried.microBatchSize);
+    std::ranges::sort(sizes);
+    return sizes;
+  };
+  EXPECT_EQ(sizesOf(24, false), (std::vector<std::int64_t>{1, 2, 3, 4, 6, 12}));
+  EXPECT_EQ(sizesOf(68, true), (std::vector<std::int64_t>{1, 2, 17})) << "34 at once would do, too";
 }
 
 TEST(DimensionPlanTest, SaysWhyNothingDivides) {
