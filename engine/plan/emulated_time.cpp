@@ -103,8 +103,10 @@ EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t e
   EmulatedCall call;
   call.ticks =
       settledTicks(compilation, executable, [&](const clock::Call& of) { return &busy.emplace(of); });
+  // The micro-batches of one pipe go through each of its stages.
   const auto microBatches = std::max<std::int64_t>(
-      1, compiled.facts.iterations * std::max<std::int64_t>(1, compiled.facts.microBatches));
+      1, compiled.facts.iterations *
+             std::max<std::int64_t>(1, compiled.facts.microBatches / compiled.order.pipes));
   const bool barriers = compiled.order.progression != model::ScheduleKind::dependency;
   std::map<int, std::int64_t> stagesOn;
   for (const compile::StageIr& stage : compiled.ir.stages) ++stagesOn[stage.place];
