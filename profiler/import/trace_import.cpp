@@ -118,6 +118,17 @@ base::Result<ReadTraces> readAll(const ImportRequest& request, base::Progress& p
   return result;
 }
 
+/// Refuses traces without events, and says why their events were left out, if they had some.
+base::Error refuseEmpty(const Traces& traces) {
+  for (const auto& trace : traces)
+    for (const auto& [what, count] : trace->tables.findings.counts())
+      return base::badInput(fmt::format("No event of {} can be imported: {}{}", trace->name, what,
+                                        count == 1 ? "" : fmt::format(" ({} times)", count)));
+  return base::badInput(fmt::format(
+      "The traces hold no events in a form that is known, so there is nothing to import: give {}.",
+      formatNames()));
+}
+
 base::Status sortByRank(Traces& traces) {
   std::set<std::int64_t> ranks;
   for (const auto& trace : traces) {
@@ -363,7 +374,7 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   for (const std::string& damage : read.damages)
     summary.findings.push_back(damage + " What is whole of it is imported.");
   for (const auto& trace : traces) summary.events += trace->events.size();
-  if (summary.events == 0) return base::badInput("The traces hold no events, so there is nothing to import.");
+  if (summary.events == 0) return refuseEmpty(traces);
 
   PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request, progress));
   const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.clocks.front().zero;

@@ -486,6 +486,10 @@ TEST_F(TraceImport, RefusesWithASentence) {
   for (const auto& [content, sentence] : others)
     EXPECT_NE(message({write("other", content)}).find("other " + sentence), std::string::npos) << sentence;
   EXPECT_NE(message({write("empty.json", "[]")}).find("hold no events"), std::string::npos);
+  // An event that is left out is one that the trace holds.
+  const std::string endless =
+      message({write("endless.json", R"([{"ph":"X","pid":1,"tid":1,"name":"a","ts":1e400,"dur":5}])")});
+  EXPECT_NE(endless.find("No event of"), std::string::npos) << endless;
   fs::create_directories(folder_ / "nothing");
   EXPECT_NE(message({folder_ / "nothing"}).find("holds no files"), std::string::npos);
   const std::string event = R"([{"ph":"X","name":"e","ts":5,"dur":1}])";
