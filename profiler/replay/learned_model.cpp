@@ -498,6 +498,11 @@ base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const 
   else
     model.blockingSends = !catalog.property(fmt::format("replay.{}.blocking_sends", id.value)).empty();
   if (hasBarriers(*executable, schedules, model)) model.blockingSends = false;
+  if (executable->kind == model::ExecutableKind::training && model.microBatches == 1)
+    model.remarks.push_back(
+        "The recorded run has one micro-batch, so that its costs hold no additions of gradients over "
+        "micro-batches: "
+        "with several, backward passes take longer than the configuration says.");
   gathered.addDelays();
   std::vector<bool> splits;
   for (const LearnedStage& stage : model.stages) splits.push_back(stage.weight > 0);
