@@ -14,10 +14,11 @@ std::vector<Insight> findLateLaunches(const InsightInput& input, const InsightRu
   Insight found;
   found.figure = found.share = worst.share;
   found.device = static_cast<int>(worst.device->device.value);
-  found.what =
-      fmt::format("For {} of the time, {} is idle because its host has not launched the next kernel.",
-                  insightPercent(worst.share), input.deviceName(found.device));
-  found.page = "recorded";
+  found.what = fmt::format(
+      "For {} of the time between its first and last kernel, {} is idle because its host has not launched "
+      "the next kernel.",
+      insightPercent(worst.share), input.deviceName(found.device));
+  found.page = "kernels";
   found.advice =
       "Launch fewer and longer kernels (larger batches, fused operators, recorded graphs), and let the host "
       "wait "

@@ -27,7 +27,7 @@ std::vector<Insight> findLateRanks(const InsightInput& input, const InsightRule&
       "{}.",
       insightPercent(found.figure), input.deviceName(found.device), latest->second,
       input.recorded.collectives.size());
-  found.page = "recorded";
+  found.page = "collectives";
   found.advice =
       "Find out what delays the rank that arrives last: more work than the others have, a slower device, or "
       "its "

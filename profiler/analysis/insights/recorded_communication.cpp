@@ -14,9 +14,11 @@ std::vector<Insight> findRecordedCommunication(const InsightInput& input, const 
   Insight found;
   found.figure = found.share = worst.share;
   found.device = static_cast<int>(worst.device->device.value);
-  found.what = fmt::format("For {} of the time, {} only communicates: no kernel computes meanwhile.",
-                           insightPercent(worst.share), input.deviceName(found.device));
-  found.page = "recorded";
+  found.what = fmt::format(
+      "For {} of the time between its first and last kernel, {} only communicates: no kernel computes "
+      "meanwhile.",
+      insightPercent(worst.share), input.deviceName(found.device));
+  found.page = "kernels";
   found.advice =
       "Start collectives earlier, in smaller buckets or beside other work, or communicate less: larger "
       "micro-batches, another division of the model.";

@@ -570,7 +570,7 @@ TEST(Insights, RecordedAccelerators) {
   found = only(input);
   EXPECT_EQ(found.rule, "late_ranks");
   EXPECT_DOUBLE_EQ(found.figure, 150.0 / 2000);
-  EXPECT_NE(found.what.find("is the last at 2 of 2"), std::string::npos) << found.what;
+  EXPECT_NE(found.what.find(" at 2 of 2."), std::string::npos) << found.what;
 }
 
 // Severe findings come first, then gains, then what is not known by its share, then what gains nothing.

@@ -29,6 +29,8 @@ constexpr int kWidestSentences =
 
 /// The section "execution" has no page of its own: the trace shows what it reports.
 QString pageOf(const QString& section) {
+  if (section == QLatin1String("kernels") || section == QLatin1String("collectives"))
+    return QStringLiteral("recorded");
   return section == QLatin1String("execution") ? QStringLiteral("trace") : section;
 }
 
