@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/chip.h"
@@ -165,6 +167,36 @@ void expectNeverAbovePeak(const Compilation& compilation) {
       EXPECT_LE(flops, perTick * static_cast<double>(pass.ticks().count)) << info.name;
     }
   });
+}
+
+double comparePoint(const std::string& point, double ours, double theirs) {
+  const double error = std::log(ours / theirs);
+  std::printf("%-72s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);
+  return error;
+}
+
+MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles) {
+  const std::map<std::string, std::string> kinds{{"variable", "variables"},
+                                                 {"constant", "variables"},
+                                                 {"vertexCode", "vertex code"},
+                                                 {"vertexInstanceState", "vertex state"},
+                                                 {"internalExchangeCode", "exchange code"},
+                                                 {"globalExchangeCode", "exchange code"},
+                                                 {"hostExchangeCode", "exchange code"},
+                                                 {"controlCode", "control code"}};
+  MemoryOfTiles result;
+  std::vector<std::int64_t> perTile(static_cast<std::size_t>(tiles));
+  for (const devices::UnitBytesRun& run : memory.units) {
+    const auto kind = kinds.find(run.category);
+    if (kind == kinds.end()) continue;
+    const auto bytes = static_cast<double>(run.bytes.count * run.unitCount);
+    result.byCategory[kind->second] += bytes;
+    result.total += bytes;
+    for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
+      perTile[static_cast<std::size_t>(tile)] += run.bytes.count;
+  }
+  result.largestTile = static_cast<double>(*std::max_element(perTile.begin(), perTile.end()));
+  return result;
 }
 
 }  // namespace pipescope::conformance

@@ -14,6 +14,9 @@ compile::Compilation compileModel(const std::string& toml,
 compile::Compilation compileFile(const std::string& file,
                                  const std::map<std::string, std::string>& changes = {});
 
+/// Prints the point; returns ln(ours / theirs).
+[[nodiscard]] double comparePoint(const std::string& point, double ours, double theirs);
+
 /// Samples per second of the second call of the first executable, when loaders and pipelines have started.
 double emulatedRate(const compile::Compilation& compilation);
 
@@ -21,6 +24,14 @@ double emulatedRate(const compile::Compilation& compilation);
 std::int64_t overflowBytes(const compile::Compilation& compilation);
 /// Bytes past the end of the tile that lacks most.
 std::int64_t largestOverflow(const compile::Compilation& compilation);
+
+/// Memory of the categories that popliner adds up (popliner/stage.py), in bytes: its totals have no lists of
+/// vertices, no descriptors, headers and stack.
+struct MemoryOfTiles {
+  std::map<std::string, double> byCategory;
+  double total = 0, largestTile = 0;
+};
+MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles);
 
 /// A unit's busy and idle ticks make up each step, steps their segment; what is sent on a chip is received.
 void expectTimeAddsUp(const compile::Compilation& compilation);

@@ -20,13 +20,6 @@ using base::Bytes;
 using compile::Compilation;
 using ::testing::HasSubstr;
 
-/// Prints the point; returns ln(ours / theirs).
-[[nodiscard]] double comparePoint(const std::string& point, double ours, double theirs) {
-  const double error = std::log(ours / theirs);
-  std::printf("%-72s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);
-  return error;
-}
-
 const char* const kBertLarge = R"(
 [model]
 builder = "bert"
@@ -47,37 +40,6 @@ device_iterations = 2
 [system]
 name = "pod4:2"
 )";
-
-/// Memory of the categories that popliner adds up (popliner/stage.py): its totals have no lists of vertices,
-/// no descriptors, headers and stack.
-struct MemoryOfTiles {
-  std::map<std::string, double> byCategory;
-  double total = 0, largestTile = 0;
-};
-
-MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles) {
-  const std::map<std::string, std::string> kinds{{"variable", "variables"},
-                                                 {"constant", "variables"},
-                                                 {"vertexCode", "vertex code"},
-                                                 {"vertexInstanceState", "vertex state"},
-                                                 {"internalExchangeCode", "exchange code"},
-                                                 {"globalExchangeCode", "exchange code"},
-                                                 {"hostExchangeCode", "exchange code"},
-                                                 {"controlCode", "control code"}};
-  MemoryOfTiles result;
-  std::vector<std::int64_t> perTile(static_cast<std::size_t>(tiles));
-  for (const devices::UnitBytesRun& run : memory.units) {
-    const auto kind = kinds.find(run.category);
-    if (kind == kinds.end()) continue;
-    const auto bytes = static_cast<double>(run.bytes.count * run.unitCount);
-    result.byCategory[kind->second] += bytes;
-    result.total += bytes;
-    for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
-      perTile[static_cast<std::size_t>(tile)] += run.bytes.count;
-  }
-  result.largestTile = static_cast<double>(*std::max_element(perTile.begin(), perTile.end()));
-  return result;
-}
 
 /// Bytes of the variables without what vertices receive: operands of products that arrive in buffers of their
 /// own.

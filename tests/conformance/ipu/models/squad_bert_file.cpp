@@ -1,107 +1,30 @@
 #include "squad_bert_file.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <cmath>
-#include <fstream>
-#include <numeric>
 #include <string>
 #include <vector>
+
+#include "onnx_model_writer.h"
 
 namespace pipescope::conformance {
 namespace {
 
-using Proto = ::onnx::TensorProto;
-using Shape = std::vector<std::int64_t>;
-
-class SquadBertWriter {
+class SquadBertWriter : private OnnxModelWriter {
  public:
-  explicit SquadBertWriter(const SquadBert& model) : m_(model) {
-    file_.set_ir_version(8);
-    file_.add_opset_import()->set_version(13);
-    file_.mutable_graph()->set_name("squad_bert");
-  }
+  explicit SquadBertWriter(const SquadBert& model) : OnnxModelWriter("squad_bert"), m_(model) {}
 
-  ::onnx::ModelProto write() {
+  std::filesystem::path write(const std::filesystem::path& folder) {
     const Shape samples{m_.batch, m_.sequence};
-    for (const char* name : {"input_ids", "input_mask", "segment_ids"})
-      describe(file_.mutable_graph()->add_input(), name, Proto::INT32, samples);
+    for (const char* name : {"input_ids", "input_mask", "segment_ids"}) addInput(name, Proto::INT32, samples);
     std::string x = embeddings();
     mask_ = mask();
     for (std::int64_t layer = 0; layer < m_.layers; ++layer)
       x = encoderLayer("bert/encoder/layer_" + std::to_string(layer), x);
     answers(x);
-    return std::move(file_);
+    return OnnxModelWriter::write(folder);
   }
-
-  std::int64_t largestWeight() const { return largest_; }
 
  private:
-  static void describe(::onnx::ValueInfoProto* info, const std::string& name, int type, const Shape& shape) {
-    info->set_name(name);
-    auto* tensor = info->mutable_type()->mutable_tensor_type();
-    tensor->set_elem_type(type);
-    for (const std::int64_t extent : shape) tensor->mutable_shape()->add_dim()->set_dim_value(extent);
-  }
-
-  std::string node(const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
-                   const std::vector<std::pair<std::string, Shape>>& lists = {}) {
-    ::onnx::NodeProto* made = file_.mutable_graph()->add_node();
-    made->set_op_type(op);
-    made->set_name(name);
-    for (const std::string& input : inputs) made->add_input(input);
-    made->add_output(name);
-    for (const auto& [key, values] : lists) {
-      auto* attribute = made->add_attribute();
-      attribute->set_name(key);
-      attribute->set_type(::onnx::AttributeProto::INTS);
-      for (const std::int64_t value : values) attribute->add_ints(value);
-    }
-    return name;
-  }
-  void setInteger(const std::string& key, std::int64_t value) {
-    auto* attribute = file_.mutable_graph()->mutable_node()->rbegin()->add_attribute();
-    attribute->set_name(key);
-    attribute->set_type(::onnx::AttributeProto::INT);
-    attribute->set_i(value);
-  }
-
-  std::string weight(const std::string& name, const Shape& shape) {
-    Proto* tensor = file_.mutable_graph()->add_initializer();
-    tensor->set_name(name);
-    tensor->set_data_type(Proto::FLOAT);
-    for (const std::int64_t extent : shape) tensor->add_dims(extent);
-    const std::int64_t bytes =
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{4}, std::multiplies<>());
-    largest_ = std::max(largest_, bytes);
-    tensor->set_data_location(Proto::EXTERNAL);
-    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", "weights.bin"},
-                                     {"length", std::to_string(bytes)}}) {
-      auto* entry = tensor->add_external_data();
-      entry->set_key(key);
-      entry->set_value(value);
-    }
-    return name;
-  }
-  std::string number(const std::string& name, float value) {
-    Proto* tensor = file_.mutable_graph()->add_initializer();
-    tensor->set_name(name);
-    tensor->set_data_type(Proto::FLOAT);
-    tensor->add_float_data(value);
-    return name;
-  }
-  std::string integers(const std::string& name, const Shape& values) {
-    Proto* tensor = file_.mutable_graph()->add_initializer();
-    tensor->set_name(name);
-    tensor->set_data_type(Proto::INT64);
-    tensor->add_dims(static_cast<std::int64_t>(values.size()));
-    for (const std::int64_t value : values) tensor->add_int64_data(value);
-    return name;
-  }
-  std::string reshape(const std::string& name, const std::string& x, const Shape& shape) {
-    return node("Reshape", name, {x, integers(name + "/shape", shape)});
-  }
-
   std::string dense(const std::string& name, const std::string& x, std::int64_t inputs,
                     std::int64_t outputs) {
     const std::string product =
@@ -131,11 +54,7 @@ class SquadBertWriter {
                               reshape(at + "/Reshape", "input_ids", {-1})});
     words = reshape(at + "/Reshape_1", words, rows);
     // The type of a token is found by a product with a matrix of zeros and ones.
-    Proto* values = file_.mutable_graph()->add_initializer();
-    values->set_name(at + "/one_hot/values");
-    values->set_data_type(Proto::FLOAT);
-    values->add_dims(2);
-    for (const float value : {0.0F, 1.0F}) values->add_float_data(value);
+    numbers(at + "/one_hot/values", {2}, {0, 1});
     const std::string one = node("OneHot", at + "/one_hot",
                                  {reshape(at + "/Reshape_2", "segment_ids", {-1}),
                                   integers(at + "/one_hot/depth", {2}), at + "/one_hot/values"});
@@ -158,11 +77,8 @@ class SquadBertWriter {
     const std::string to =
         node("Cast", at + "/Cast", {reshape(at + "/Reshape", "input_mask", {m_.batch, 1, m_.sequence})});
     setInteger("to", Proto::FLOAT);
-    Proto* ones = file_.mutable_graph()->add_initializer();
-    ones->set_name(at + "/ones");
-    ones->set_data_type(Proto::FLOAT);
-    for (const std::int64_t extent : {m_.batch, m_.sequence, std::int64_t{1}}) ones->add_dims(extent);
-    for (std::int64_t i = 0; i < m_.batch * m_.sequence; ++i) ones->add_float_data(1);
+    numbers(at + "/ones", {m_.batch, m_.sequence, 1},
+            std::vector<float>(static_cast<std::size_t>(m_.batch * m_.sequence), 1));
     std::string x = node("Mul", at + "/mul", {at + "/ones", to});
     x = node("Unsqueeze", at + "/ExpandDims", {x, integers(at + "/ExpandDims/axis", {1})});
     x = node("Sub", at + "/sub", {number(at + "/sub/x", 1), x});
@@ -224,30 +140,21 @@ class SquadBertWriter {
     scores = reshape("Reshape", scores, {m_.batch, m_.sequence, 2});
     scores = node("Transpose", "transpose", {scores}, {{"perm", {2, 0, 1}}});
     node("Split", "unstack/split", {scores});
-    auto* parts = &*file_.mutable_graph()->mutable_node()->rbegin();
-    parts->add_output("unstack/split:1");
+    addOutputOfNode("unstack/split:1");
     for (const std::string part : {"unstack/split", "unstack/split:1"}) {
       const std::string result = node("Squeeze", part + "/Squeeze", {part, integers(part + "/axis", {0})});
-      describe(file_.mutable_graph()->add_output(), result, Proto::FLOAT, {m_.batch, m_.sequence});
+      addOutput(result, Proto::FLOAT, {m_.batch, m_.sequence});
     }
   }
 
   SquadBert m_;
-  ::onnx::ModelProto file_;
   std::string mask_;
-  std::int64_t largest_ = 0;
 };
 
 }  // namespace
 
 std::filesystem::path writeSquadBert(const SquadBert& model, const std::filesystem::path& folder) {
-  SquadBertWriter writer(model);
-  const ::onnx::ModelProto file = writer.write();
-  std::ofstream(folder / "weights.bin").flush();
-  std::filesystem::resize_file(folder / "weights.bin", static_cast<std::uintmax_t>(writer.largestWeight()));
-  std::ofstream stream(folder / "model.onnx", std::ios::binary);
-  file.SerializeToOstream(&stream);
-  return folder / "model.onnx";
+  return SquadBertWriter(model).write(folder);
 }
 
 }  // namespace pipescope::conformance
