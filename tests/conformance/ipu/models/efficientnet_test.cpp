@@ -16,12 +16,12 @@ namespace {
 /// None of the profile's operations casts, so the sums of its products are float16, too. No constant was
 /// chosen by these figures.
 ///
-/// What lacks most is exchange code. Poplar's compiler of exchanges is not public. Rows of neighbouring
-/// elements as messages, as here, give a third of it. If each position's channels were a message wherever two
-/// convolutions group channels differently, the total would be right within a fifth, but single layers would
-/// have up to eight times their code, and others a thirtieth. Some functions have a vertex for each worker in
-/// the profile (a Relu 48 bytes of state on a tile instead of 8), which PopLibs makes if the regions on a
-/// tile are not contiguous.
+/// Exchange code lacks most. Poplar's compiler of exchanges is not public. Rows of neighbouring elements as
+/// messages, as here, give a third of it. Messages of one position's channels, wherever two convolutions
+/// group channels differently and PopLibs does not rearrange the input first, would give 1.2 times the total,
+/// but eight times the code of one layer and a thirtieth of another's. Some functions have a vertex for each
+/// worker in the profile (a Relu 48 bytes of state on a tile instead of 8), which PopLibs makes if the
+/// regions on a tile are not of one variable.
 TEST(EfficientNet, MemoryOnAnMk2) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("pipescope_efficientnet_" + std::to_string(getpid()));
