@@ -110,7 +110,7 @@ class Aggregation {
     result.whole = whole_;
     result.operators = std::move(operators_);
     result.operations = std::move(layers_.list);
-    result.blocks = std::move(blocks_.list);
+    result.blocks = blocksInOrder();
     result.kinds = std::move(kinds_.list);
     for (std::vector<Operation>* list :
          {&result.operators, &result.operations, &result.blocks, &result.kinds}) {
@@ -121,6 +121,16 @@ class Aggregation {
   }
 
  private:
+  /// The blocks in the model's order, and behind them what belongs to none, such as sums over replicas.
+  /// Without blocks there is nothing to tell apart.
+  std::vector<Operation> blocksInOrder() {
+    std::vector<Operation>& list = blocks_.list;
+    const auto none = std::ranges::find(list, std::string(kNoBlock), &Operation::name);
+    if (none != list.end()) std::rotate(none, none + 1, list.end());
+    if (list.size() == 1 && none != list.end()) list.clear();
+    return std::move(list);
+  }
+
   struct Group {
     std::vector<Operation> list;
     std::unordered_map<std::string, std::size_t> index;
@@ -142,8 +152,8 @@ class Aggregation {
   };
   /// The layer, block and kind that an operator's figures are added to.
   struct Place {
-    std::size_t layer = 0, kind = 0;       ///< places in these lists
-    std::optional<std::size_t> block, op;  ///< places in the lists of blocks and of operators
+    std::size_t layer = 0, kind = 0, block = 0;  ///< places in these lists
+    std::optional<std::size_t> op;               ///< place in the list of operators
     std::int32_t stage = -1;
     model::Pass pass = model::Pass::forward;
     OperationCost steps = {};  ///< cost of the operator's steps
@@ -168,7 +178,9 @@ class Aggregation {
     // Kernels of one name may work for several blocks in a recorded run. A layer of a model belongs to one.
     place.layer = catalog_.measured() ? layers_.at(layer.name + '\n' + layer.block, layer.name, layer)
                                       : layers_.at(layer.name, layer);
-    if (!layer.block.empty()) place.block = blocks_.at(layer.block, {"", "", layer.block, layer.stage, {}});
+    place.block = layer.block.empty()
+                      ? blocks_.at(layer.block, kNoBlock, {"", "", "", -1, {}})
+                      : blocks_.at(layer.block, layer.block, {"", "", layer.block, layer.stage, {}});
     place.kind = kinds_.at(kind, {"", kind, "", -1, {}});
     place.stage = layer.stage;
     return place;
@@ -178,7 +190,7 @@ class Aggregation {
   void addTo(const Place& place, Add add) {
     if (place.op) add(operators_[*place.op].cost);
     add(layers_.list[place.layer].cost);
-    if (place.block) add(blocks_.list[*place.block].cost);
+    add(blocks_.list[place.block].cost);
     add(kinds_.list[place.kind].cost);
     add(whole_);
   }
@@ -295,8 +307,8 @@ class Aggregation {
       const Operation& layer = layers_.list[place.layer];
       const model::Program program = catalog_.programs[sum->id];
       result.programs.push_back({catalog_.namePath(program.debugContext), program.kind,
-                                 place.block ? blocks_.list[*place.block].name : std::string(), place.stage,
-                                 sum->cost, layer.name, place.pass, program.debugContext, program.op});
+                                 blocks_.list[place.block].block, place.stage, sum->cost, layer.name,
+                                 place.pass, program.debugContext, program.op});
     }
   }
 

@@ -71,13 +71,17 @@ struct Operation {
   model::OperatorId op = {};             ///< id of one operator or program
 };
 
+/// Name of the row for what belongs to no block of the model.
+inline constexpr const char* kNoBlock = "(no block)";
+
 struct Operations {
   std::vector<Operation> operations;  ///< one for each layer of origin, most ticks first
-  std::vector<Operation> blocks;      ///< one for each block of the model, in the model's order
-  std::vector<Operation> kinds;       ///< one for each operator type, most ticks first
-  std::vector<Operation> operators;   ///< operators of every pass, most ticks first; if asked for
-  std::vector<Operation> programs;    ///< programs that have a step, most ticks first; if asked for
-  std::size_t programCount = 0;       ///< number of all programs that were asked for
+  /// One for each block of the model, in the model's order, and kNoBlock for the rest, so that all add up.
+  std::vector<Operation> blocks;
+  std::vector<Operation> kinds;      ///< one for each operator type, most ticks first
+  std::vector<Operation> operators;  ///< operators of every pass, most ticks first; if asked for
+  std::vector<Operation> programs;   ///< programs that have a step, most ticks first; if asked for
+  std::size_t programCount = 0;      ///< number of all programs that were asked for
   OperationCost whole;
   std::int64_t iterations = 1;  ///< iterations of the last call
 };

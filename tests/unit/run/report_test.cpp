@@ -169,6 +169,26 @@ TEST_F(ReportTest, SumsAgree) {
   EXPECT_EQ(categories, total);
 }
 
+/// Sums over replicas belong to no block of the model.
+TEST_F(ReportTest, OperationsAddUpInEachTable) {
+  ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"},
+                                       {"system.name", "hls-gaudi2"},
+                                       {"training.replication_factor", "2"},
+                                       {"inference.replication_factor", "2"}}))
+                  .ok());
+  const nlohmann::json operations = section("operations");
+  const auto sumOf = [&](const char* table) {
+    double sum = 0;
+    for (const nlohmann::json& row : operations[table]) sum += row["cycles"].get<double>();
+    return sum;
+  };
+  const double kinds = sumOf("kinds");
+  EXPECT_GT(kinds, 0);
+  EXPECT_NEAR(sumOf("blocks"), kinds, 1e-9 * kinds);
+  EXPECT_NEAR(sumOf("operations"), kinds, 1e-9 * kinds);
+  EXPECT_EQ(operations["blocks"].back()["name"], "(no block)");
+}
+
 TEST_F(ReportTest, ReplayingLivesGivesTheRecordedBytes) {
   ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}})).ok());
   const Read profile = read();
