@@ -52,14 +52,15 @@ base::Status matchSums(const ChangeContext& context, Recording& recording, int a
         emulateInstead(recording, fmt::format("--gradient-accumulation {}", after)));
   }
   // Gradients of a single micro-batch have another type than sums, and replicas add them while the backward
-  // pass still runs.
+  // pass still runs. A step of one micro-batch is shorter, so that they are a larger share of it.
   const auto [ofReplicas, step] = sumsAndStep(recording);
-  if (recording.executable.replicas > 1 && ofReplicas > kMostUnknownSums * step)
-    return base::badInput(
-        fmt::format("Sums of gradients over replicas take {:.1f} % of the recorded step, and those of a "
-                    "single micro-batch "
-                    "take another time, which the recording does not tell{}",
-                    100 * ofReplicas / step, emulateInstead(recording, "--gradient-accumulation 1")));
+  const double share = ofReplicas * recording.microBatches / std::max(step, 1.0);
+  if (recording.executable.replicas > 1 && share > kMostUnknownSums)
+    return base::badInput(fmt::format(
+        "Sums of gradients over replicas take {:.1f} % of the recorded step, and those of a single "
+        "micro-batch "
+        "take another time, which the recording does not tell{}",
+        100 * ofReplicas / std::max(step, 1.0), emulateInstead(recording, "--gradient-accumulation 1")));
   std::set<int> stages;
   for (int stage = 0; stage < recording.stageCount(); ++stage) stages.insert(stage);
   PIPESCOPE_ASSIGN(const SegmentTicks sums,
