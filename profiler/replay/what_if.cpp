@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/searched_stages.h"
 #include "profiler/base/byte_text.h"
-#include "profiler/base/number_text.h"
 #include "profiler/clock/ring_entries.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
@@ -97,18 +97,16 @@ void addFitRemarks(const WhatIf& result, std::vector<std::string>& remarks) {
 /// Says that a run with changed options would divide the model anew, where the recorded stages were searched.
 void addSplitRemark(const ChangeContext& context, const Recording& recording,
                     const std::vector<Change>& changes, std::vector<std::string>& remarks) {
-  const auto& entries = context.catalog.configuration;
-  const auto stages = std::ranges::find(entries, "execution.stages", &model::ConfigurationEntry::path);
-  const std::int64_t count = stages == entries.end() ? 0 : base::wholeNumberOf(stages->value).value_or(0);
+  const std::int64_t count = analysis::searchedStages(context.catalog);
   const bool options = std::ranges::any_of(changes, [&](const Change& change) {
     const std::string key = spelledOut(recording, change).key;
     return key == kAccumulationKey || key == kScheduleKey || key == kRecomputeKey;
   });
-  if (count > 1 && options)
-    remarks.push_back(
-        fmt::format("The replay keeps the recorded stages. A run with execution.stages = {} divides the model "
-                    "anew, so that it may be faster or slower than the replay.",
-                    count));
+  if (count > 0 && options)
+    remarks.push_back(fmt::format(
+        "The replay keeps the recorded stages. A run with execution.stages = {} divides the model "
+        "anew, so that it may be faster or slower than the replay.",
+        count));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "profiler/analysis/memory/unit_liveness.h"
+#include "profiler/analysis/searched_stages.h"
 #include "profiler/sections/frame/words.h"
 
 namespace pipescope::sections {
@@ -123,6 +124,9 @@ base::Result<SectionTable> overflowTable(const Context& context, const analysis:
 
 SectionTable adviceTable(const Context& context) {
   SectionTable table{"advice", "What would help", "", {}, {}};
+  if (const std::int64_t stages = analysis::searchedStages(context.catalog); stages > 0)
+    table.basis = fmt::format(
+        "tried with the stages as they are; a run with execution.stages = {} divides the model anew", stages);
   table.columns = {{"text", "Advice", Format::plain, ""},
                    {"devices", "Devices", Format::list, "names of the devices that it is for"}};
   std::vector<std::pair<std::string, std::string>> lines;

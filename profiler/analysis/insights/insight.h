@@ -73,6 +73,7 @@ struct InsightInput {
   /// the effect in words ("saves 1 MiB of the 2 MiB that are missing"). Empty: nothing was tried or nothing
   /// helps.
   std::map<std::string, TriedValue> triedForMemory;
+  std::int64_t searchedStages = 0;  ///< see analysis::searchedStages()
   /// Moves of blocks that lead to a better split, found by replaying the call. Empty: none, or not searched.
   InsightChanges replanned;
   /// The single change that gains most of all that can be replayed. None: no change gains, or none was tried.

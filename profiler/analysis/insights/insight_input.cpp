@@ -7,6 +7,7 @@
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/counters.h"
+#include "profiler/analysis/searched_stages.h"
 #include "profiler/base/number_text.h"
 #include "profiler/base/wrapping.h"
 
@@ -97,6 +98,7 @@ Result<InsightInput> insightInput(const model::ProfileSource& source, const Cata
     input.replicaOfDevice.push_back(place.replica);
   if (!catalog.property("figure.peak_bf16").empty()) input.halfType = "bfloat16";
   addTriedForMemory(catalog, input);
+  input.searchedStages = searchedStages(catalog);
   for (const model::Lane& lane : catalog.lanes)
     input.laneTitles.try_emplace(lane.role, catalog.laneTitle(lane.role));
   input.peakUse = peakUseOf(catalog, executable, stages);

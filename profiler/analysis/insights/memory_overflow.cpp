@@ -72,7 +72,11 @@ std::vector<Insight> findMemoryOverflow(const InsightInput& input, const Insight
     // A long list is recorded without its middle, so that it cannot be set.
     if (tried.effect != "everything fits" || tried.value.find("…") != std::string::npos) continue;
     if (found.alternatives.empty())
-      found.advice += fmt::format(" Compiled with {} = {}: {}.", key, tried.value, tried.effect);
+      found.advice += fmt::format(" Compiled with {} = {}{}: {}.", key, tried.value,
+                                  input.searchedStages > 0 && key != "execution.stages"
+                                      ? " and the stages as they are, which a run divides anew"
+                                      : "",
+                                  tried.effect);
     found.alternatives.push_back({{key, tried.value}});
   }
   if (const auto smaller = microBatchTimes(input, 1, 2); smaller && found.alternatives.empty())

@@ -396,6 +396,12 @@ TEST(Insights, MemoryOverflow) {
   const Insight tried = only(input);
   EXPECT_EQ(tried.alternatives, (std::vector<InsightChanges>{{{"execution.stages", "4"}}}));
   EXPECT_NE(tried.advice.find("execution.stages = 4: everything fits"), std::string::npos) << tried.advice;
+  // A trial keeps the stages that a search has found, and a run searches again.
+  input.searchedStages = 2;
+  input.triedForMemory = {{"execution.recompute", {"pipeline", "everything fits"}}};
+  EXPECT_NE(only(input).advice.find("the stages as they are, which a run divides anew: everything fits"),
+            std::string::npos);
+  input.searchedStages = 0;
   input.triedForMemory.clear();
   input.memory.devices[1].maxUnitIncludingGaps = Bytes(1000);
   EXPECT_EQ(fired(input), Rules());
