@@ -348,7 +348,7 @@ class Trainers(unittest.TestCase):
                 fit(1, Moving(), checkpoint=True)
                 after, trainer = fit(2, Moving(), os.path.join(folder, "last.ckpt"))
                 self.assertTrue(torch.equal(after, whole))
-                self.assertEqual((trainer.current_epoch, trainer.global_step), (1, 32))
+                self.assertEqual((trainer.current_epoch, trainer.global_step), (2, 32))  # epochs that are done
 
     def test_schedulers_reach_the_devices(self):
         class Scheduled(Model):
@@ -381,19 +381,12 @@ class Trainers(unittest.TestCase):
         self.assertRegex(shown.getvalue(), r"^Epoch 1/1  loss \d\.\d{4}  val_acc \d\.\d{4}\n$")
 
     def test_where_values_are_logged(self):
-        class OnEpoch(Model):
-            def training_step(self, batch, batch_idx):
-                loss = super().training_step(batch, batch_idx)
-                self.log("loss", loss, on_epoch=True)
-                return loss
-
         class OnStep(Model):
             def training_epoch_end(self, outputs):
                 self.log("loss", 1.0, on_step=True)
 
-        for sentence, kind in (("log the mean in the epoch-end hook", OnEpoch), ("belongs to a step", OnStep)):
-            with self.assertRaisesRegex(pl.MisconfigurationException, sentence):
-                quiet(accelerator="cpu").fit(kind(), data())
+        with self.assertRaisesRegex(pl.MisconfigurationException, "belongs to a step"):
+            quiet(accelerator="cpu").fit(OnStep(), data())
         trainer = quiet(accelerator="cpu")
         trainer.fit(Model(log_in_step=True), data())
         self.assertIn("loss", trainer.callback_metrics)
@@ -415,7 +408,7 @@ class Trainers(unittest.TestCase):
 
         class Hooks(pl.Callback):
             def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
-                called.append(tuple(outputs.shape))
+                called.append((sorted(outputs), tuple(outputs["loss"].shape)))
 
         class Ends(Model):
             def training_epoch_end(self, outputs):
@@ -423,7 +416,7 @@ class Trainers(unittest.TestCase):
 
         trainer = quiet(accelerator="ipu", devices=1, limit_train_batches=1, callbacks=[Hooks()])
         trainer.fit(Ends(), datamodule=Data())
-        self.assertEqual(called, ["prepare", "fit", (), (1, ["loss"])])
+        self.assertEqual(called, ["prepare", "fit", (["loss"], ()), (1, ["loss"])])
         called.clear()
         trainer.fit(Ends(), Data())  # a data module may stand in the place of the loaders
         self.assertEqual(called[:2], ["prepare", "fit"])

@@ -96,8 +96,8 @@ class Values(unittest.TestCase):
         trainer(num_sanity_val_steps=0, enable_model_summary=False, deterministic=True, profiler=None, num_nodes=1)
         with self.assertRaisesRegex(pl.MisconfigurationException, r"Trainer\(num_nodes=2\) is not implemented.* pass 1\."):
             trainer(num_nodes=2)
-        with self.assertRaisesRegex(pl.MisconfigurationException, r"pass None or 1\.0"):
-            trainer(val_check_interval=0.5)
+        with self.assertRaisesRegex(pl.MisconfigurationException, r"pass 0 or 0\.0"):
+            trainer(overfit_batches=0.5)
         trainer(ipus=None, gpus=None, min_steps=None, track_grad_norm=-1, amp_backend="native")
         with self.assertRaisesRegex(pl.MisconfigurationException, 'use accelerator="ipu", devices=4'):
             trainer(ipus=4)

@@ -49,23 +49,39 @@ def _is_custom(loader):
     return loader.batch_size is None or type(loader.batch_sampler) is not torch.utils.data.BatchSampler
 
 
-def _check_rows(made, stage, asked=True):
-    """Refuse a loader that is shorter than one call, and say how many samples are left out, unless a training asked for it."""
+def _check_rows(made, stage, asked=None):
+    """Refuse a loader that is shorter than one call, and say how many samples are left out.
+
+    A training may leave out the `asked` rows, those of an incomplete batch that its loader drops; None: any number.
+    """
     try:
         count, samples = len(made), len(made.dataset)
     except TypeError:
         return  # an iterable data set that does not know its length
+    options = made.options
     if count == 0:
-        options = made.options
         raise MisconfigurationException(
             f"The data set has {samples} samples, but one call takes {made.combinedBatchSize} (device iterations "
             f"{options.device_iterations} · accumulated batches {options.Training.gradient_accumulation} · replicas "
             f"{options.replication_factor} · the batch size): lower one of these."
         )
     rest = samples - count * (made.combinedBatchSize or 0)
-    if rest > 0 and (stage in ("validation", "test") or stage == "training" and not asked) and made.combinedBatchSize:
-        warnings.warn(f"The {stage} leaves out the last {rest} of {samples} samples{' of an epoch' if stage == 'training' else ''}, because "
-                      f"a call takes {made.combinedBatchSize}.", stacklevel=2)
+    warns = rest > 0 if stage in ("validation", "test") else stage == "training" and asked is not None and rest > asked
+    if warns and made.combinedBatchSize:
+        training = stage == "training"
+        warnings.warn(f"The {stage} leaves out the last {rest} of {samples} samples{' of an epoch' if training else ''}, because "
+                      f"a call takes {made.combinedBatchSize}.{_other_accumulation(made, samples) if training else ''}", stacklevel=2)
+
+
+def _other_accumulation(made, samples):
+    """Say which accumulate_grad_batches takes more of the batches of an epoch, if that is why some are left out."""
+    now = made.options.Training.gradient_accumulation
+    batches = samples // (made.combinedBatchSize // now)
+    if batches % now == 0:
+        return ""
+    fits = max(number for number in range(1, now) if batches % number == 0)
+    return (f" The {now} batches of an update are compiled into a call, so an epoch cannot end with a smaller update: "
+            f"accumulate_grad_batches={fits} takes all {batches} batches.")
 
 
 def device_loader(loader, trainer, options, stage="training"):
@@ -103,7 +119,7 @@ def device_loader(loader, trainer, options, stage="training"):
         settings["sampler"], shuffle = loader.sampler, None
     made = poptorch.DataLoader(options, loader.dataset, batch_size=loader.batch_size,
                                shuffle=None if iterable else shuffle, drop_last=stage != "predict", **settings)
-    _check_rows(made, stage, loader.drop_last)
+    _check_rows(made, stage, None if iterable else len(loader.dataset) % loader.batch_size if loader.drop_last else 0)
     return made
 
 
@@ -118,8 +134,13 @@ def limited(loader, limit, name):
     if isinstance(limit, float):
         if not 0.0 <= limit <= 1.0:
             raise ValueError(f"{name} is {limit}, but a share must be from 0.0 to 1.0.")
+        if limit == 1.0:
+            return there
         if there is None:
             raise MisconfigurationException(f"{name} is a share, but the loader does not know its length: give a number.")
+        if 0 < there * limit < 1:
+            raise MisconfigurationException(
+                f"{name} is the share {limit} of {there}, which is less than one batch: raise it, or pass 0 for none.")
         return int(there * limit)
     if limit < 0:
         raise ValueError(f"{name} is {limit}, but a number of batches cannot be negative.")

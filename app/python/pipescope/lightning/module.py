@@ -35,7 +35,7 @@ class LightningModule(torch.nn.Module, _Hooks):
     """A model with its steps and optimizer.
 
     On IPUs and HPUs a step is traced once with the first batch: plain Python values, such as batch_idx, become
-    constants, and its results are returned to the epoch-end hooks. Log there, not in the step.
+    constants, and its results are returned to the epoch-end hooks. Log there, not in the step. On the CPU, steps log.
     """
 
     def __init__(self, *args, **kwargs):
@@ -143,22 +143,40 @@ class LightningModule(torch.nn.Module, _Hooks):
         """Return the optimizer of the trainer."""
         return self.trainer.optimizer
 
-    def log(self, name, value, prog_bar=False, logger=True, on_step=None, on_epoch=None, sync_dist=False):
-        """Log a number, or the mean of a tensor. `prog_bar` shows it with the epoch, `logger` writes it to the loggers.
+    def log(self, name, value, prog_bar=False, logger=None, on_step=None, on_epoch=None, reduce_fx="mean", enable_graph=False,
+            sync_dist=False, sync_dist_group=None, add_dataloader_idx=True, batch_size=None, metric_attribute=None,
+            rank_zero_only=False):
+        """Log a number, or the mean of a tensor. `prog_bar` shows it with the epoch, `logger` (True) writes it to the loggers.
 
-        `sync_dist` logs the mean over all instances that poprun started; every instance must log it.
-        Refused within a step on IPUs and HPUs, because the step runs on the devices. A step on the CPU logs the value of
-        its batch (on_epoch=True is refused there), an epoch-end hook that of the epoch (on_step=True is refused there).
+        `on_step` logs the value of the batch, `on_epoch` that of the epoch; with both, names end in _step and _epoch. Steps
+        of training and hooks of their batches log by batch unless told otherwise, those of validation and test by epoch.
+        Hooks of epochs log by epoch only. The values of an epoch are joined by `reduce_fx`: "mean", weighted by
+        `batch_size` (default: the rows of the batch), "sum", "min" or "max". `sync_dist` also joins the values of all
+        instances that poprun started; every instance must log it. With several loaders, names end in /dataloader_idx_N
+        unless `add_dataloader_idx` is False. Refused within a step on IPUs and HPUs, because the step runs on the devices.
         """
         if self.trainer is None:
             raise MisconfigurationException(f'log("{name}"): the module has no trainer yet.')
-        self.trainer._check_log(name, on_step, on_epoch)
-        self.trainer._log(name, value, logger, prog_bar, sync_dist)
+        refused = {"enable_graph": (enable_graph, "values are logged without their graphs"),
+                   "sync_dist_group": (sync_dist_group, "values are joined over all instances"),
+                   "metric_attribute": (metric_attribute, "metrics are numbers here"),
+                   "rank_zero_only": (rank_zero_only and sync_dist, "sync_dist needs the values of all instances")}
+        for argument, (given, why) in refused.items():
+            if given:
+                raise MisconfigurationException(f'self.log("{name}", {argument}={given!r}) is not supported: {why}.')
+        self.trainer._log(name, value, on_step=on_step, on_epoch=on_epoch, reduce_fx=reduce_fx, batch_size=batch_size,
+                          adds_loader=bool(add_dataloader_idx), shown=bool(prog_bar), logged=logger is None or bool(logger),
+                          sync_dist=bool(sync_dist))
 
-    def log_dict(self, values, **kwargs):
-        """Log {name: value}."""
-        for name, value in values.items():
+    def log_dict(self, dictionary, **kwargs):
+        """Log {name: value}, with the arguments of log()."""
+        for name, value in dictionary.items():
             self.log(name, value, **kwargs)
+
+    def print(self, *args, **kwargs):
+        """Print, in the first instance only."""
+        if self.trainer is None or self.trainer.instance == 0:
+            print(*args, **kwargs)
 
     def freeze(self):
         """Train no parameter."""

@@ -5,6 +5,10 @@ import contextlib
 import torch
 
 from .errors import MisconfigurationException
+from .hooks import takes
+
+
+_WITHOUT_LOSS = '{}.training_step returns a dictionary without the key "loss".'
 
 
 class StepModule(torch.nn.Module):
@@ -16,7 +20,8 @@ class StepModule(torch.nn.Module):
         self._step = step
 
     def forward(self, batch):
-        results = getattr(self.module, self._step)(batch, 0)
+        step = getattr(self.module, self._step)
+        results = step(*(batch, 0)[: takes(step)])
         if results is None:
             raise MisconfigurationException(
                 f"{type(self.module).__name__}.{self._step} returns nothing: return tensors, in training the loss."
@@ -33,7 +38,7 @@ class TrainingStep(StepModule):
         results = super().forward(batch)
         name = type(self.module).__name__
         if isinstance(results, dict) and "loss" not in results:
-            raise MisconfigurationException(f'{name}.training_step returns a dictionary without the key "loss".')
+            raise MisconfigurationException(_WITHOUT_LOSS.format(name))
         if isinstance(results, dict):
             return {**results, "loss": mark_loss(_scalar(results["loss"], name))}
         if not isinstance(results, torch.Tensor):
@@ -56,6 +61,8 @@ def _scalar(loss, name):
 
 class DeviceRunner:
     """Runs the steps of a module on IPUs or HPUs."""
+
+    loss_divisor = 1
 
     def __init__(self, trainer, module):
         self._trainer, self._module = trainer, module
@@ -187,7 +194,11 @@ class HostRunner:
 
     def __init__(self, trainer, module):
         self._trainer, self._module, self._stages = trainer, module, set()
-        self._accumulated = 0
+
+    @property
+    def loss_divisor(self):
+        """What the loss of a training step was divided by."""
+        return self._trainer.accumulate_grad_batches
 
     def prepare(self, stage, optimizer=None):
         """Nothing is compiled for the CPU."""
@@ -198,35 +209,62 @@ class HostRunner:
         return stage in self._stages
 
     def step(self, stage, batch, optimizer=None):
-        """Run one batch; in training make a weight update after accumulate_grad_batches of them."""
-        self._trainer._in_host_step = True
-        try:
-            return self._step(stage, batch, optimizer)
-        finally:
-            self._trainer._in_host_step = False
+        """Run one batch. In training add its gradients, and update the weights if the trainer says so.
 
-    def _step(self, stage, batch, optimizer):
-        number = self._trainer._batch_number
+        As in Lightning, every loss is divided by accumulate_grad_batches, and gradients are those of the batches since
+        the update before, also where the last batch of an epoch makes the update early.
+        """
         if stage != "training":
-            self._module.eval()
-            with torch.no_grad():
-                return getattr(self._module, f"{stage}_step")(batch, number)
-        self._module.train()
-        results = self._module.training_step(batch, number)
-        loss = results["loss"] if isinstance(results, dict) else results
-        (_scalar(loss, type(self._module).__name__) / self._trainer.accumulate_grad_batches).backward()
-        self._accumulated += 1
-        if self._accumulated == self._trainer.accumulate_grad_batches:
-            self._clip(optimizer)
-            optimizer.step()
-            optimizer.zero_grad()
-            self._accumulated = 0
-        return _detached(results)
+            return self._call(stage, batch)
+        results = None
+
+        def closure():
+            nonlocal results
+            with torch.enable_grad():
+                results, loss = self._training_results(batch)
+                if self._trainer._batch_number % self._trainer.accumulate_grad_batches == 0:
+                    optimizer.zero_grad()
+                if loss is not None:
+                    loss.backward()
+            if self._trainer._updates_now:
+                self._clip(optimizer)
+            return None if loss is None else loss.detach()
+
+        if self._trainer._updates_now:
+            optimizer.step(closure)
+        else:
+            closure()
+        return results
+
+    def _call(self, stage, batch):
+        name = f"{stage}_step"
+        step, loader = getattr(self._module, name), self._trainer._loader_number
+        arguments = (batch, self._trainer._batch_number, *(() if loader is None else (loader,)))
+        taken = takes(step)
+        if loader is not None and taken is not None and taken < 3:
+            raise MisconfigurationException(
+                f"{type(self._module).__name__}.{name} takes no dataloader_idx, but there are several loaders: add it as the last "
+                "argument.")
+        with self._trainer._in_hook(name):
+            return step(*arguments[:taken])
+
+    def _training_results(self, batch):
+        """Return what the step returned, without its graph, and the loss to differentiate; None to skip the batch."""
+        results, name = self._call("training", batch), type(self._module).__name__
+        if results is None:
+            return None, None
+        if isinstance(results, dict) and "loss" not in results:
+            raise MisconfigurationException(_WITHOUT_LOSS.format(name))
+        loss = _scalar(results["loss"] if isinstance(results, dict) else results, name) / self.loss_divisor
+        others = results if isinstance(results, dict) else {}
+        return {**_detached(others), "loss": loss.detach().clone()}, loss
 
     def _clip(self, optimizer):
         if self._trainer.gradient_clip_val:
             parameters = [p for group in optimizer.param_groups for p in group["params"]]
-            torch.nn.utils.clip_grad_norm_(parameters, self._trainer.gradient_clip_val)
+            clip = torch.nn.utils.clip_grad_value_ if self._trainer.gradient_clip_algorithm == "value" else \
+                torch.nn.utils.clip_grad_norm_
+            clip(parameters, self._trainer.gradient_clip_val)
 
     def finish(self):
         """Nothing to do."""
@@ -234,6 +272,4 @@ class HostRunner:
 
 
 def _detached(results):
-    if isinstance(results, dict):
-        return {key: _detached(value) for key, value in results.items()}
-    return results.detach() if isinstance(results, torch.Tensor) else results
+    return _changed(results, torch.Tensor.detach)
