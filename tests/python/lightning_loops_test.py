@@ -1,5 +1,7 @@
 """The loops of training on the CPU: updates, schedulers, validations and ends. All expected values are computed by hand."""
 
+import contextlib
+import io
 import os
 import tempfile
 import unittest
@@ -229,6 +231,23 @@ class Schedulers(unittest.TestCase):
             with self.subTest(sentence), self.assertRaisesRegex(pl.MisconfigurationException, sentence):
                 run(form)
 
+    def test_names_of_rates(self):
+        class Groups(Line):
+            def __init__(self, names, name):
+                super().__init__()
+                self.other, self.names, self.name = torch.nn.Parameter(torch.zeros(())), names, name
+
+            def configure_optimizers(self):
+                groups = [{"params": [each], **({"name": name} if name else {})}
+                          for each, name in zip((self.weight, self.other), self.names)]
+                optimizer = torch.optim.SGD(groups, lr=1.0)
+                return [optimizer], [{"scheduler": lr_scheduler.StepLR(optimizer, 1), "name": self.name}]
+
+        for names, name, expected in (([None], None, ["lr-SGD"]), ([None, None], None, ["lr-SGD/pg1", "lr-SGD/pg2"]),
+                                      ([None], "rate", ["rate"]), (["a", "b"], "rate", ["rate/a", "rate/b"])):
+            run, _ = fit(Groups(names, name), limit_train_batches=1, callbacks=[LearningRateMonitor()])
+            self.assertEqual(list(run.callback_metrics), expected)
+
     def test_the_rates_of_steps_are_logged_with_them(self):
         for interval, expected in (("step", [0.25, 0.0625, 0.015625]), (None, [0.25, 0.0625, 0.015625]), ("epoch", [1.0])):
             class Log(pl.loggers.Logger):
@@ -347,9 +366,13 @@ class Ends(unittest.TestCase):
         self.assertEqual((run.current_epoch, run.global_step, watch.validations), (1, 3, [(0, 3)]))
         run, watch = fit(Validated(), validation=rows(), max_epochs=5, min_epochs=2, callbacks=[Stops()])
         self.assertEqual((run.current_epoch, run.global_step, watch.validations), (2, 14, [(0, 7), (1, 14)]))
+        for steps, expected in ((2, 7), (7, 7), (9, 9), (12, 12), (99, 35)):  # and the first epoch ends
+            run, _ = fit(max_epochs=5, min_steps=steps, callbacks=[Stops()])
+            self.assertEqual(run.global_step, expected)
         run.callbacks.pop()
+        run.max_epochs = run.current_epoch + 1
         run.fit(Line(), rows(batch=1))  # what asked to stop is forgotten
-        self.assertEqual(run.current_epoch, 5)
+        self.assertEqual(run.global_step, 42)
 
     def test_a_module_may_skip_the_rest_of_an_epoch(self):
         class Skips(Validated):
@@ -390,6 +413,13 @@ class Ends(unittest.TestCase):
         order = Orders()
         fit(loader=DataLoader(TensorDataset(torch.ones(4)), sampler=order), max_epochs=3)
         self.assertEqual(order.told, [0, 1, 2])
+
+    def test_arguments_that_say_nothing(self):
+        run = trainer(strategy="auto", log_every_n_steps=None, precision=None, inference_mode=False, min_steps=None)
+        run.fit(Line(), rows())
+        self.assertEqual((run.global_step, run.log_every_n_steps, run.precision), (3, 50, 32))
+        with self.assertRaisesRegex(ValueError, "log_every_n_steps is -1"):
+            trainer(log_every_n_steps=-1)
 
     def test_how_many_updates_there_will_be(self):
         asked = []
@@ -569,6 +599,27 @@ class Checkpoints(unittest.TestCase):
             run = trainer(max_epochs=2)
             run.fit(Line(), rows(batch=1), ckpt_path=path)
             self.assertEqual((run.current_epoch, run.global_step), (2, 14))
+
+    def test_the_last_checkpoint_is_found_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def run(epochs, callback):
+                made = trainer(max_epochs=epochs, callbacks=callback)
+                made.fit(Line(), rows(batch=1), ckpt_path="last")
+                return made.global_step, sorted(os.listdir(folder))
+
+            with self.assertWarnsRegex(UserWarning, 'ckpt_path="last", but no such checkpoint was saved: training begins anew'):
+                self.assertEqual(run(1, ModelCheckpoint(folder, "{epoch}", save_last=True)), (7, ["epoch=0.ckpt", "last.ckpt"]))
+            self.assertEqual(run(2, ModelCheckpoint(folder, "{epoch}", save_last=True)), (14, ["epoch=1.ckpt", "last.ckpt"]))
+            with self.assertRaisesRegex(pl.MisconfigurationException, r'fit\(\) got ckpt_path="best", but no such checkpoint'):
+                trainer().fit(Line(), rows(), ckpt_path="best")
+
+    def test_callbacks_say_what_they_do(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as shown:
+            callbacks = [ModelCheckpoint(folder, "one", verbose=True), EarlyStopping("v", patience=1, verbose=True)]
+            trainer(max_epochs=3, callbacks=callbacks).fit(Stops.Values([1, 2, 3]), rows(), rows())
+        self.assertEqual(shown.getvalue().splitlines(), [f"ModelCheckpoint: saved {folder}/one.ckpt.",
+                                                         "EarlyStopping: v did not become better in 1 checks.",
+                                                         f"ModelCheckpoint: saved {folder}/one.ckpt."])
 
     def test_arguments_that_are_refused(self):
         for sentence, arguments in (("needs a value to monitor", {"save_top_k": 2}), ("must be at least -1", {"save_top_k": -2, "monitor": "v"}),

@@ -445,11 +445,30 @@ class Scripts(unittest.TestCase):
                   "trainer = pl.Trainer(accelerator='ipu', devices=2, enable_progress_bar=False)\n"
                   "values = trainer.validate(Module(), loader)\n"
                   "open(f'{sys.argv[1]}/{popdist.getInstanceIndex()}', 'w').write(repr(values))\n")
+        self.assertEqual(self.written(script), ["[{'both': 1.5, 'own': 1.0}]", "[{'both': 1.5, 'own': 2.0}]"])
+
+    def written(self, script):
+        """Return what each of two instances of a program wrote."""
         with tempfile.TemporaryDirectory() as folder:
             done = poprun("--num-instances 2", "--num-replicas 2", program=[sys.executable, "-c", script, folder])
             self.assertEqual(done.returncode, 0, done.stderr)
-            texts = [text_of(folder, str(i)) for i in range(2)]
-        self.assertEqual(texts, ["[{'both': 1.5, 'own': 1.0}]", "[{'both': 1.5, 'own': 2.0}]"])
+            return [text_of(folder, str(i)) for i in range(2)]
+
+    @unittest.skipIf(NO_TORCH, "PyTorch is not installed.")
+    def test_instances_join_the_values_of_their_epochs(self):
+        """Two rows of 1 in one batch and six rows of 4 in three: the mean is 26 / 8, although instances and batches are not equal."""
+        script = ("import sys, torch, pipescope.lightning as pl, pipescope.popdist as popdist\n"
+                  "class Module(pl.LightningModule):\n"
+                  "    def validation_step(self, batch, number):\n"
+                  "        self.log('mean', batch[0].mean(), sync_dist=True)\n"
+                  "        self.log('sum', batch[0].sum(), reduce_fx='sum', sync_dist=True)\n"
+                  "        self.log('most', batch[0].max(), reduce_fx='max', sync_dist=True)\n"
+                  "        self.log('own', batch[0].sum(), reduce_fx='sum')\n"
+                  "data = (torch.ones(2, 1), torch.full((6, 1), 4.0))[popdist.getInstanceIndex()]\n"
+                  "loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(data), batch_size=2)\n"
+                  "values = pl.Trainer(accelerator='cpu', enable_progress_bar=False).validate(Module(), loader)\n"
+                  "open(f'{sys.argv[1]}/{popdist.getInstanceIndex()}', 'w').write(repr(values))\n")
+        self.assertEqual(self.written(script), [f"[{{'mean': 3.25, 'sum': 26.0, 'most': 4.0, 'own': {own}}}]" for own in (2.0, 24.0)])
 
     def test_only_one_instance_may_speak(self):
         done = poprun("--num-instances 3", "--num-replicas 3", "--only-output-from-instance 1",

@@ -9,10 +9,10 @@ ACCELERATORS = {"cpu": CPUAccelerator, "ipu": IPUAccelerator, "hpu": HPUAccelera
 # change nothing.
 _NOTHING = {
     "barebones": (False,), "benchmark": (None, False, True), "detect_anomaly": (False,), "deterministic": (None, False, True),
-    "enable_model_summary": (None, False), "inference_mode": (True,), "max_time": (None,),
+    "enable_model_summary": (None, False), "inference_mode": (True, False), "max_time": (None,),
     "num_nodes": (1,), "overfit_batches": (0, 0.0), "profiler": (None,),
     "reload_dataloaders_every_n_epochs": (0,), "sync_batchnorm": (False,), "use_distributed_sampler": (True,),
-    "min_steps": (None,), "track_grad_norm": (-1, -1.0), "move_metrics_to_cpu": (False,),
+    "track_grad_norm": (-1, -1.0), "move_metrics_to_cpu": (False,),
     "multiple_trainloader_mode": ("max_size_cycle",), "replace_sampler_ddp": (True,), "amp_backend": ("native",),
     "auto_lr_find": (False,), "auto_scale_batch_size": (False,), "resume_from_checkpoint": (None,),
 }

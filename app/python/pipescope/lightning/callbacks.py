@@ -77,9 +77,10 @@ class EarlyStopping(Callback):
 
 
 class LearningRateMonitor(Callback):
-    """Logs the learning rate of each parameter group when an epoch begins, or with `logging_interval="step"` where steps are logged.
+    """Logs the learning rate of each parameter group when an epoch begins, or with `logging_interval="step"` as steps are logged.
 
-    Without `logging_interval`, an optimizer whose schedulers are all stepped by batch is logged with the steps.
+    Without `logging_interval`, an optimizer whose schedulers are all stepped by batch is logged with the steps. Names are
+    lr-SGD or the name of a scheduler, with /pg1, /pg2 … or the names of the groups after it where there are several.
     """
 
     def __init__(self, logging_interval=None):
@@ -101,10 +102,11 @@ class LearningRateMonitor(Callback):
 
     @staticmethod
     def _log(trainer):
-        rates = {}
-        for number, group in enumerate(trainer.optimizer.param_groups):
-            name = f"lr-{type(trainer.optimizer).__name__}" + (f"/pg{number + 1}" if len(trainer.optimizer.param_groups) > 1 else "")
-            rates[name] = group["lr"]
+        named = next((each["name"] for each in trainer._schedulers if each["name"] is not None), None)
+        groups, rates = trainer.optimizer.param_groups, {}
+        for number, group in enumerate(groups):
+            own = group.get("name", f"pg{number + 1}" if len(groups) > 1 else None)
+            rates[(named or f"lr-{type(trainer.optimizer).__name__}") + (f"/{own}" if own else "")] = group["lr"]
         trainer.callback_metrics.update({name: torch.tensor(float(rate)) for name, rate in rates.items()})
         trainer._write(rates, epoch=False)
 

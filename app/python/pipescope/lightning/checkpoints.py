@@ -117,6 +117,13 @@ class ModelCheckpoint(Callback):
         named = before.endswith(f"{key}=") or not self.auto_insert_metric_name
         return f"{before}{text}" if named else f"{before}{key}={text}"
 
+    def newest_last(self, trainer):
+        """Return the path of the last checkpoint that another run saved here, or None."""
+        folder = os.path.dirname(self._named(trainer, "last"))
+        there = [os.path.join(folder, name) for name in os.listdir(folder)] if os.path.isdir(folder) else []
+        there = [path for path in there if re.fullmatch(r"last(-v\d+)?\.ckpt", os.path.basename(path))]
+        return max(there, key=os.path.getmtime, default=None)
+
     @staticmethod
     def _free(path, own):
         """The path, with a number if a file is there that is not `own`."""

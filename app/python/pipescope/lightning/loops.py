@@ -162,8 +162,9 @@ class TrainingLoop:
         return self._trainer.max_steps != -1 and self._trainer.global_step >= self._trainer.max_steps
 
     def _may_stop(self, epochs):
-        """True if a callback asked to stop and `epochs` whole epochs are enough."""
-        return self._trainer.should_stop and epochs >= self._trainer.min_epochs
+        """True if a callback asked to stop, and `epochs` whole epochs and the updates so far are enough."""
+        trainer = self._trainer
+        return trainer.should_stop and epochs >= trainer.min_epochs and trainer.global_step >= trainer.min_steps
 
     def _is_done(self):
         trainer = self._trainer

@@ -170,7 +170,9 @@ _NAMES = {"ipu_strategy": IPUStrategy, "hpu_parallel": HPUParallelStrategy, "hpu
 
 
 def strategy_of(strategy, accelerator):
-    """Return the strategy of a trainer. `strategy` is an object, a name or None: that of the accelerator."""
+    """Return the strategy of a trainer. `strategy` is an object, a name, or None or "auto": that of the accelerator."""
+    if strategy == "auto":
+        strategy = None
     if isinstance(strategy, str) and strategy not in _NAMES:
         raise ValueError(f'There is no strategy "{strategy}": use {", ".join(_NAMES)}.')
     if isinstance(strategy, str):

@@ -5,6 +5,7 @@ import math
 import os
 import random
 import sys
+import warnings
 
 import numpy
 import torch
@@ -56,7 +57,7 @@ class Trainer:
     """
 
     def __init__(self, accelerator="auto", devices=None, strategy=None, precision=32, max_epochs=None, min_epochs=None,
-                 max_steps=-1, limit_train_batches=None, limit_val_batches=None, limit_test_batches=None,
+                 max_steps=-1, min_steps=None, limit_train_batches=None, limit_val_batches=None, limit_test_batches=None,
                  limit_predict_batches=None, accumulate_grad_batches=1, callbacks=None, logger=False, plugins=None,
                  gradient_clip_val=None, gradient_clip_algorithm=None, check_val_every_n_epoch=1, val_check_interval=None,
                  num_sanity_val_steps=None, log_every_n_steps=50, enable_progress_bar=True, enable_checkpointing=False,
@@ -65,21 +66,23 @@ class Trainer:
         self.accelerator, self.num_devices = accelerator_of(accelerator, strategy, devices)
         self.accelerator_name = self.accelerator.name
         self.strategy = strategy_of(strategy, self.accelerator_name)
-        self.precision = precision_of(precision, plugins, self.accelerator_name)
+        self.precision = precision_of(32 if precision is None else precision, plugins, self.accelerator_name)
         self.gradient_clip_algorithm = clipping(gradient_clip_val, gradient_clip_algorithm, self.accelerator_name)
         self.gradient_clip_val, self.accumulate_grad_batches = gradient_clip_val, accumulation(accumulate_grad_batches)
-        if log_every_n_steps < 1:
-            raise ValueError(f"log_every_n_steps is {log_every_n_steps}, but must be at least 1.")
+        log_every_n_steps = 50 if log_every_n_steps is None else log_every_n_steps
+        if log_every_n_steps < 0:
+            raise ValueError(f"log_every_n_steps is {log_every_n_steps}, but must be at least 1, or 0 for no steps.")
         self.val_check_interval = check_interval(val_check_interval, check_val_every_n_epoch)
         self.check_val_every_n_epoch, self.log_every_n_steps = check_val_every_n_epoch, log_every_n_steps
-        self.max_steps, self.min_epochs = max_steps, min_epochs or 0
+        self.max_steps, self.min_steps = max_steps, min_steps or 0
+        self.min_epochs = min_epochs or (0 if min_steps is None else 1)  # as in Lightning, with min_steps one epoch is whole
         self.max_epochs = max_epochs if max_epochs is not None else (1000 if max_steps == -1 else -1)
         self._limits = {"training": limit_train_batches, "validation": limit_val_batches, "test": limit_test_batches,
                         "predict": limit_predict_batches}
         self._sanity_steps, self.fast_dev_run = sanity_steps(num_sanity_val_steps), fast_dev_run
         if fast_dev_run:
             self._only_try(1 if fast_dev_run is True else int(fast_dev_run))
-        self.enable_progress_bar, self.default_root_dir = enable_progress_bar, str(default_root_dir or os.getcwd())
+        self.enable_progress_bar, self.default_root_dir = enable_progress_bar is not False, str(default_root_dir or os.getcwd())
         self.loggers = [] if fast_dev_run else loggers_of(logger, self.default_root_dir)
         self.callbacks = list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
         if enable_checkpointing and not any(isinstance(each, ModelCheckpoint) for each in self.callbacks):
@@ -131,7 +134,8 @@ class Trainer:
     @property
     def writes_now(self):
         """True if the values of this batch go to the loggers."""
-        return (self._batches_that_stepped + 1) % self.log_every_n_steps == 0 or self.should_stop
+        every = self.log_every_n_steps
+        return every != 0 and ((self._batches_that_stepped + 1) % every == 0 or self.should_stop)
 
     @property
     def estimated_stepping_batches(self):
@@ -173,6 +177,7 @@ class Trainer:
             validates = validation is not None and type(model).validation_step is not LightningModule.validation_step
             validation = self._prepare_stage("validation", validation) if validates else None
             self.num_val_batches = [count for _, count in validation.loaders] if validates else []
+            ckpt_path = self._resumed(ckpt_path)
             if ckpt_path is not None:
                 self._restore(model, ckpt_path)
             training = TrainingLoop(self, model, train, validation)
@@ -182,6 +187,16 @@ class Trainer:
                 self._check_sanity(validation)
             training.run()
             self._call("on_fit_end")
+
+    def _resumed(self, ckpt_path):
+        """Return the path of the checkpoint to continue from. As in Lightning, "last" means none before there is one."""
+        if ckpt_path != "last":
+            return self._evaluated(self.lightning_module, ckpt_path, "fit()")[1]
+        saved = self.checkpoint_callback
+        path = None if saved is None else saved.last_model_path or saved.newest_last(self)
+        if not path:
+            warnings.warn('fit() got ckpt_path="last", but no such checkpoint was saved: training begins anew.', stacklevel=3)
+        return path or None
 
     def _check_sanity(self, validation):
         """Run a few batches of the validation before training, so that its faults show early. What it logs is forgotten."""
@@ -300,13 +315,14 @@ class Trainer:
                 "on the devices, with the update of the weights. Leave it True, and return the loss from training_step.")
         self.lightning_module, model.trainer = model, self
         self.metrics.forget()
-        self.fits = name == "fit"
+        self.fits, self._in_epoch = name == "fit", False
         for source in (model, *self.callbacks, *([] if datamodule is None else [datamodule])):
             check_hooks(source)
-        call_hook(model, "prepare_data")
         if datamodule is not None:
             datamodule.trainer = self
             datamodule.prepare_data()
+        call_hook(model, "prepare_data")
+        if datamodule is not None:
             datamodule.setup(name)
         for callback in self.callbacks:
             callback.setup(self, model, name)
