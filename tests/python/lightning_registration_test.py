@@ -97,6 +97,8 @@ class Registration(unittest.TestCase):
                 self.assertTrue(torch.equal(module.layer.weight, other.layer.weight))
                 self.assertFalse(torch.equal(module.layer.weight, Module().layer.weight))
                 self.assertEqual(len(trainer.losses), 4 if own else 8)
+                # A call of Lightning's loop is an update, whatever it accumulates on the devices.
+                self.assertEqual((trainer.global_step, trainer.accumulate_grad_batches), (len(trainer.losses), 2))
                 classes = torch.cat(trainer.validate(module, loader()))
                 data = torch.cat([x for x, _ in loader()])
                 self.assertEqual(sorted(classes.tolist()), sorted(module.layer(data).argmax(1).tolist()))
@@ -152,6 +154,13 @@ class Registration(unittest.TestCase):
         trainer.fit(module, loader())
         fake_lightning.Trainer("ipu", "ipu_strategy", devices=1, accumulate_grad_batches=2).fit(other, loader())
         self.assertTrue(torch.equal(module.layer.weight, other.layer.weight))
+        schedule = type("Scheduler", (), {})()
+        schedule.scheduling = {0: 2}
+        trainer, module = fake_lightning.Trainer("ipu", "ipu_strategy", devices=1), Module()
+        trainer.callbacks = [schedule]
+        trainer.fit(module, loader())
+        self.assertTrue(torch.equal(module.layer.weight, other.layer.weight))
+        self.assertEqual((schedule.scheduling, trainer.global_step), ({0: 2}, 8))
 
     def test_samples_that_a_training_leaves_out_are_counted(self):
         with self.assertWarnsRegex(UserWarning, "leaves out the last 1 of 33 samples of an epoch, because a call takes 2"):

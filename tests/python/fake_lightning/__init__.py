@@ -30,7 +30,7 @@ class Trainer:
         self.strategy.parallel_devices = kind.get_parallel_devices(kind.parse_devices(devices))
         self.max_epochs, self.accumulate_grad_batches, self.precision = max_epochs, accumulate_grad_batches, precision
         self.gradient_clip_val = gradient_clip_val
-        self.state, self.lightning_module, self.losses = State(), None, []
+        self.state, self.lightning_module, self.losses, self.global_step = State(), None, [], 0
 
     @property
     def num_devices(self):
@@ -58,6 +58,7 @@ class Trainer:
                     return loss
 
                 self.losses.append(self.strategy.optimizer_step(self.strategy.optimizers[0], closure).item())
+                self.global_step += (number + 1) % self.accumulate_grad_batches == 0  # Lightning's count, of its own batches
         self.strategy.teardown()
 
     def validate(self, model, loader):

@@ -39,16 +39,13 @@ def installed_package():
 class _View:
     """Answers a DeviceRunner's questions about its trainer from Lightning's trainer."""
 
-    def __init__(self, trainer, strategy, kind, devices):
+    def __init__(self, trainer, strategy, kind, devices, accumulated):
+        self.accumulate_grad_batches = accumulated
         self._trainer, self.strategy, self.accelerator_name, self.num_devices = trainer, strategy, kind.name, devices
         text = str(getattr(trainer, "precision", "32"))
         self.precision = "bf16" if text.startswith("bf16") else 16 if text.startswith("16") else 32
         seed = os.environ.get("PL_GLOBAL_SEED")
         self.seed = int(seed) if seed else None
-
-    @property
-    def accumulate_grad_batches(self):
-        return accumulation(self._trainer.accumulate_grad_batches)
 
     @contextlib.contextmanager
     def _tracing(self, stage):
@@ -97,6 +94,7 @@ def _emulated_strategy(base, own, kind, exception):
             self._rows = {}  # rows of a call, by stage
             self._loaded = None  # state of the devices out of a checkpoint, until they train
             self._kept = None  # the state that they had at the end, for checkpoints after it
+            self._asked = None  # the accumulated batches that Lightning's trainer and its callbacks asked for
 
         # --- one process, whose tensors lie in the memory of the host ----------------------------------------
         root_device = property(lambda self: torch.device("cpu"))
@@ -132,22 +130,44 @@ def _emulated_strategy(base, own, kind, exception):
             if getattr(trainer, "gradient_clip_val", None):
                 raise exception(f"gradient_clip_val={trainer.gradient_clip_val}: clipping gradients is not supported on "
                                 f"{kind.name.upper()}s. On IPUs an optimizer of poptorch.optim with max_grad_norm does it.")
-            with translated(exception):
-                for schedule in (getattr(each, "scheduling", None) for each in getattr(trainer, "callbacks", ())):
-                    accumulation(schedule if isinstance(schedule, dict) else 1)  # GradientAccumulationScheduler
-                accumulation(getattr(trainer, "accumulate_grad_batches", 1))
             devices = len(self.parallel_devices) if self.parallel_devices else 1
-            self._view = _View(trainer, self.own, kind, devices)
+            with translated(exception):
+                self._view = _View(trainer, self.own, kind, devices, self._accumulated(trainer))
+            self._take_accumulation(trainer)
             self._runner = DeviceRunner(self._view, trainer.lightning_module)
+
+        @staticmethod
+        def _schedules(trainer):
+            """Lightning's callbacks that say how many batches are accumulated: GradientAccumulationScheduler."""
+            return [each for each in getattr(trainer, "callbacks", ()) if isinstance(getattr(each, "scheduling", None), dict)]
+
+        def _accumulated(self, trainer):
+            given = [getattr(trainer, "accumulate_grad_batches", 1), *(each.scheduling for each in self._schedules(trainer))]
+            return max(accumulation(each) for each in given)
+
+        def _take_accumulation(self, trainer):
+            """Let every batch of Lightning be an update, as one call of the devices takes all batches of an update."""
+            self._asked = getattr(trainer, "accumulate_grad_batches", 1), [
+                (each, each.scheduling) for each in self._schedules(trainer)]
+            trainer.accumulate_grad_batches = 1
+            for each, _ in self._asked[1]:
+                each.scheduling = {0: 1}
+
+        def _give_accumulation_back(self):
+            if self._asked is not None:
+                self.lightning_module.trainer.accumulate_grad_batches, schedules = self._asked
+                for each, scheduling in schedules:
+                    each.scheduling = scheduling
+                self._asked = None
 
         def _stage(self):
             stage = self.lightning_module.trainer.state.stage
             return _STAGES[str(getattr(stage, "value", stage))]
 
         def process_dataloader(self, dataloader):
-            view = self._view or _View(self.lightning_module.trainer, self.own, kind,
-                                       len(self.parallel_devices or [None]))
             with translated(exception):
+                trainer = self.lightning_module.trainer
+                view = self._view or _View(trainer, self.own, kind, len(self.parallel_devices or [None]), self._accumulated(trainer))
                 options = self.own.options(view, self._stage() == "training")
                 loader = device_loader(dataloader, view, options, self._stage())
             self._rows[self._stage()] = loader.combinedBatchSize
@@ -214,6 +234,7 @@ def _emulated_strategy(base, own, kind, exception):
             if self._runner is not None:
                 self._kept = self._state_of_devices()
                 self._runner.finish()
+            self._give_accumulation_back()
             super().teardown()
 
     Emulated.__name__ = Emulated.__qualname__ = own.__name__
