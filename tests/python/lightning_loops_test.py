@@ -345,6 +345,21 @@ class Ends(unittest.TestCase):
             run, _ = fit(Validated(), validation=rows(), **settings)
             self.assertEqual((run.current_epoch, run.global_step), (epochs, steps), settings)
 
+    def test_loaders_without_a_batch(self):
+        empty = DataLoader(TensorDataset(torch.ones(2)), batch_size=3, drop_last=True)
+        with self.assertRaisesRegex(pl.MisconfigurationException, "The loader for training gave no batch"):
+            fit(loader=empty)
+        with self.assertWarnsRegex(UserWarning, "The loader of the validation gives no batch: .* does drop_last drop all"):
+            _, watch = fit(Validated(), validation=empty)
+        self.assertEqual(watch.validations, [])
+
+        class Nothing(IterableDataset):
+            def __iter__(self):
+                return iter(())
+
+        with self.assertRaisesRegex(pl.MisconfigurationException, "The loader for training gave no batch"):
+            fit(loader=DataLoader(Nothing()))
+
     def test_an_end_within_an_epoch_has_no_validation(self):
         run, watch = fit(Validated(), validation=rows(), max_steps=9, max_epochs=None)
         self.assertEqual(watch.validations, [(0, 7)])

@@ -11,6 +11,9 @@ from .optimizers import step_schedulers
 from .results import Results
 
 
+_EMPTY = "The loader for training gave no batch: it has fewer samples than one call takes."
+
+
 def _knows_length(loader):
     try:
         len(loader)
@@ -150,6 +153,8 @@ class TrainingLoop:
     def run(self):
         """Run until max_epochs, max_steps or should_stop ends it."""
         trainer = self._trainer
+        if self._train[1] == 0 and trainer._limits["training"] != 0:
+            raise MisconfigurationException(_EMPTY)
         if self._train[1] == 0 or self._is_done():
             return
         trainer.metrics.results, trainer.metrics.at_step = Results(training=True), False
@@ -214,7 +219,7 @@ class TrainingLoop:
             if self._reached_steps() or self._may_stop(trainer.current_epoch):
                 return outputs
         if number is None:
-            raise MisconfigurationException("The loader for training gave no batch: it has fewer samples than one call takes.")
+            raise MisconfigurationException(_EMPTY)
         return outputs
 
     def _stepped(self):

@@ -302,7 +302,10 @@ class Trainer:
                 f"The {stage} got {len(loaders)} loaders, but takes one on {self.accelerator_name.upper()}s, where a step is compiled "
                 "once: join the data sets, or evaluate them one after the other.")
         self._runner.prepare(stage)
-        return EvaluationLoop(self, self.lightning_module, stage, [self._batches(loader, stage) for loader in loaders])
+        loop = EvaluationLoop(self, self.lightning_module, stage, [self._batches(loader, stage) for loader in loaders])
+        if loop.is_empty and self._limits[stage] != 0:
+            warnings.warn(f"The loader of the {stage} gives no batch: is its data set empty, or does drop_last drop all?", stacklevel=3)
+        return loop
 
     # --- parts of stages -----------------------------------------------------------------------------------
     @contextlib.contextmanager
