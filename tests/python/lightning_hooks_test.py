@@ -97,6 +97,10 @@ class Hooks(unittest.TestCase):
             runner.fit(module, data())
             path = runner.checkpoint_callback.best_model_path
             runner.validate(module, data(), ckpt_path=path, verbose=False)
+            loaded = Classifier.load_from_checkpoint(path, map_location="cpu")
+            with self.assertRaisesRegex(pl.MisconfigurationException, "hparams_file is not supported"):
+                Classifier.load_from_checkpoint(path, hparams_file="hparams.yaml")
+        self.assertEqual(loaded.called, [("on_load_checkpoint", 7)])
         self.assertEqual(recorder.called.count("on_save_checkpoint"), 2)
         self.assertEqual(recorder.called.count("on_load_checkpoint"), 1)
         self.assertIn(("on_load_checkpoint", 7), module.called)

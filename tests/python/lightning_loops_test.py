@@ -435,6 +435,9 @@ class Ends(unittest.TestCase):
         self.assertEqual((run.global_step, run.log_every_n_steps, run.precision), (3, 50, 32))
         with self.assertRaisesRegex(ValueError, "log_every_n_steps is -1"):
             trainer(log_every_n_steps=-1)
+        for settings in ({"max_steps": -2}, {"max_epochs": -3}):
+            with self.assertRaisesRegex(pl.MisconfigurationException, "must be at least 0, or -1 for no limit"):
+                trainer(**settings)
 
     def test_how_many_updates_there_will_be(self):
         asked = []
@@ -546,6 +549,21 @@ class Stops(unittest.TestCase):
         ):
             with self.subTest(numbers, **settings, **arguments):
                 self.assertEqual(self.stopped(numbers + [0] * 20 if settings else numbers, {**settings}, **arguments), expected)
+
+    def test_a_derived_class_may_check_when_it_likes(self):
+        """The class of Lightning's page on early stopping checks at the end of the training only."""
+
+        class AtTheEnd(EarlyStopping):
+            def on_train_epoch_end(self, trainer, pl_module):
+                """Does not check."""
+
+            def on_train_end(self, trainer, pl_module):
+                self._run_early_stopping_check(trainer)
+
+        stopping = AtTheEnd("v", patience=1)
+        run = trainer(max_epochs=3, callbacks=stopping)
+        run.fit(self.Values([1, 2, 3]), rows(), rows())
+        self.assertEqual((run.current_epoch, stopping.best_score.item()), (3, 3.0))
 
     def test_a_value_that_nobody_logs(self):
         run = trainer(callbacks=EarlyStopping("other", strict=False))

@@ -43,14 +43,14 @@ class EarlyStopping(Callback):
 
     def on_train_epoch_end(self, trainer, pl_module):
         if self._checks_epochs(trainer):
-            self._check(trainer)
+            self._run_early_stopping_check(trainer)
 
     def on_validation_end(self, trainer, pl_module):
         """Called after each validation."""
         if trainer.fits and not trainer.sanity_checking and not self._checks_epochs(trainer):
-            self._check(trainer)
+            self._run_early_stopping_check(trainer)
 
-    def _check(self, trainer):
+    def _run_early_stopping_check(self, trainer):  # the name that derived classes call in Lightning's pages
         if not self.strict and self.monitor not in trainer.callback_metrics:
             return
         value = monitored(trainer, self.monitor, "EarlyStopping")

@@ -6,6 +6,7 @@ import inspect
 import torch
 
 from .errors import MisconfigurationException
+from .hooks import call_hook
 
 
 class _Hooks:
@@ -185,11 +186,18 @@ class LightningModule(torch.nn.Module, _Hooks):
         self.eval()
 
     @classmethod
-    def load_from_checkpoint(cls, checkpoint_path, strict=True, **kwargs):
-        """Make a module with the weights of a checkpoint. `kwargs` are arguments of __init__ besides those kept."""
-        checkpoint = torch.load(checkpoint_path)
+    def load_from_checkpoint(cls, checkpoint_path, map_location=None, hparams_file=None, strict=True, **kwargs):
+        """Make a module with the weights of a checkpoint. `kwargs` are arguments of __init__ besides those kept.
+
+        `map_location` is that of torch.load, for tensors of files from another device. The module's on_load_checkpoint is
+        called with what the checkpoint holds.
+        """
+        if hparams_file is not None:
+            raise MisconfigurationException("hparams_file is not supported: pass the arguments of __init__ by their names.")
+        checkpoint = torch.load(checkpoint_path, map_location=map_location)
         module = cls(**{**checkpoint.get("hyper_parameters", {}), **kwargs})
-        module.load_state_dict(checkpoint["state_dict"], strict=strict)
+        call_hook(module, "on_load_checkpoint", checkpoint)
+        module.load_state_dict(checkpoint["state_dict"], strict=strict is not False)
         return module
 
 

@@ -74,6 +74,9 @@ class Trainer:
             raise ValueError(f"log_every_n_steps is {log_every_n_steps}, but must be at least 1, or 0 for no steps.")
         self.val_check_interval = check_interval(val_check_interval, check_val_every_n_epoch)
         self.check_val_every_n_epoch, self.log_every_n_steps = check_val_every_n_epoch, log_every_n_steps
+        if max_steps < -1 or (max_epochs or 0) < -1:
+            raise MisconfigurationException(
+                f"max_steps is {max_steps} and max_epochs {max_epochs}, but must be at least 0, or -1 for no limit.")
         self.max_steps, self.min_steps = max_steps, min_steps or 0
         self.min_epochs = min_epochs or (0 if min_steps is None else 1)  # as in Lightning, with min_steps one epoch is whole
         self.max_epochs = max_epochs if max_epochs is not None else (1000 if max_steps == -1 else -1)
