@@ -18,6 +18,16 @@ base::Ticks slower(base::Ticks ticks, double slowdown);
 std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
                                      const FlowLists& beside);
 
+/// What a kind of collective takes of links, and the axis of the mesh along which it runs.
+struct LinkLoad {
+  std::vector<devices::LinkShare> shares;
+  model::MeshAxis axis = model::MeshAxis::data;
+  friend auto operator<=>(const LinkLoad&, const LinkLoad&) = default;
+};
+
+/// Flows share a link byte by byte, as the family says. Beside loads, each flow wants a whole link, and a
+/// load its share of it. Where all together want more than there is, everything on the link takes longer by
+/// the same factor; the start of a message does not.
 class LinkContention : public clock::Contention {
  public:
   /// `slowdowns` has a factor for the time of each flow; empty: all are 1. Each list in `beside` is like
@@ -26,9 +36,13 @@ class LinkContention : public clock::Contention {
   LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
                  std::vector<double> slowdowns = {}, FlowLists beside = {});
 
+  /// Sets the loads. A load matters on links that several axes of the mesh use (flows use the axis `pipe`).
+  /// What one axis puts on a link is in the lengths of its collectives already.
+  void setLoads(std::vector<LinkLoad> loads);
   /// Two flows are in one group if they share links, directly or through other flows of the group.
   int groupOf(int flow) const override { return groups_[static_cast<std::size_t>(flow)]; }
   int groups() const override { return groupCount_; }
+  int flows() const override { return static_cast<int>(flows_.size()); }
   base::Ticks alone(int flow) const { return alone_[static_cast<std::size_t>(flow)]; }
   const std::vector<base::Ticks>& together(const std::vector<int>& flows) override;
 
@@ -37,6 +51,10 @@ class LinkContention : public clock::Contention {
     std::size_t operator()(const std::vector<int>& flows) const;
   };
   void findGroups();
+  const LinkLoad& loadOf(int index) const { return loads_[static_cast<std::size_t>(index - flows())]; }
+  /// The links of a flow and of its counterparts, with repetitions.
+  std::vector<std::int64_t> linksOf(std::size_t flow) const;
+  std::vector<base::Ticks> solveFlows(const std::vector<int>& flows) const;
 
   const devices::System& system_;
   base::Ticks slowed(int flow, base::Ticks ticks) const;
@@ -45,6 +63,9 @@ class LinkContention : public clock::Contention {
   std::vector<devices::Flow> flows_;
   std::vector<double> slowdowns_;
   FlowLists beside_;
+  std::vector<LinkLoad> loads_;
+  std::vector<std::vector<std::int64_t>> ownLinks_, allLinks_;  ///< of flows: alone, and with counterparts
+  std::vector<base::Ticks> starts_;                             ///< of messages, by flow
   std::vector<base::Ticks> alone_;
   std::vector<int> groups_;
   int groupCount_ = 0;

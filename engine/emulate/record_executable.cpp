@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "engine/emulate/device_program.h"
 #include "engine/emulate/emulated_executable.h"
+#include "engine/emulate/link_uses.h"
 #include "engine/emulate/peak_check.h"
 #include "engine/emulate/record_counters.h"
 #include "engine/emulate/record_edges.h"
@@ -37,8 +39,9 @@ class ExecutableRecorder {
     recordBoundaries();
     memory_.recordHost(ir_, result_.facts);
     const FlowsOfReplicas flows(system_, ir_);
-    const std::vector<ReplicaClass> classes = replicaClasses(system_, ir_, facts, flows);
+    const std::vector<ReplicaClass> classes = replicaClasses(system_, ir_, lowered, facts, flows);
     for (const ReplicaClass& each : classes) recordReplica(each, flows, lowered);
+    keepSharedUses(result_);
     recordClasses(classes);
     if (level_ != RecordLevel::off) recordEdges(recorder_, names_, result_.id, ir_, operators_);
     result_.abovePeak = recordLeastTimes(recorder_, system_, result_.id, lowered);
@@ -63,6 +66,7 @@ class ExecutableRecorder {
     part_ = ReplicaPart();
     costs_ = clock::ReplicaCosts();
     trees_.clear();
+    links_.emplace(system_, ir_.mesh);
     costs_.number = replicas.replica;
     part_.members = static_cast<std::int64_t>(replicas.members.size());
     part_.firstDevice = ir_.mesh.chip(replicas.replica, 0);
@@ -85,6 +89,7 @@ class ExecutableRecorder {
       copies.push_back(onReplica(lowered[i], replicas.replica, ir_.mesh, result_.facts));
     const std::vector<devices::LoweredDevice>& own = asLowered ? lowered : copies;
     for (const devices::LoweredDevice& device : own) recordDevice(device);
+    addLoads();
     for (std::size_t s = 0; s < costs_.stages.size(); ++s)
       for (clock::OverlappedPiece& one : costs_.stages[s].overlapped) one.after += recomputed_[s];
     recordSync();
@@ -239,6 +244,27 @@ class ExecutableRecorder {
       costs_.flows[i].ticks = part_.contention->alone(static_cast<int>(i));
   }
 
+  /// Adds what collectives do to links, which is known once all devices of the replica are recorded.
+  void addLoads() {
+    if (costs_.linkUses.empty()) return;
+    if (part_.contention == nullptr)
+      part_.contention = std::make_shared<LinkContention>(system_, std::vector<devices::Flow>());
+    part_.contention->setLoads(links_->loads());
+  }
+
+  /// The list of collectives of a segment in a pass, or beside one, that may share links with others; −1: it
+  /// has none. Behind a barrier nothing computes while data is sent.
+  int linkUsesOf(const devices::LoweredPass& pass, const devices::LoweredSegment& segment, int device) {
+    const bool beside = pass.pass == model::Pass::collective && segment.after >= 0 && segment.tied < 0;
+    if ((!beside && !model::isComputePass(pass.pass)) ||
+        result_.order().progression == model::ScheduleKind::barrier)
+      return -1;
+    std::vector<clock::LinkUse> uses = links_->of(pass, segment, device);
+    if (uses.empty()) return -1;
+    costs_.linkUses.push_back(std::move(uses));
+    return static_cast<int>(costs_.linkUses.size()) - 1;
+  }
+
   ProgramTree& treeOf(int device) {
     const ProgramTree::Loops loops{ir_.name, result_.facts.iterations, result_.facts.microBatches};
     return trees_.try_emplace(device, recorder_, names_, result_.id, deviceId(device), loops).first->second;
@@ -286,7 +312,11 @@ class ExecutableRecorder {
       row.name = segment.name;
       row.ticks = segment.ticks;
       const model::SegmentId id = recorder_.add(row);
-      addPiece(0, pass, segment, {id, row.pass, segment.ticks});
+      addPiece(0, pass, segment,
+               {.segment = id,
+                .pass = row.pass,
+                .ticks = segment.ticks,
+                .uses = linkUsesOf(pass, segment, device)});
       std::vector<model::ProgramId> programs;
       for (const devices::LoweredStep& step : segment.steps) {
         const model::OperatorId op =
@@ -332,7 +362,9 @@ class ExecutableRecorder {
       model::Segment row = recorded;
       row.ticks = slowed.ticks;
       const model::SegmentId own = recorder_.add(row);
-      addPiece(level + 1, pass, segment, {own, row.pass, row.ticks});
+      addPiece(
+          level + 1, pass, segment,
+          {.segment = own, .pass = row.pass, .ticks = row.ticks, .uses = linkUsesOf(pass, slowed, device)});
       for (std::size_t i = 0; i < slowed.steps.size() && level_ >= RecordLevel::steps; ++i)
         recordStep(own, device, slowed.steps[i], programs[i]);
     }
@@ -437,6 +469,7 @@ class ExecutableRecorder {
   std::vector<OperatorPeak> operatorPeaks_;
   std::vector<double> costLevels_;      ///< different costs of micro-batches besides 1
   std::vector<int> levelOfMicroBatch_;  ///< index into StageCosts::works; empty: the costs as compiled
+  std::optional<LinkUses> links_;       ///< collectives of the replica that is being recorded
   ReplicaPart part_;                    ///< the replica that is being recorded
   clock::ReplicaCosts costs_;           ///< costs of the replica
   /// Links of the system, by both ends; filled when asked for.

@@ -4,29 +4,64 @@
 #include <map>
 
 #include "engine/emulate/link_contention.h"
+#include "engine/emulate/link_uses.h"
 
 namespace pipescope::emulate {
 namespace {
 
-/// Replicas with equal signatures have equal times.
-using Signature = std::pair<std::vector<double>, std::vector<std::int64_t>>;
-
-Signature signatureOf(const devices::System& system, const compile::ExecutableIr& ir,
-                      const ExecutableFacts& facts, const FlowsOfReplicas& all, int replica) {
-  Signature signature;
+/// Scales of the chips of a replica; empty: all are 1.
+std::vector<double> scalesOf(const compile::ExecutableIr& ir, const ExecutableFacts& facts, int replica) {
+  std::vector<double> scales;
+  if (facts.scales.empty()) return scales;
   for (int place = 0; place < ir.mesh.places; ++place) {
     for (int rank = 0; rank < ir.mesh.width; ++rank) {
       const DeviceScale scale = scaleOf(facts, ir.mesh.chip(replica, place, rank));
-      signature.first.push_back(scale.compute);
-      signature.first.push_back(scale.link);
+      scales.push_back(scale.compute);
+      scales.push_back(scale.link);
     }
   }
-  const std::vector<devices::Flow>& flows = all.of(replica);
-  if (flows.empty()) return signature;
-  const FlowLists beside = all.beside(replica);
-  const LinkContention links(system, flows, {}, beside);
-  for (int i = 0; i < static_cast<int>(flows.size()); ++i) signature.second.push_back(links.alone(i).count);
-  for (const Ticks ticks : ticksBeside(system, flows, beside)) signature.second.push_back(ticks.count);
+  return scales;
+}
+
+/// What links do to the transfers and collectives of a replica. Those with equal values have equal times.
+struct LinkSignature {
+  std::vector<std::int64_t> ticks;  ///< of transfers, alone and all together
+  /// The links of each flow, numbered in their order, and then of each load with its shares.
+  std::vector<double> uses;
+  friend auto operator<=>(const LinkSignature&, const LinkSignature&) = default;
+};
+
+LinkSignature linkSignature(const devices::System& system, const compile::ExecutableIr& ir,
+                            const std::vector<devices::LoweredDevice>& lowered, const FlowsOfReplicas& all,
+                            int replica) {
+  LinkSignature signature;
+  const std::vector<devices::Flow> flows = all.of(replica);
+  if (!flows.empty()) {
+    const FlowLists beside = all.beside(replica);
+    const LinkContention links(system, flows, {}, beside);
+    for (int i = 0; i < static_cast<int>(flows.size()); ++i) signature.ticks.push_back(links.alone(i).count);
+    for (const Ticks ticks : ticksBeside(system, flows, beside)) signature.ticks.push_back(ticks.count);
+  }
+  LinkUses uses(system, ir.mesh);
+  for (const devices::LoweredDevice& device : lowered) {
+    const int own = ir.mesh.chip(replica, ir.mesh.placeOf(device.device), ir.mesh.rankOf(device.device));
+    for (const devices::LoweredPass& pass : device.passes)
+      for (const devices::LoweredSegment& segment : pass.segments) uses.of(pass, segment, own);
+  }
+  if (uses.loads().empty()) return signature;
+  std::map<std::int64_t, int> numbers;
+  const auto add = [&](std::int64_t link, double share) {
+    signature.uses.push_back(numbers.try_emplace(link, static_cast<int>(numbers.size())).first->second);
+    signature.uses.push_back(share);
+  };
+  for (const devices::Flow& flow : flows) {
+    signature.uses.push_back(-1);
+    for (const std::int64_t link : system.linksOf(flow)) add(link, 1);
+  }
+  for (const LinkLoad& load : uses.loads()) {
+    signature.uses.push_back(-1);
+    for (const devices::LinkShare& part : load.shares) add(part.link, part.share);
+  }
   return signature;
 }
 
@@ -123,9 +158,10 @@ std::vector<StageFlow> stageFlows(const compile::ExecutableIr& ir, int replica, 
 }
 
 FlowsOfReplicas::FlowsOfReplicas(const devices::System& system, const compile::ExecutableIr& ir)
-    : width_(ir.mesh.width),
-      flows_(static_cast<std::size_t>(ir.mesh.replicas * ir.mesh.width)),
-      links_(flows_.size()) {
+    : ir_(ir), width_(ir.mesh.width) {
+  if (system.period() > 0) return;
+  flows_.resize(static_cast<std::size_t>(ir.mesh.replicas * ir.mesh.width));
+  links_.resize(flows_.size());
   for (std::size_t part = 0; part < flows_.size(); ++part) {
     const int number = static_cast<int>(part);
     for (const StageFlow& flow : stageFlows(ir, number / width_, number % width_)) {
@@ -137,7 +173,15 @@ FlowsOfReplicas::FlowsOfReplicas(const devices::System& system, const compile::E
   }
 }
 
+std::vector<devices::Flow> FlowsOfReplicas::of(int replica) const {
+  if (!flows_.empty()) return flows_[static_cast<std::size_t>(replica * width_)];
+  std::vector<devices::Flow> flows;
+  for (const StageFlow& flow : stageFlows(ir_, replica)) flows.push_back(flow.flow);
+  return flows;
+}
+
 std::vector<std::vector<devices::Flow>> FlowsOfReplicas::beside(int replica) const {
+  if (flows_.empty()) return {};
   const int own = replica * width_;
   std::set<int> others;
   for (const std::int64_t link : links_[static_cast<std::size_t>(own)]) {
@@ -151,14 +195,23 @@ std::vector<std::vector<devices::Flow>> FlowsOfReplicas::beside(int replica) con
 }
 
 std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutableIr& ir,
+                                         const std::vector<devices::LoweredDevice>& lowered,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows) {
   if (ir.mesh.replicas == 1) return {{0, {0}}};
   std::vector<ReplicaClass> classes;
-  std::map<Signature, std::size_t> known;
+  std::map<std::pair<std::vector<double>, LinkSignature>, std::size_t> known;
+  // Links look alike from replicas that lie whole periods apart.
+  std::map<int, LinkSignature> byPosition;
+  const auto signatureOf = [&](int replica) {
+    if (system.period() == 0) return linkSignature(system, ir, lowered, flows, replica);
+    const auto [found, added] = byPosition.try_emplace(ir.mesh.chip(replica, 0) % system.period());
+    if (added) found->second = linkSignature(system, ir, lowered, flows, replica);
+    return found->second;
+  };
   for (int replica = 0; replica < ir.mesh.replicas; ++replica) {
     if (!facts.recordAllReplicas) {
       const auto [found, added] =
-          known.try_emplace(signatureOf(system, ir, facts, flows, replica), classes.size());
+          known.try_emplace({scalesOf(ir, facts, replica), signatureOf(replica)}, classes.size());
       if (!added) {
         classes[found->second].members.push_back(replica);
         continue;

@@ -23,15 +23,15 @@ std::vector<StageFlow> stageFlows(const compile::ExecutableIr& ir, int replica, 
 class FlowsOfReplicas {
  public:
   FlowsOfReplicas(const devices::System& system, const compile::ExecutableIr& ir);
-  const std::vector<devices::Flow>& of(int replica) const {
-    return flows_[static_cast<std::size_t>(replica * width_)];
-  }
+  std::vector<devices::Flow> of(int replica) const;
   /// The flows of the first rank of a replica stand for all. Returns those of each other rank, of this
   /// replica and others, that shares a link with it.
   std::vector<std::vector<devices::Flow>> beside(int replica) const;
 
  private:
+  const compile::ExecutableIr& ir_;
   int width_ = 1;
+  /// Empty where links belong to single chips (devices::System::period): then none are shared.
   std::vector<std::vector<devices::Flow>> flows_;  ///< index: replica · width + rank
   std::vector<std::set<std::int64_t>> links_;
   std::map<std::int64_t, std::vector<int>> partsOn_;
@@ -43,9 +43,11 @@ struct ReplicaClass {
 };
 
 /// Returns the classes of equal replicas, ascending by first replica. Replicas are equal if their devices
-/// have the same scales and their transfers take equally long, both alone and all together. With
-/// facts.recordAllReplicas each replica is a class of its own.
+/// have the same scales, their transfers take equally long, both alone and all together, and their
+/// collectives share links with the same transfers and collectives. With facts.recordAllReplicas each replica
+/// is a class of its own. `lowered`: the devices of the first replica.
 std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutableIr& ir,
+                                         const std::vector<devices::LoweredDevice>& lowered,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows);
 
 /// The scale of a device, with factors of 1 if none is configured.

@@ -11,7 +11,31 @@
 namespace pipescope::plan {
 namespace {
 
-/// The segments of a device without what they consist of. Times depend on nothing else.
+/// The steps of a segment without their texts and units, and the collectives of its operators.
+void keepCollectives(const devices::LoweredPass& pass, const devices::LoweredSegment& segment,
+                     devices::LoweredPass& own, devices::LoweredSegment& kept) {
+  const auto isCollective = [](const devices::LoweredStep& step) {
+    return step.kind == model::StepKind::globalExchange && step.op >= 0;
+  };
+  if (segment.tied < 0 && std::ranges::none_of(segment.steps, isCollective)) return;
+  own.operators.resize(pass.operators.size());
+  for (std::size_t i = 0; i < pass.operators.size(); ++i) {
+    if (!pass.operators[i].collective) continue;
+    own.operators[i].name = pass.operators[i].name;
+    own.operators[i].collective = pass.operators[i].collective;
+  }
+  for (const devices::LoweredStep& step : segment.steps) {
+    devices::LoweredStep& copy = kept.steps.emplace_back();
+    copy.kind = step.kind;
+    copy.lane = step.lane;
+    copy.op = step.op;
+    copy.offset = step.offset;
+    copy.ticks = step.ticks;
+  }
+}
+
+/// The segments of a device without what they consist of, but for what their collectives do to links. Times
+/// depend on nothing else.
 devices::LoweredDevice lengthsOf(const devices::LoweredDevice& device) {
   devices::LoweredDevice lengths;
   lengths.device = device.device;
@@ -19,8 +43,11 @@ devices::LoweredDevice lengthsOf(const devices::LoweredDevice& device) {
     devices::LoweredPass& own = lengths.passes.emplace_back();
     own.stage = pass.stage;
     own.pass = pass.pass;
-    for (const devices::LoweredSegment& segment : pass.segments)
-      own.segments.push_back({{}, segment.lane, segment.ticks, {}, segment.pass, segment.after});
+    for (const devices::LoweredSegment& segment : pass.segments) {
+      own.segments.push_back(
+          {{}, segment.lane, segment.ticks, {}, segment.pass, segment.after, segment.tied});
+      keepCollectives(pass, segment, own, own.segments.back());
+    }
   }
   return lengths;
 }

@@ -9,7 +9,7 @@ BarrierFlush::BarrierFlush(const Call& call, const Host& host, PlaceClocks& cloc
   for (const Flow& flow : clocks.costs().flows) exchangeTicks_ = std::max(exchangeTicks_, flow.ticks);
 }
 
-bool BarrierFlush::runTasks() {
+void BarrierFlush::startTasks() {
   std::ranges::fill(next_, 0);
   for (int slot = 0; slot < order_->slots; ++slot) {
     int slowest = 0;
@@ -24,7 +24,6 @@ bool BarrierFlush::runTasks() {
     exchange(slot, slowest);
     if (slot % 64 == 63 && clocks_.sink() != nullptr) clocks_.sink()->pause();
   }
-  return true;
 }
 
 void BarrierFlush::waitForSlowest(int slot, int slowest) {

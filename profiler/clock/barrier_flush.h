@@ -9,7 +9,8 @@ class BarrierFlush : public Flush {
   BarrierFlush(const Call& call, const Host& host, PlaceClocks& clocks);
 
  private:
-  bool runTasks() override;
+  void startTasks() override;
+  bool done() const override { return true; }
   void waitForSlowest(int slot, int slowest);
   void exchange(int slot, int slowest);
   /// The micro-batch that the sender of the flow has just finished, or −1 if its copy carries nothing.

@@ -16,6 +16,15 @@ namespace pipescope::clock {
 using base::Bytes;
 using base::Ticks;
 
+/// A collective within a piece of work, on links that other axes of the mesh use too. It runs alone in this
+/// time, counted from the start of the piece.
+struct LinkUse {
+  Ticks start, end;
+  Ticks slack;   ///< time by which it may end later before the rest of the piece waits for it
+  int load = 0;  ///< what it does to links; see Contention
+  friend bool operator==(const LinkUse&, const LinkUse&) = default;
+};
+
 /// Work that a place does without pause: a segment of its device.
 struct Piece {
   model::SegmentId segment;
@@ -25,6 +34,10 @@ struct Piece {
   /// it is time for which the trace gives no cause; it is negative if passes overlap.
   Ticks lag = Ticks(0);
   Ticks moved = Ticks(0);  ///< time of blocks that moved here; below 0: time of blocks that moved away
+  /// Time by which others on the same links made its collectives longer, as recorded: the place waits so long
+  /// after the piece.
+  Ticks delay = Ticks(0);
+  int uses = -1;  ///< index into ReplicaCosts::linkUses: the clock computes the delay; −1: there are none
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 using Pieces = std::vector<Piece>;
@@ -48,6 +61,12 @@ struct StageWork {
 struct OverlappedPiece {
   Piece piece;
   int after = -1;
+  /// Time by which others on the same links made it longer, by iteration, as recorded. It is placed so much
+  /// later. Empty: the clock computes it where Piece::uses says so.
+  std::vector<Ticks> delays = {};
+  Ticks delay(int iteration) const {
+    return delays.empty() ? Ticks(0) : delays[static_cast<std::size_t>(iteration) % delays.size()];
+  }
 };
 
 /// The sum of the gradients of a weight of which several places have copies. All places that have a piece of
@@ -96,6 +115,8 @@ struct ReplicaCosts {
   std::vector<StageCosts> stages;
   std::vector<Flow> flows;
   std::vector<Piece> sync;  ///< external sync of each place before an exchange; no ticks: none
+  /// Collectives of pieces, one after another, ascending.
+  std::vector<std::vector<LinkUse>> linkUses;
 };
 
 /// Chooses the micro-batches of a call that send their outputs to the host.

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "profiler/base/check.h"
+#include "profiler/clock/overlapped_collectives.h"
 
 namespace pipescope::clock {
 
 bool DependencyFlush::later(const Event& a, const Event& b) {
   if (a.time != b.time) return a.time > b.time;
-  // Transfers end first at equal times, so that their bytes are there when a block ends.
-  if (a.task != b.task) return a.task;
+  if (a.kind != b.kind) return a.kind > b.kind;
   return a.id > b.id;
 }
 
@@ -20,10 +20,15 @@ DependencyFlush::DependencyFlush(const Call& call, const Host& host, PlaceClocks
       flowOf_(call.placeOfStage.size() * 2, -1),
       next_(waited_.size()),
       end_(waited_.size()),
+      shared_(waited_.size()),
       sending_(call.blockingSends ? waited_.size() : 0),
       received_(waited_.size(), clocks.clock(0).free),
       arrivals_(call.placeOfStage.size() * 2 * static_cast<std::size_t>(call.microBatches)) {
-  if (contention != nullptr && contention->groups() > 0) sharing_.emplace(*contention);
+  // Collectives beside the backward pass meet in all replicas, so that the events of all are in order.
+  const bool meets = std::ranges::any_of(clocks.costs().stages, [](const StageCosts& stage) {
+    return !stage.overlapped.empty() && stage.overlapped.front().piece.uses >= 0;
+  });
+  if (contention != nullptr && (contention->groups() > 0 || meets)) sharing_.emplace(*contention);
   const std::vector<Flow>& flows = clocks.costs().flows;
   for (std::size_t i = 0; i < flows.size(); ++i) {
     const bool forward = flows[i].kind == model::TransferKind::activation;
@@ -39,7 +44,7 @@ std::size_t DependencyFlush::index(int stage, model::Pass pass, int microBatch) 
          static_cast<std::size_t>(microBatch);
 }
 
-void DependencyFlush::begin() {
+void DependencyFlush::findOrder() {
   std::ranges::fill(next_, 0);
   std::ranges::fill(end_, 0);
   if (madeBy_ == order_) return;
@@ -49,9 +54,13 @@ void DependencyFlush::begin() {
   if (order_->progression == model::ScheduleKind::oneAtATime)
     left_.resize(static_cast<std::size_t>(call_.microBatches));
   made_.assign(arrivals_.size(), 0);
+  lastBackward_.assign(call_.placeOfStage.size(), -1);
   for (const std::vector<Task>& list : order_->places) {
-    for (const Task& task : list)
+    for (const Task& task : list) {
       if (task.pass != model::Pass::weightGradient) made_[index(task.stage, task.pass, task.microBatch)] = 1;
+      if (task.pass == model::Pass::backward)
+        lastBackward_[static_cast<std::size_t>(task.stage)] = task.microBatch;
+    }
   }
 }
 
@@ -60,10 +69,13 @@ void DependencyFlush::push(Event event) {
   if (sharing_) std::push_heap(events_.begin(), events_.end(), later);
 }
 
-bool DependencyFlush::runTasks() {
-  begin();
+void DependencyFlush::startTasks() {
+  findOrder();
   for (int p = 0; p < clocks_.places(); ++p) start(p);
-  sharing_ ? runOrdered() : runUnordered();
+  if (!sharing_) runUnordered();
+}
+
+bool DependencyFlush::done() const {
   for (int p = 0; p < clocks_.places(); ++p)
     if (next_[static_cast<std::size_t>(p)] != tasks(p).size()) return false;
   return true;
@@ -76,25 +88,105 @@ void DependencyFlush::runUnordered() {
   }
 }
 
-void DependencyFlush::runOrdered() {
-  while (!events_.empty()) {
-    const Ticks now = events_.front().time;
-    while (!events_.empty() && events_.front().time == now) {
-      std::pop_heap(events_.begin(), events_.end(), later);
-      const Event event = events_.back();
-      events_.pop_back();
-      if (event.task) {
-        blockEnds(event.id);
-      } else if ((*sharing_)[event.id].changes == event.changes) {
-        transferEnds(event.id);
+std::optional<Ticks> DependencyFlush::next() const {
+  if (events_.empty()) return std::nullopt;
+  return events_.front().time;
+}
+
+void DependencyFlush::process(Ticks now) {
+  while (!events_.empty() && events_.front().time == now) {
+    std::pop_heap(events_.begin(), events_.end(), later);
+    const Event event = events_.back();
+    events_.pop_back();
+    switch (event.kind) {
+      case Event::Kind::transferEnds:
+        if ((*sharing_)[event.id].changes == event.changes) transferEnds(event.id);
+        break;
+      case Event::Kind::useBegins: {
+        const SharedPiece& shared = shared_[static_cast<std::size_t>(event.id)];
+        const LinkUse& use = (*shared.uses)[shared.use];
+        beginLoad(event.id, use.load, now, use.end - use.start, false);
+        break;
       }
+      case Event::Kind::pieceEnds:
+        delayPiece(event.id, shared_[static_cast<std::size_t>(event.id)].delay);
+        placeOn(event.id);
+        break;
+      case Event::Kind::gradientsReady:
+        beside_->ready(event.id, event.changes, now);
+        break;
+      case Event::Kind::blockEnds:
+        blockEnds(event.id);
+        break;
     }
-    if (!sharing_->changed()) continue;
-    sharing_->retime(now, [&](int transfer) {
-      const TransferUnderWay& changed = (*sharing_)[transfer];
-      push({.time = changed.end, .id = transfer, .changes = changed.changes});
-    });
   }
+}
+
+void DependencyFlush::retime(Ticks now) {
+  if (!sharing_ || !sharing_->changed()) return;
+  sharing_->retime(now, [&](int transfer) {
+    const TransferUnderWay& changed = (*sharing_)[transfer];
+    push({.time = changed.end, .id = transfer, .changes = changed.changes});
+  });
+}
+
+void DependencyFlush::beginLoad(int place, int load, Ticks now, Ticks ticks, bool beside) {
+  const int index = sharing_->beginLoad({.flow = contention_->flows() + load,
+                                         .task = {},
+                                         .start = now,
+                                         .end = now + ticks,
+                                         .ticks = {},
+                                         .source = {},
+                                         .place = place,
+                                         .beside = beside});
+  push({.time = now + ticks, .id = index, .changes = (*sharing_)[index].changes});
+}
+
+void DependencyFlush::beginBeside(int place, int load, Ticks now, Ticks ticks) {
+  beginLoad(place, load, now, ticks, true);
+}
+
+void DependencyFlush::backwardPieceEnds(const Task& task, int after, Ticks time) {
+  if (beside_ == nullptr || lastBackward_[static_cast<std::size_t>(task.stage)] != task.microBatch) return;
+  const std::vector<OverlappedPiece>& all =
+      clocks_.costs().stages[static_cast<std::size_t>(task.stage)].overlapped;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k].after == after)
+      push({.time = time,
+            .id = task.stage,
+            .changes = static_cast<std::uint32_t>(k),
+            .kind = Event::Kind::gradientsReady});
+  }
+}
+
+void DependencyFlush::placeOn(int place) {
+  const auto p = static_cast<std::size_t>(place);
+  const Piece* const piece = goOn(place);
+  if (piece == nullptr)
+    return push({.time = clocks_.clock(place).ready, .id = place, .kind = Event::Kind::blockEnds});
+  const Ticks start = clocks_.clock(place).free - piece->ticks;
+  shared_[p] = {&clocks_.costs().linkUses[static_cast<std::size_t>(piece->uses)], 0, start, piece->ticks,
+                Ticks(0)};
+  nextUse(place, start);
+}
+
+void DependencyFlush::nextUse(int place, Ticks now) {
+  const SharedPiece& shared = shared_[static_cast<std::size_t>(place)];
+  const Ticks start = shared.start + shared.delay;
+  if (shared.use < shared.uses->size())
+    return push({.time = std::max(now, start + (*shared.uses)[shared.use].start),
+                 .id = place,
+                 .kind = Event::Kind::useBegins});
+  push({.time = std::max(now, start + shared.length), .id = place, .kind = Event::Kind::pieceEnds});
+}
+
+/// What the piece does after a collective begins as much later as the collective ends later than alone.
+void DependencyFlush::useEnds(int place, Ticks now) {
+  SharedPiece& shared = shared_[static_cast<std::size_t>(place)];
+  const LinkUse& use = (*shared.uses)[shared.use++];
+  const Ticks late = now - (shared.start + shared.delay + use.end);
+  if (late > use.slack) shared.delay += late - use.slack;
+  nextUse(place, now);
 }
 
 bool DependencyFlush::input(const Task& task, Arrival*& needed) {
@@ -194,9 +286,9 @@ void DependencyFlush::startBlock(int place) {
     placeLoads(place, all[next_[p]]);
     waitFor(*last, place, all[waiting]);
   }
-  placeTasks(place, next_[p], end);
+  beginBlock(place, next_[p], end);
   end_[p] = end;
-  push({.time = clocks_.clock(place).ready, .id = place, .task = true});
+  placeOn(place);
 }
 
 DependencyFlush::Arrival DependencyFlush::received(const Arrival& arrival, const Task& task,
@@ -283,6 +375,10 @@ Ticks DependencyFlush::flowTicks(int index, int microBatch) const {
 
 void DependencyFlush::transferEnds(int index) {
   const TransferUnderWay sent = sharing_->end(index);
+  if (sent.flow >= contention_->flows()) {
+    if (sent.beside) return beside_->partEnds(sent.place, sent.end);
+    return useEnds(sent.place, sent.end);
+  }
   if (clocks_.sink() != nullptr)
     clocks_.sink()->transferred(clocks_.replica(), sent.flow, sent.start, sent.end, sent.source,
                                 workOf(sent.task));

@@ -6,11 +6,17 @@
 
 namespace pipescope::clock {
 
-/// A flush in which a task starts when its place is free and its inputs have arrived. If concurrent transfers
-/// share links, events are processed in the order of time. Otherwise any order gives the same times.
+/// A flush in which a task starts when its place is free and its inputs have arrived. If transfers, or
+/// collectives in passes, share links, events are processed in the order of time. Otherwise any order gives
+/// the same times.
 class DependencyFlush : public Flush {
  public:
   DependencyFlush(const Call& call, const Host& host, PlaceClocks& clocks, Contention* contention);
+
+  std::optional<Ticks> next() const override;
+  void process(Ticks now) override;
+  void retime(Ticks now) override;
+  void beginBeside(int place, int load, Ticks now, Ticks ticks) override;
 
  private:
   struct Arrival {
@@ -31,19 +37,37 @@ class DependencyFlush : public Flush {
     WorkOf work;
   };
   struct Event {
+    /// In the order in which events of one time are processed. Transfers end first, so that their bytes are
+    /// there when a block ends.
+    enum class Kind { transferEnds, useBegins, pieceEnds, gradientsReady, blockEnds };
     Ticks time;
-    int id = 0;  ///< a place, or the index of a transfer
-    /// `changes` of the transfer when this event was made; the event is void if it differs
+    int id = 0;  ///< a place, the index of a transfer, or a stage with gradients
+    /// `changes` of the transfer when this event was made; the event is void if it differs. Index of the
+    /// collective that waits for the gradients.
     std::uint32_t changes = 0;
-    bool task = false;  ///< true if a block of a place ends; false if a transfer ends
+    Kind kind = Kind::transferEnds;
   };
   static bool later(const Event& a, const Event& b);
+  /// The piece with collectives on shared links that a place is at.
+  struct SharedPiece {
+    const std::vector<LinkUse>* uses = nullptr;
+    std::size_t use = 0;  ///< the one that is next or under way
+    Ticks start, length, delay;
+  };
 
-  bool runTasks() override;
-  void begin();
+  void startTasks() override;
+  bool done() const override;
+  bool sharesLinks() const override { return sharing_.has_value(); }
+  void backwardPieceEnds(const Task& task, int after, Ticks time) override;
+  void findOrder();
   void push(Event event);
-  void runOrdered();
   void runUnordered();
+  /// Places the block of the place up to the next piece that shares links, or to its end.
+  void placeOn(int place);
+  /// Waits for the next collective of the piece that the place is at, at `now` or later, or for its end.
+  void nextUse(int place, Ticks now);
+  void useEnds(int place, Ticks now);
+  void beginLoad(int place, int load, Ticks now, Ticks ticks, bool beside);
   /// Starts the next block of the place if the arrivals of all its inputs are known.
   void start(int place);
   void startBlock(int place);
@@ -79,11 +103,13 @@ class DependencyFlush : public Flush {
   Contention* contention_;
   std::optional<TransfersUnderWay> sharing_;  ///< none: no flows share links
   int stagesOfPipe_ = 1;
-  std::int64_t blocks_ = 0;               ///< number so far
-  std::vector<int> flowOf_;               ///< flow index of each stage and direction, or −1
-  std::vector<std::size_t> next_, end_;   ///< tasks of each place's current block; none runs if equal
-  std::vector<Sending> sending_;          ///< by place; empty if sends do not block
-  std::vector<Ticks> received_;           ///< time at which each place received its last message
+  std::int64_t blocks_ = 0;              ///< number so far
+  std::vector<int> flowOf_;              ///< flow index of each stage and direction, or −1
+  std::vector<std::size_t> next_, end_;  ///< tasks of each place's current block; none runs if equal
+  std::vector<SharedPiece> shared_;      ///< by place
+  std::vector<int> lastBackward_;  ///< by stage: micro-batch of its last backward task; −1: it has none
+  std::vector<Sending> sending_;   ///< by place; empty if sends do not block
+  std::vector<Ticks> received_;    ///< time at which each place received its last message
   std::vector<Arrival> arrivals_, left_;  ///< left_ by micro-batch: end of its last task, for one at a time
   const Order* madeBy_ = nullptr;
   std::vector<char> made_;     ///< true for arrivals that the order madeBy_ makes

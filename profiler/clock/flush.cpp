@@ -1,6 +1,7 @@
 #include "profiler/clock/flush.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "profiler/clock/barrier_flush.h"
 #include "profiler/clock/dependency_flush.h"
@@ -20,19 +21,25 @@ Flush::Flush(const Call& call, const Host& host, PlaceClocks& clocks)
       clocks_(clocks),
       waited_(static_cast<std::size_t>(clocks.places())),
       backwardEnds_(call.placeOfStage.size()),
+      blocks_(waited_.size()),
       loaded_(waited_.size()),
       loading_(waited_.size()),
       storing_(waited_.size()),
       room_(waited_.size(), Ticks(-1)),
       lastStore_(waited_.size()) {}
 
-bool Flush::run(int iteration) {
+void Flush::begin(int iteration, OverlappedCollectives* beside) {
   iteration_ = iteration;
+  beside_ = beside;
   order_ = &call_.orderOf(iteration);
-  const bool done = runTasks();
+  startTasks();
+}
+
+bool Flush::end() {
+  const bool all = done();
   if (Sink* sink = clocks_.sink()) sink->flushEnds(clocks_.replica());
   finishStores();
-  return done;
+  return all;
 }
 
 Ticks Flush::backwardEnd(int stage, int after) const {
@@ -42,15 +49,50 @@ Ticks Flush::backwardEnd(int stage, int after) const {
 }
 
 void Flush::placeTasks(int place, std::size_t first, std::size_t end) {
+  beginBlock(place, first, end);
+  while (goOn(place) != nullptr) {
+  }
+}
+
+void Flush::beginBlock(int place, std::size_t first, std::size_t end) {
   const std::vector<Task>& all = tasks(place);
   PlaceClock& clock = clocks_.clock(place);
   clock.ready = clock.free;  // needed if a task takes no time
   clock.readyBy = clock.last;
   for (std::size_t i = first; i < end; ++i)
     if (all[i].pass == model::Pass::forward) placeHostIn(place, all[i]);
-  for (std::size_t i = first; i < end; ++i) placeCompute(place, all[i]);
-  for (std::size_t i = first; i < end; ++i)
+  blocks_[static_cast<std::size_t>(place)] = {.task = first, .end = end, .first = first};
+}
+
+const Piece* Flush::goOn(int place) {
+  const std::vector<Task>& all = tasks(place);
+  Block& block = blocks_[static_cast<std::size_t>(place)];
+  const bool shares = sharesLinks();
+  Sink* const sink = clocks_.sink();
+  const PlaceClock& clock = clocks_.clock(place);
+  for (; block.task < block.end; ++block.task) {
+    const Task& task = all[block.task];
+    if (!block.entered) enter(place, task, block);
+    const Pieces& pieces = workFor(task).of(task.pass);
+    for (; block.piece < pieces.size(); ++block.piece) {
+      const Piece& piece = pieces[block.piece];
+      if (!std::exchange(block.placed, false)) {
+        if (sink != nullptr && model::isComputePass(piece.pass))
+          sink->computeStarts(clocks_.replica(), place, task.stage, piece.pass, clock.free);
+        clocks_.work(place, piece, workOf(task));
+        clocks_.delay(place, piece.delay, workOf(task));
+        if (shares && piece.uses >= 0) {
+          block.placed = true;
+          return &piece;
+        }
+      }
+      addEnd(task, block, clock.free);
+    }
+    leave(place, task, block);
+  }
+  for (std::size_t i = block.first; i < block.end; ++i)
     if (all[i].pass == model::Pass::forward) placeHostOut(place, all[i]);
+  return nullptr;
 }
 
 Ticks Flush::prepared(const Task& task) const {
@@ -137,28 +179,37 @@ Ticks Flush::lagOf(int place, const Task& task) {
   return lag;
 }
 
-void Flush::placeCompute(int place, const Task& task) {
-  const WorkOf of = workOf(task);
+void Flush::delayPiece(int place, Ticks delay) {
+  clocks_.delay(place, delay, workOf(tasks(place)[blocks_[static_cast<std::size_t>(place)].task]));
+}
+
+void Flush::enter(int place, const Task& task, Block& block) {
+  block.entered = true;
+  block.piece = std::exchange(loaded_[static_cast<std::size_t>(place)], 0);
   clocks_.lag(place, lagOf(place, task),
               waited_[static_cast<std::size_t>(place)] ? model::WaitCause::exchange : model::WaitCause::host,
-              of);
-  Sink* const sink = clocks_.sink();
-  const PlaceClock& clock = clocks_.clock(place);
-  if (sink != nullptr) sink->taskStarts(clocks_.replica(), place, task, clock.free);
-  const Pieces& pieces = workFor(task).of(task.pass);
-  std::vector<Ticks>* ends = nullptr;
-  if (task.pass == model::Pass::backward &&
-      !clocks_.costs().stages[static_cast<std::size_t>(task.stage)].overlapped.empty()) {
-    ends = &backwardEnds_[static_cast<std::size_t>(task.stage)];
-    ends->assign(loaded_[static_cast<std::size_t>(place)] + 1, clock.free);
-  }
-  for (std::size_t i = std::exchange(loaded_[static_cast<std::size_t>(place)], 0); i < pieces.size(); ++i) {
-    if (sink != nullptr && model::isComputePass(pieces[i].pass))
-      sink->computeStarts(clocks_.replica(), place, task.stage, pieces[i].pass, clock.free);
-    clocks_.work(place, pieces[i], of);
-    if (ends != nullptr) ends->push_back(clock.free);
-  }
-  if (sink != nullptr) sink->taskEnds(clocks_.replica(), place, task, clock.free);
+              workOf(task));
+  const Ticks now = clocks_.clock(place).free;
+  if (clocks_.sink() != nullptr) clocks_.sink()->taskStarts(clocks_.replica(), place, task, now);
+  block.ends = nullptr;
+  if (task.pass != model::Pass::backward ||
+      clocks_.costs().stages[static_cast<std::size_t>(task.stage)].overlapped.empty())
+    return;
+  block.ends = &backwardEnds_[static_cast<std::size_t>(task.stage)];
+  block.ends->clear();
+  for (std::size_t i = 0; i <= block.piece; ++i) addEnd(task, block, now);
+}
+
+void Flush::addEnd(const Task& task, Block& block, Ticks time) {
+  if (block.ends == nullptr) return;
+  block.ends->push_back(time);
+  backwardPieceEnds(task, static_cast<int>(block.ends->size()) - 2, time);
+}
+
+void Flush::leave(int place, const Task& task, Block& block) {
+  block.entered = false;
+  if (Sink* const sink = clocks_.sink())
+    sink->taskEnds(clocks_.replica(), place, task, clocks_.clock(place).free);
 }
 
 }  // namespace pipescope::clock

@@ -2,11 +2,14 @@
 // One flush of a pipeline: all micro-batches of an iteration pass through the tasks of an order, either with
 // barriers or by dependencies.
 #include <memory>
+#include <optional>
 
 #include "profiler/clock/contention.h"
 #include "profiler/clock/place_clocks.h"
 
 namespace pipescope::clock {
+
+class OverlappedCollectives;
 
 /// The part that both kinds of flush share: it turns a task into work of its place.
 class Flush {
@@ -16,15 +19,28 @@ class Flush {
                                      Contention* contention);
   virtual ~Flush() = default;
 
+  /// Begins an iteration. `beside` is told what its collectives beside the backward pass wait for; null: they
+  /// share links with nothing else.
+  void begin(int iteration, OverlappedCollectives* beside);
+  /// Time of the next event; none: all is done.
+  virtual std::optional<Ticks> next() const { return std::nullopt; }
+  /// Processes the events of this time, which is that of the next one.
+  virtual void process(Ticks /*now*/) {}
+  /// Gives what is under way its new pace, once all events of this time are processed.
+  virtual void retime(Ticks /*now*/) {}
   /// Returns false if the order waits for itself.
-  bool run(int iteration);
+  bool end();
+  /// Begins a collective beside the backward pass, which takes so long alone.
+  virtual void beginBeside(int /*place*/, int /*load*/, Ticks /*now*/, Ticks /*ticks*/) {}
   /// Returns the time at which piece `after` of the last backward pass of the stage ended; −1: the time at
   /// which the pass began. After a flush it is that of the last micro-batch.
   Ticks backwardEnd(int stage, int after) const;
 
  protected:
   Flush(const Call& call, const Host& host, PlaceClocks& clocks);
-  virtual bool runTasks() = 0;
+  /// Starts the tasks, and runs all of them unless next() names an event.
+  virtual void startTasks() = 0;
+  virtual bool done() const = 0;
 
   const std::vector<Task>& tasks(int place) const { return order_->places[static_cast<std::size_t>(place)]; }
   int placeOf(int stage) const { return call_.placeOfStage[static_cast<std::size_t>(stage)]; }
@@ -35,6 +51,16 @@ class Flush {
 
   /// Places the tasks first … end−1 of a place from its free time on: host loads, compute, host stores.
   void placeTasks(int place, std::size_t first, std::size_t end);
+  /// The same in parts: goes on to the next piece of the block that uses links others use too, and returns
+  /// that piece after it has been placed. Null: the block is done.
+  void beginBlock(int place, std::size_t first, std::size_t end);
+  const Piece* goOn(int place);
+  /// True if goOn() returns pieces that use links.
+  virtual bool sharesLinks() const { return false; }
+  /// Lets the place wait for the piece that goOn() returned, whose collectives took longer.
+  void delayPiece(int place, Ticks delay);
+  /// Piece `after` of a backward pass ends at `time`, and collectives may follow it; −1: the pass begins.
+  virtual void backwardPieceEnds(const Task&, int /*after*/, Ticks /*time*/) {}
   /// Places the loads from streaming memory with which a task begins. They need nothing from other places.
   /// placeTasks then leaves them out.
   void placeLoads(int place, const Task& task);
@@ -47,12 +73,22 @@ class Flush {
   PlaceClocks& clocks_;
   const Order* order_ = nullptr;
   int iteration_ = 0;
+  OverlappedCollectives* beside_ = nullptr;
   std::vector<char> waited_;  ///< true for places whose current block waited for another place
 
  private:
+  /// The block of a place that is being placed.
+  struct Block {
+    std::size_t task = 0, end = 0, first = 0;
+    std::size_t piece = 0;                 ///< of the task
+    bool entered = false, placed = false;  ///< the task has started; `piece` has been placed
+    std::vector<Ticks>* ends = nullptr;    ///< see backwardEnds_
+  };
   void placeHostIn(int place, const Task& task);
   void placeHostOut(int place, const Task& task);
-  void placeCompute(int place, const Task& task);
+  void enter(int place, const Task& task, Block& block);
+  void leave(int place, const Task& task, Block& block);
+  void addEnd(const Task& task, Block& block, Ticks time);
   /// Host loads and stores on lanes of their own, beside the compute (I/O tiles).
   void loadBeside(int place, const Task& task, const Pieces& loads);
   void storeBeside(int place, const Task& task, const Pieces& stores);
@@ -64,6 +100,7 @@ class Flush {
 
   /// Start of the last backward pass and ends of pieces, for each stage.
   std::vector<std::vector<Ticks>> backwardEnds_;
+  std::vector<Block> blocks_;        ///< by place
   std::vector<std::size_t> loaded_;  ///< pieces of each place's next task that placeLoads has placed
   /// Times by place: until when its host loads and stores run, and since when there is room for the next
   /// load.

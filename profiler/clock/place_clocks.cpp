@@ -53,6 +53,14 @@ void PlaceClocks::align(int place, model::WaitCause cause, const WorkOf& work) {
   for (int p = 0; p < places(); ++p) wait(p, last.free, cause, last.last, place, work);
 }
 
+void PlaceClocks::delay(int place, Ticks delay, const WorkOf& work) {
+  if (delay.count <= 0) return;
+  PlaceClock& at = clock(place);
+  const bool results = at.ready == at.free;
+  wait(place, at.free + delay, model::WaitCause::collective, at.last, place, work);
+  if (results) at.ready = at.free;
+}
+
 void PlaceClocks::lag(int place, Ticks lag, model::WaitCause cause, const WorkOf& work) {
   if (lag.count == 0) return;
   PlaceClock& at = clock(place);

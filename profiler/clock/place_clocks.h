@@ -65,6 +65,10 @@ class PlaceClocks {
   /// Starts the next work of the place later, or earlier, by a lag.
   void lag(int place, Ticks lag, model::WaitCause cause, const WorkOf& work);
 
+  /// Lets the place wait for the collectives of the piece that it has just placed, which are longer by so
+  /// much because others used their links.
+  void delay(int place, Ticks delay, const WorkOf& work);
+
   Sink* sink() const { return sink_; }
   Learning* learning() const { return learning_; }
 

@@ -1,6 +1,8 @@
 #include "profiler/clock/run.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "profiler/clock/update_phase.h"
 
@@ -18,22 +20,22 @@ class RunningCall {
       Contention* const contention = r < options.contention.size() ? options.contention[r] : nullptr;
       replicas_.back()->flush = Flush::make(call, host, replicas_.back()->clocks, contention);
     }
+    if (!options.contention.empty() && OverlappedCollectives::areThereIn(call))
+      beside_.emplace(call, replicas_);
   }
 
   base::Result<CallTimes> run() {
     waitAll(options_.start + host_.call, {});
     for (int iteration = 0; iteration < call_.iterations; ++iteration) {
       waitForHost(iteration);
-      for (const auto& replica : replicas_) {
-        if (!replica->flush->run(iteration))
-          return base::badInput(
-              call_.blockingSends
-                  ? "The order of work cannot be run: devices wait for each other, because a send ends only "
-                    "when the receiver takes the message."
-                  : "The order of work cannot be run: a pass waits for one that comes after it on the same "
-                    "device.");
-      }
-      update_.run(iteration);
+      if (!runFlushes(iteration))
+        return base::badInput(
+            call_.blockingSends
+                ? "The order of work cannot be run: devices wait for each other, because a send ends only "
+                  "when the receiver takes the message."
+                : "The order of work cannot be run: a pass waits for one that comes after it on the same "
+                  "device.");
+      update_.run(iteration, beside_ ? &*beside_ : nullptr);
       times_.iterationEnds.push_back(last().clock(last().slowest()).free);
       if (options_.sink != nullptr) options_.sink->pause();
     }
@@ -42,6 +44,37 @@ class RunningCall {
   }
 
  private:
+  /// Replicas run one after another, unless collectives that they share depend on what else runs. Returns
+  /// false if the order waits for itself.
+  bool runFlushes(int iteration) {
+    if (beside_) {
+      beside_->begin();
+      return runTogether({replicas_.data(), replicas_.size()}, iteration);
+    }
+    return std::ranges::all_of(replicas_, [&](const auto& replica) {
+      return runTogether({&replica, 1}, iteration);
+    });
+  }
+
+  bool runTogether(std::span<const std::unique_ptr<RunningReplica>> replicas, int iteration) {
+    for (const auto& replica : replicas) replica->flush->begin(iteration, beside_ ? &*beside_ : nullptr);
+    for (;;) {
+      std::optional<Ticks> now;
+      for (const auto& replica : replicas) {
+        const std::optional<Ticks> next = replica->flush->next();
+        if (next && (!now || *next < *now)) now = next;
+      }
+      if (!now) break;
+      for (const auto& replica : replicas)
+        if (replica->flush->next() == now) replica->flush->process(*now);
+      if (beside_) beside_->start(*now);
+      for (const auto& replica : replicas) replica->flush->retime(*now);
+    }
+    bool all = true;
+    for (const auto& replica : replicas) all = replica->flush->end() && all;
+    return all;
+  }
+
   /// Lets all places wait for the host.
   void waitAll(Ticks until, const WorkOf& of) {
     for (const auto& replica : replicas_) {
@@ -92,6 +125,7 @@ class RunningCall {
   const RunOptions& options_;
   RunningReplicas replicas_;
   UpdatePhase update_;
+  std::optional<OverlappedCollectives> beside_;  ///< none: none of them share links
   CallTimes times_;
 };
 

@@ -15,6 +15,17 @@ base::Ticks atPace(base::Ticks left, base::Ticks to, base::Ticks from) {
 }  // namespace
 
 void TransfersUnderWay::begin(TransferUnderWay transfer) {
+  transfer.end = transfer.start;
+  transfer.ticks = base::Ticks(-1);
+  add(transfer);
+}
+
+int TransfersUnderWay::beginLoad(TransferUnderWay collective) {
+  collective.ticks = Contention::kLoadAlone;
+  return add(collective);
+}
+
+int TransfersUnderWay::add(TransferUnderWay transfer) {
   if (unused_.empty()) {
     unused_.push_back(static_cast<int>(all_.size()));
     all_.emplace_back();
@@ -23,24 +34,26 @@ void TransfersUnderWay::begin(TransferUnderWay transfer) {
   unused_.pop_back();
   TransferUnderWay& own = all_[static_cast<std::size_t>(index)];
   transfer.changes = own.changes;
-  transfer.end = transfer.start;
-  transfer.ticks = base::Ticks(-1);
   own = transfer;
   const int group = contention_.groupOf(own.flow);
+  if (group == Contention::kAlone) return index;
   std::vector<int>& active = active_[static_cast<std::size_t>(group)];
   const auto after = std::upper_bound(active.begin(), active.end(), own.flow, [&](int flow, int other) {
     return flow < all_[static_cast<std::size_t>(other)].flow;
   });
   active.insert(after, index);
   changed_.push_back(group);
+  return index;
 }
 
 TransferUnderWay TransfersUnderWay::end(int index) {
   TransferUnderWay& transfer = all_[static_cast<std::size_t>(index)];
   ++transfer.changes;
   const int group = contention_.groupOf(transfer.flow);
-  std::erase(active_[static_cast<std::size_t>(group)], index);
-  changed_.push_back(group);
+  if (group != Contention::kAlone) {
+    std::erase(active_[static_cast<std::size_t>(group)], index);
+    changed_.push_back(group);
+  }
   unused_.push_back(index);
   return transfer;
 }

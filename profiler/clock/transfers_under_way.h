@@ -7,19 +7,20 @@
 
 namespace pipescope::clock {
 
-/// A transfer under way that shares links with others.
+/// A transfer or a collective under way that shares links with others.
 struct TransferUnderWay {
-  int flow = -1;
+  int flow = -1;           ///< index of the flow, or of a load of collectives (Contention)
   Task task;               ///< task whose results it carries
   base::Ticks start, end;  ///< the end is the expected one
-  base::Ticks ticks;       ///< the whole length if the set of transfers stays as it is
+  base::Ticks ticks;       ///< the whole length if the set stays as it is; of a load: at its pace
   model::PlacementId source;
-  int place = -1;             ///< place of the sender
+  int place = -1;             ///< place of the sender, or that takes part in the collective
   std::uint32_t changes = 0;  ///< counts changes of the end, and the end itself
+  bool beside = false;        ///< a collective beside a backward pass
 };
 
-/// The transfers under way in one replica, by groups that share links. When the set of a group changes, the
-/// rest of each transfer continues at its new pace, rounded up to a tick.
+/// The transfers and collectives under way in one replica, by groups that share links. When the set of a
+/// group changes, the rest of each of them continues at its new pace, rounded up to a tick.
 class TransfersUnderWay {
  public:
   explicit TransfersUnderWay(Contention& contention)
@@ -27,6 +28,8 @@ class TransfersUnderWay {
 
   const TransferUnderWay& operator[](int index) const { return all_[static_cast<std::size_t>(index)]; }
   void begin(TransferUnderWay transfer);
+  /// Begins a collective whose expected end is stated, and returns its index.
+  int beginLoad(TransferUnderWay collective);
   /// Takes a transfer out that has ended, and returns it.
   TransferUnderWay end(int index);
   bool changed() const { return !changed_.empty(); }
@@ -38,6 +41,7 @@ class TransfersUnderWay {
   }
 
  private:
+  int add(TransferUnderWay transfer);
   std::vector<int> retimed(base::Ticks now);
 
   Contention& contention_;

@@ -5,7 +5,8 @@
 
 namespace pipescope::clock {
 
-void UpdatePhase::run(int iteration) {
+void UpdatePhase::run(int iteration, const OverlappedCollectives* beside) {
+  beside_ = beside;
   const Order& order = call_.orderOf(iteration);
   const WorkOf of{.iteration = iteration};
   if (order.serialUpdate) {
@@ -92,14 +93,15 @@ bool UpdatePhase::updatePlace(int place, int iteration) {
   return any;
 }
 
-std::vector<UpdatePhase::Overlapped> UpdatePhase::overlappedOf(int place) const {
+std::vector<UpdatePhase::Overlapped> UpdatePhase::overlappedOf(int place, int iteration) const {
   std::vector<Overlapped> all;
   for (int stage = 0; stage < call_.stageCount(); ++stage) {
     if (!holds(place, stage)) continue;
     const std::vector<OverlappedPiece>& pieces = stageOf(*replicas_.front(), stage).overlapped;
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       // A collective is as slow as the slowest of its links, so it takes equally long in all replicas.
-      Overlapped one{stage, k, Ticks(INT64_MIN), pieces[k].piece.ticks, nullptr};
+      Overlapped one{stage, k, Ticks(INT64_MIN), pieces[k].piece.ticks, pieces[k].delay(iteration), nullptr};
+      if (beside_ != nullptr) one.delay += beside_->delay(stage, k);
       for (const auto& replica : replicas_) {
         const Ticks ready = replica->flush->backwardEnd(stage, stageOf(*replica, stage).overlapped[k].after);
         if (ready <= one.ready) continue;
@@ -114,7 +116,7 @@ std::vector<UpdatePhase::Overlapped> UpdatePhase::overlappedOf(int place) const 
 }
 
 void UpdatePhase::finishOverlapped(int place, int iteration) {
-  const std::vector<Overlapped> all = overlappedOf(place);
+  const std::vector<Overlapped> all = overlappedOf(place, iteration);
   if (all.empty()) return;
   Ticks free{INT64_MIN}, bound{INT64_MIN};
   RunningReplica* late = nullptr;  // replica whose gradients came last, at `bound`
@@ -125,6 +127,7 @@ void UpdatePhase::finishOverlapped(int place, int iteration) {
       start = bound = one.ready;
       late = one.late;
     }
+    start += one.delay;
     free = start + one.ticks;
     for (std::size_t r = 0; r < replicas_.size(); ++r)
       last[r] = replicas_[r]->clocks.workBeside(place,

@@ -1,25 +1,19 @@
 #pragma once
 // The phase after a flush: sums of gradients over replicas and over places that have copies of a weight, then
 // weight updates. Replicas wait for each other here and nowhere else.
-#include <memory>
 #include <set>
 #include <vector>
 
-#include "profiler/clock/flush.h"
+#include "profiler/clock/overlapped_collectives.h"
 
 namespace pipescope::clock {
-
-/// A replica while it runs.
-struct RunningReplica {
-  PlaceClocks clocks;
-  std::unique_ptr<Flush> flush;
-};
-using RunningReplicas = std::vector<std::unique_ptr<RunningReplica>>;
 
 class UpdatePhase {
  public:
   UpdatePhase(const Call& call, RunningReplicas& replicas) : call_(call), replicas_(replicas) {}
-  void run(int iteration);
+  /// `beside` says what delayed collectives beside the backward passes; null: nothing did, or the call says
+  /// it.
+  void run(int iteration, const OverlappedCollectives* beside);
 
  private:
   /// Lets each place wait for the place that holds the same stages and also has gradients to add (DualPipe).
@@ -35,10 +29,11 @@ class UpdatePhase {
     int stage = 0;
     std::size_t index = 0;           ///< index in the list of the stage
     Ticks ready, ticks;              ///< time at which all replicas have its gradients; its length
+    Ticks delay;                     ///< see Piece::delay
     RunningReplica* late = nullptr;  ///< the replica whose gradients come last
   };
   /// The collectives of all stages of the place, in the order in which they become ready.
-  std::vector<Overlapped> overlappedOf(int place) const;
+  std::vector<Overlapped> overlappedOf(int place, int iteration) const;
   /// Places these collectives one after another, because a place has one lane for them. Afterwards the place
   /// has waited for the last one.
   void finishOverlapped(int place, int iteration);
@@ -57,6 +52,7 @@ class UpdatePhase {
 
   const Call& call_;
   RunningReplicas& replicas_;
+  const OverlappedCollectives* beside_ = nullptr;
   std::set<int> summed_;  ///< places whose collectives beside the backward pass have ended
 };
 

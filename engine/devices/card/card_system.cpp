@@ -6,6 +6,7 @@
 
 #include "engine/devices/card/card.h"
 #include "engine/devices/card/described_model.h"
+#include "engine/devices/card/kernel.h"
 #include "engine/devices/card/network.h"
 #include "engine/devices/core/family.h"
 #include "engine/devices/hbm_card/hbm_cards.h"
@@ -65,6 +66,9 @@ class CardSystem final : public hbm_card::HbmCards {
  private:
   const hbm_card::CardFigures& card() const override { return card_; }
   const hbm_card::Interconnect& interconnect() const override { return network_; }
+  hbm_card::CollectiveTime timeOf(const ops::Collective& work, const std::vector<int>& group) const override {
+    return collectiveTime(work, experts_, network_, group);
+  }
   std::unique_ptr<hbm_card::CardModel> modelOf(const compile::Mesh& mesh, int device) const override {
     return std::make_unique<DescribedModel>(
         CardContext{.card = card_, .network = network_, .mesh = mesh, .device = device, .experts = experts_});

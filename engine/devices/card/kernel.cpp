@@ -151,6 +151,12 @@ bool forwards(const ops::Collective& work, const ExpertOptions& options, const N
   return options.exchange == forwarded || (options.exchange == automatic && spread.boxes > 1);
 }
 
+/// Bytes of the tokens of a card that go to experts, each of them once.
+double tokenBytes(const ops::Collective& work) {
+  return static_cast<double>(work.elements * graph::sizeOf(work.type)) /
+         static_cast<double>(work.experts.perToken);
+}
+
 base::Result<EngineKernel> lower(const ops::Collective& work, const CardContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
   const std::vector<int> group = context.mesh.group(context.device, work);
@@ -160,14 +166,13 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const CardContext&
   kernel.name = ops::toString(work.kind);
   kernel.beside = work.experts.experts > 0 && context.experts.overlap;
   const Network::Spread spread = context.network.spreadOf(group);
+  kernel.arithmetic = collectiveTime(work, context.experts, context.network, group).total;
   if (forwards(work, context.experts, spread)) {
-    const double tokens = static_cast<double>(bytes) / static_cast<double>(work.experts.perToken);
-    const ExpertTraffic traffic = expertTraffic(tokens, work.experts, spread.boxes, spread.mostInBox);
-    kernel.arithmetic = context.network.expertSeconds(tokens, work.experts, group);
+    const ExpertTraffic traffic =
+        expertTraffic(tokenBytes(work), work.experts, spread.boxes, spread.mostInBox);
     kernel.bytesIn = kernel.bytesOut = std::llround(traffic.outside + traffic.inside);
     return kernel;
   }
-  kernel.arithmetic = context.network.collectiveSeconds(work.kind, static_cast<double>(bytes), group);
   kernel.bytesIn = kernel.bytesOut =
       ops::sentBytes(work.kind, bytes, static_cast<std::int64_t>(group.size()));
   return kernel;
@@ -178,6 +183,14 @@ base::Result<EngineKernel> lower(const ops::HostCopy& work, const CardContext& c
 }
 
 }  // namespace
+
+hbm_card::CollectiveTime collectiveTime(const ops::Collective& work, const ExpertOptions& experts,
+                                        const Network& network, const std::vector<int>& group) {
+  if (forwards(work, experts, network.spreadOf(group)))
+    return network.expertTime(tokenBytes(work), work.experts, group);
+  return network.collectiveTime(work.kind, static_cast<double>(work.elements * graph::sizeOf(work.type)),
+                                group);
+}
 
 base::Result<EngineKernel> lowerWork(const ops::WorkItem& item, const CardContext& context) {
   return std::visit([&](const auto& work) { return lower(work, context); }, item);

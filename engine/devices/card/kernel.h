@@ -2,6 +2,7 @@
 // Lowers one piece of Work to a kernel of a described card. One overload lowers one kind of Work, so a new
 // kind does not compile without one.
 #include <string>
+#include <vector>
 
 #include "engine/compile/ir.h"
 #include "engine/devices/card/card.h"
@@ -32,6 +33,10 @@ struct CardContext {
   ExpertOptions experts = {};
   std::string what = {};  ///< the operator, for error sentences
 };
+
+/// Seconds of a collective among these cards.
+hbm_card::CollectiveTime collectiveTime(const ops::Collective& work, const ExpertOptions& experts,
+                                        const Network& network, const std::vector<int>& group);
 
 /// Lowers one execution of the Work; the caller applies the repeat count. Fails with a sentence if the card
 /// cannot do it.

@@ -81,9 +81,9 @@ Network::Spread Network::spreadOf(const std::vector<int>& cards) const {
   return spread;
 }
 
-double Network::expertSeconds(double tokenBytes, const ops::ExpertChoices& choices,
-                              const std::vector<int>& cards) const {
-  if (cards.size() < 2) return 0;
+hbm_card::CollectiveTime Network::expertTime(double tokenBytes, const ops::ExpertChoices& choices,
+                                             const std::vector<int>& cards) const {
+  if (cards.size() < 2) return {};
   const Spread spread = spreadOf(cards);
   const ExpertTraffic traffic = expertTraffic(tokenBytes, choices, spread.boxes, spread.mostInBox);
   double starts = 0, inside = 0, outside = 0;
@@ -95,19 +95,19 @@ double Network::expertSeconds(double tokenBytes, const ops::ExpertChoices& choic
     starts += outsideLatency_;
     outside = traffic.outside / (outside_ * efficiency_);
   }
-  return starts + std::max(inside, outside);
+  return {starts + std::max(inside, outside), inside, outside};
 }
 
-double Network::collectiveSeconds(ops::Collective::Kind kind, double bytes,
-                                  const std::vector<int>& cards) const {
+hbm_card::CollectiveTime Network::collectiveTime(ops::Collective::Kind kind, double bytes,
+                                                 const std::vector<int>& cards) const {
   using enum ops::Collective::Kind;
-  if (cards.size() < 2) return 0;
+  if (cards.size() < 2) return {};
   if (kind == ringSend) {
     std::vector<Flow> flows;
     for (std::size_t i = 0; i < cards.size(); ++i)
       flows.push_back({cards[i], cards[(i + 1) % cards.size()],
                        base::Bytes(static_cast<std::int64_t>(std::ceil(bytes)))});
-    return std::ranges::max(seconds(flows));
+    return {.total = std::ranges::max(seconds(flows))};
   }
   const Spread spread = spreadOf(cards);
   const auto p = static_cast<double>(spread.mostInBox), b = static_cast<double>(spread.boxes);
@@ -128,7 +128,7 @@ double Network::collectiveSeconds(ops::Collective::Kind kind, double bytes,
     starts += phases * steps(b) * outsideLatency_;
     outside = phases * (b - 1) / b * leaves / (outside_ * efficiency_);
   }
-  return starts + std::max(inside, outside);
+  return {starts + std::max(inside, outside), inside, outside};
 }
 
 }  // namespace pipescope::devices::card

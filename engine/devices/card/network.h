@@ -38,12 +38,20 @@ class Network final : public hbm_card::Interconnect {
   /// whichever is fewer. An all-reduce has two phases. Where switches sum (`switch_sum_efficiency` E), it may
   /// take S/(E·B) instead, if that is shorter. Over b boxes, the shares of the boxes go through the ports of
   /// all cards in between, while other slices are inside; so the longer of both times counts.
-  double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
+  double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const {
+    return collectiveTime(kind, bytes, cards).total;
+  }
+  hbm_card::CollectiveTime collectiveTime(ops::Collective::Kind kind, double bytes,
+                                          const std::vector<int>& cards) const;
   /// Seconds of an all-to-all that brings tokens to experts, or back, with one copy for each box and card
   /// (expert_exchange.h): both kinds of links work at the same time, and each has one start. `tokenBytes`:
   /// bytes of the tokens of a card, each of them once.
   double expertSeconds(double tokenBytes, const ops::ExpertChoices& choices,
-                       const std::vector<int>& cards) const;
+                       const std::vector<int>& cards) const {
+    return expertTime(tokenBytes, choices, cards).total;
+  }
+  hbm_card::CollectiveTime expertTime(double tokenBytes, const ops::ExpertChoices& choices,
+                                      const std::vector<int>& cards) const;
   /// Numbers of boxes, and of cards in the box with most, that the cards lie in.
   struct Spread {
     int boxes = 0, mostInBox = 0, leastInBox = 0;

@@ -201,6 +201,13 @@ struct Flow {
   friend auto operator<=>(const Flow&, const Flow&) = default;
 };
 
+/// A link, by the number that System::linksOf gives it, and the share of its capacity that something takes.
+struct LinkShare {
+  std::int64_t link = 0;
+  double share = 0;
+  friend auto operator<=>(const LinkShare&, const LinkShare&) = default;
+};
+
 /// One named figure of a device or system, as `pipescope devices` shows it.
 struct Figure {
   std::string name, value, unit, grade, source;
@@ -250,6 +257,16 @@ class System {
   /// The links that a flow uses, by numbers of the system's own. Flows that share no link do not slow each
   /// other; a flow without links is never slowed. By default all flows share one link.
   virtual std::vector<std::int64_t> linksOf(const Flow&) const { return {0}; }
+  /// What a collective among the chips of `group` (ascending) takes of the links of one of them while it
+  /// runs. By default nothing: it shares links with nothing else, as on IPUs, which take part in one exchange
+  /// at a time.
+  virtual std::vector<LinkShare> linkShares(const ops::Collective&, int /*device*/,
+                                            const std::vector<int>& /*group*/) const {
+    return {};
+  }
+  /// Number of chips after which links look alike, where each link belongs to one chip at each end: replicas
+  /// whose chips lie a multiple of it apart have equal times. 0: links are shared, or not alike.
+  virtual int period() const { return 0; }
   /// Ticks of an external sync of `devices` devices; it comes before an exchange between devices.
   virtual Ticks syncTicks(int devices) const = 0;
   /// Ticks between two calls of the host.

@@ -61,13 +61,13 @@ LinkInfo Fabric::linkBetween(int from, int to) const {
   return {from, to, box ? "RoCE switch" : "scale-out", out_};
 }
 
-double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
-                                 const std::vector<int>& cards) const {
+hbm_card::CollectiveTime Fabric::collectiveTime(ops::Collective::Kind kind, double bytes,
+                                                const std::vector<int>& cards) const {
   using Kind = ops::Collective::Kind;
   std::map<int, int> inBox;
   for (const int card : cards) ++inBox[card / perBox_];
-  if (cards.size() < 2 || bytes <= 0) return 0;
-  if (kind == Kind::ringSend) return ringSendSeconds(bytes, cards);
+  if (cards.size() < 2 || bytes <= 0) return {};
+  if (kind == Kind::ringSend) return {.total = ringSendSeconds(bytes, cards)};
   // Reduce-scatter and all-gather move equally much, and an all-reduce is both. A broadcast is a scatter and
   // an all-gather.
   const double phases = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
@@ -79,7 +79,8 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   if (!mesh()) {
     // Both parts use the same ports, so neither hides behind the other.
     const auto all = static_cast<double>(cards.size());
-    return starts + phases * (all - 1) / all * bytes / (efficiency * out_);
+    const double busy = phases * (all - 1) / all * bytes / (efficiency * out_);
+    return {starts + busy, busy, busy};
   }
   const double p = most;
   // p − 1 links work at once, so fewer cards leave links idle.
@@ -88,7 +89,7 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   const double leaves = kind == Kind::allToAll ? bytes : bytes / least;
   const double outside = boxes > 1 ? phases * (boxes - 1) / boxes * leaves / (efficiency * out_) : 0;
   const auto slices = static_cast<double>(slicesOf(bytes / static_cast<double>(cards.size())));
-  return starts + std::max(inside, outside) + std::min(inside, outside) / slices;
+  return {starts + std::max(inside, outside) + std::min(inside, outside) / slices, inside, outside};
 }
 
 double Fabric::ringSendSeconds(double bytes, const std::vector<int>& cards) const {

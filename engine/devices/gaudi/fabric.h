@@ -41,7 +41,11 @@ class Fabric final : public hbm_card::Interconnect {
   /// further box costs a start. In an all-to-all a card sends an equal part of its tensor to each other card,
   /// and in a ring send all of it to the next one. (C: HabanaAI/HCL, collective_states.cpp
   /// for slices, hcl_collective_routines.cpp for the loop over boxes.)
-  double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
+  double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const {
+    return collectiveTime(kind, bytes, cards).total;
+  }
+  hbm_card::CollectiveTime collectiveTime(ops::Collective::Kind kind, double bytes,
+                                          const std::vector<int>& cards) const;
 
  private:
   /// Seconds in which each card sends its bytes to the next one.

@@ -47,6 +47,12 @@ class HbmCards : public System {
   base::Result<LoweredDevice> lower(const std::vector<const compile::StageIr*>& stages) const override;
   std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override;
   std::vector<std::int64_t> linksOf(const Flow& flow) const override { return interconnect().linksOf(flow); }
+  std::vector<LinkShare> linkShares(const ops::Collective& work, int device,
+                                    const std::vector<int>& group) const override {
+    if (group.size() < 2) return {};
+    return interconnect().shares(work, timeOf(work, group), device, group);
+  }
+  int period() const override { return interconnect().cardsPerBox(); }
   bool takesProposals() const override { return false; }  // the framework fuses by itself
   std::vector<LinkInfo> route(int from, int to) const override {
     return {interconnect().linkBetween(from, to)};
@@ -68,6 +74,8 @@ class HbmCards : public System {
 
   virtual const CardFigures& card() const = 0;
   virtual const Interconnect& interconnect() const = 0;
+  /// Seconds of a collective among these cards.
+  virtual CollectiveTime timeOf(const ops::Collective& work, const std::vector<int>& group) const = 0;
   /// The model of one card, for its collectives. It must not outlive the system.
   virtual std::unique_ptr<CardModel> modelOf(const compile::Mesh& mesh, int device) const = 0;
   const SystemRequest& request() const { return request_; }

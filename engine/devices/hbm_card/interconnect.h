@@ -2,11 +2,20 @@
 // The links between cards, as every family of cards has them.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "engine/devices/core/device_family.h"
+#include "engine/graph/tensor_type.h"
+#include "engine/ops/core/work.h"
 
 namespace pipescope::devices::hbm_card {
+
+/// Seconds of a collective: in all, and in which the links that a card has inside its box and those out of it
+/// carry bytes. In a ring send only the links between neighbours do.
+struct CollectiveTime {
+  double total = 0, inside = 0, outside = 0;
+};
 
 class Interconnect {
  public:
@@ -22,6 +31,9 @@ class Interconnect {
   std::vector<LinkInfo> links() const;
   /// One link, which links() lacks between cards of different boxes.
   virtual LinkInfo linkBetween(int from, int to) const = 0;
+  /// What a collective takes of the links of one of the cards; see System::linkShares.
+  std::vector<LinkShare> shares(const ops::Collective& work, const CollectiveTime& time, int card,
+                                const std::vector<int>& cards) const;
   /// Seconds of one message between cards, without its bytes.
   virtual double latency() const = 0;
 
@@ -32,6 +44,39 @@ class Interconnect {
   Interconnect& operator=(const Interconnect&) = default;
   Interconnect& operator=(Interconnect&&) = default;
 };
+
+inline std::vector<LinkShare> Interconnect::shares(const ops::Collective& work, const CollectiveTime& time,
+                                                   int card, const std::vector<int>& cards) const {
+  std::map<std::int64_t, double> shares;
+  const auto add = [&](const Flow& flow, double busy) {
+    // The card's own link is the first one of its way out, and the last one of a way in.
+    const std::vector<std::int64_t> way = linksOf(flow);
+    if (way.empty() || busy <= 0) return;
+    double& share = shares[flow.from == card ? way.front() : way.back()];
+    share = std::max(share, std::min(1.0, busy / time.total));
+  };
+  if (time.total <= 0) return {};
+  const auto own = std::ranges::find(cards, card);
+  if (work.kind == ops::Collective::Kind::ringSend && own != cards.end()) {
+    const auto at = static_cast<std::size_t>(own - cards.begin());
+    const int next = cards[(at + 1) % cards.size()], before = cards[(at + cards.size() - 1) % cards.size()];
+    const base::Bytes bytes(work.elements * graph::sizeOf(work.type));
+    for (const Flow& flow : {Flow{card, next, bytes}, Flow{before, card, bytes}})
+      if (flow.from != flow.to) add(flow, seconds({flow}).front());
+  } else {
+    bool outside = false;
+    for (const int other : cards) {
+      const bool inBox = other / cardsPerBox() == card / cardsPerBox();
+      if (other == card || (!inBox && outside)) continue;  // all ways out of a box are one link of the card
+      outside = outside || !inBox;
+      for (const Flow& flow : {Flow{card, other, base::Bytes(1)}, Flow{other, card, base::Bytes(1)}})
+        add(flow, inBox ? time.inside : time.outside);
+    }
+  }
+  std::vector<LinkShare> list;
+  for (const auto& [link, share] : shares) list.push_back({link, share});
+  return list;
+}
 
 inline std::vector<LinkInfo> Interconnect::links() const {
   std::vector<LinkInfo> links;
