@@ -1,21 +1,25 @@
 #include "engine/compiler/compilation.h"
 
-#include <set>
+#include <algorithm>
+#include <vector>
 
 #include "engine/emulate/record_memory.h"
 
 namespace pipescope::compile {
 
 int Compilation::devicesWithStages() const {
-  std::set<int> devices;
+  std::vector<bool> used;
   for (const CompiledExecutable& executable : executables) {
     for (const StageIr& stage : executable.ir.stages) {
       const Mesh& mesh = executable.ir.mesh;
       for (int rank = 0; rank < mesh.width; ++rank)
-        for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), {})) devices.insert(chip);
+        for (const int chip : mesh.group(mesh.chip(0, stage.place, rank), {})) {
+          if (used.size() <= static_cast<std::size_t>(chip)) used.resize(static_cast<std::size_t>(chip) + 1);
+          used[static_cast<std::size_t>(chip)] = true;
+        }
     }
   }
-  return static_cast<int>(devices.size());
+  return static_cast<int>(std::ranges::count(used, true));
 }
 
 std::vector<std::string> Compilation::overflow() const {

@@ -43,6 +43,7 @@ class LinkContention : public clock::Contention {
   int groupOf(int flow) const override { return groups_[static_cast<std::size_t>(flow)]; }
   int groups() const override { return groupCount_; }
   int flows() const override { return static_cast<int>(flows_.size()); }
+  model::MeshAxis axisOf(int load) const { return loads_[static_cast<std::size_t>(load)].axis; }
   base::Ticks alone(int flow) const { return alone_[static_cast<std::size_t>(flow)]; }
   const std::vector<base::Ticks>& together(const std::vector<int>& flows) override;
 

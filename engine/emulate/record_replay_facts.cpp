@@ -2,6 +2,9 @@
 // run beside the backward pass, and which of them run over places.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "engine/emulate/emulated_executable.h"
 
 namespace pipescope::emulate {
@@ -32,6 +35,30 @@ std::string tiedSums(const EmulatedExecutable& executable) {
     for (const clock::StageCosts& stage : replica.stages)
       for (const clock::TiedPiece& one : stage.tied)
         pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", one.piece.segment.value, one.number);
+  return pairs;
+}
+
+/// "segment:axis …": each segment of a pass whose collectives share links with others, with the axis along
+/// which these take longest.
+std::string sharedLinks(const EmulatedExecutable& executable) {
+  std::map<model::SegmentId, model::MeshAxis> axes;
+  for (std::size_t r = 0; r < executable.parts.size(); ++r) {
+    const clock::ReplicaCosts& replica = executable.call.replicas[r];
+    for (const clock::StageCosts& stage : replica.stages)
+      for (const clock::StageWork& work : stage.works)
+        for (const clock::Pieces* pieces : {&work.forward, &work.backward, &work.weight})
+          for (const clock::Piece& piece : *pieces) {
+            if (piece.uses < 0) continue;
+            std::map<model::MeshAxis, Ticks> ticks;
+            for (const clock::LinkUse& use : replica.linkUses[static_cast<std::size_t>(piece.uses)])
+              ticks[executable.parts[r].contention->axisOf(use.load)] += use.end - use.start;
+            axes[piece.segment] =
+                std::ranges::max_element(ticks, {}, [](const auto& each) { return each.second; })->first;
+          }
+  }
+  std::string pairs;
+  for (const auto& [segment, axis] : axes)
+    pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", segment.value, static_cast<int>(axis));
   return pairs;
 }
 
@@ -71,6 +98,8 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
   if (system.keepsInPlace()) record("stash_in_place", "1");
   const std::string overlapped = overlappedCollectives(executable);
   if (!overlapped.empty()) record("overlapped_collectives", overlapped);
+  const std::string shared = sharedLinks(executable);
+  if (!shared.empty()) record("shared_links", shared);
   const std::string tied = tiedSums(executable);
   if (!tied.empty()) record("tied_sums", tied);
 }

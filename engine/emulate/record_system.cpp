@@ -57,8 +57,8 @@ model::LaneId recordLane(record::Recorder& recorder, SystemIds& ids, const devic
   for (const model::LaneRole each : lanes.empty() ? info.lanes : std::vector<model::LaneRole>()) {
     model::Lane lane;
     lane.device = device;
-    const auto title = info.laneTitles.find(each);
-    lane.name = info.name + " " + (title == info.laneTitles.end() ? model::toString(each) : title->second);
+    const bool titled = info.laneTitles != nullptr && info.laneTitles->contains(each);
+    lane.name = info.name + " " + (titled ? info.laneTitles->at(each) : model::toString(each));
     lane.role = each;
     lanes[each] = recorder.add(lane);
   }
@@ -85,9 +85,12 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
                              tickMeaning(system.facts())});
   std::set<std::string> kinds;
   std::map<model::LaneRole, std::string> titles;
+  const devices::DeviceInfo* last = nullptr;  // neighbours are mostly alike
   for (const devices::DeviceInfo& info : system.devices()) {
-    kinds.insert(info.kind);
-    titles.insert(info.laneTitles.begin(), info.laneTitles.end());
+    if (last == nullptr || last->kind != info.kind) kinds.insert(info.kind);
+    if (info.laneTitles != nullptr && (last == nullptr || last->laneTitles != info.laneTitles))
+      titles.insert(info.laneTitles->begin(), info.laneTitles->end());
+    last = &info;
   }
   for (const auto& [role, title] : titles) recorder.add(model::laneTitleProperty(role, title));
   recordBands(recorder, kinds);

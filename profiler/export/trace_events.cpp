@@ -27,6 +27,7 @@ base::Status TraceEvents::read(std::int64_t mostTransfers) {
   PIPESCOPE_TRY(work_.read(rows_));
   PIPESCOPE_TRY(readSteps());
   PIPESCOPE_TRY(readTransfers(mostTransfers));
+  PIPESCOPE_TRY(readAwaited());
   PIPESCOPE_ASSIGN(WantedRows::Host host, rows_.host());
   host_.emplace(std::move(host));
   return {};
@@ -256,6 +257,9 @@ base::Status TraceEvents::transfer(TraceSink& sink, const model::Transfer& row) 
   made.start = picoseconds(row.start, clock);
   made.end = picoseconds(row.end, clock);
   made.facts = {{"bytes", row.bytes.count}, {"micro_batch", row.microBatch}};
+  // Stages send each other activations and gradients.
+  if (row.kind == model::TransferKind::activation || row.kind == model::TransferKind::gradient)
+    made.facts.emplace_back("axis", model::toString(model::MeshAxis::pipe));
   if (row.iteration >= 0) made.facts.emplace_back("iteration", rows_.iterationOf(row));
   addCycle(row.slot, made);
   if (ends[0].valid() && ends[1].valid()) made.flow = row.id.value;
@@ -281,10 +285,39 @@ base::Status TraceEvents::wait(TraceSink& sink, const model::Wait& row) {
   made.start = picoseconds(row.start, row.device);
   made.end = picoseconds(row.end, row.device);
   made.facts = {{"stage", row.stage}, {"iteration", rows_.iterationOf(row)}};
+  if (const std::optional<model::MeshAxis> axis = axisOf(row))
+    made.facts.emplace_back("axis", model::toString(*axis));
   if (row.waitedForDevice.valid()) made.facts.emplace_back("waits_for_pid", processOf(row.waitedForDevice));
   if (row.waitedFor.valid()) made.facts.emplace_back("waits_for", row.waitedFor.value);
   addCycle(row.slot, made);
   return sink.slice(made);
+}
+
+base::Status TraceEvents::readAwaited() {
+  if (catalog_.measured()) return {};
+  axes_.emplace(catalog_, request_.executable);
+  PIPESCOPE_TRY(rows_.each<model::Wait>([&](const model::Wait& row) {
+    if (row.cause == model::WaitCause::collective && row.waitedFor.valid() && rows_.has(row.run))
+      awaited_.try_emplace(row.waitedFor);
+    return base::Status();
+  }));
+  if (awaited_.empty()) return {};
+  return rows_.each<model::Placement>([&](const model::Placement& row) {
+    held_.emplace(row.device, row.stage);
+    if (const auto found = awaited_.find(row.id); found != awaited_.end())
+      found->second = {row.device, row.stage, row.pass, row.segment};
+    return base::Status();
+  });
+}
+
+/// The axis of the mesh along which chips exchange what a wait is for; none: it is for something else.
+std::optional<model::MeshAxis> TraceEvents::axisOf(const model::Wait& row) const {
+  if (!axes_) return std::nullopt;
+  if (row.cause == model::WaitCause::exchange) return model::MeshAxis::pipe;
+  const auto found = awaited_.find(row.waitedFor);
+  return axes_->of(row, found == awaited_.end() ? nullptr : &found->second, [&](int stage) {
+    return held_.contains({row.device, stage});
+  });
 }
 
 base::Status TraceEvents::counters(TraceSink& sink) {

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "profiler/analysis/pipeline/wait_axes.h"
 #include "profiler/export/chrome.h"
 #include "profiler/export/event_work.h"
 #include "profiler/export/recorded_work.h"
@@ -79,6 +81,9 @@ class TraceEvents {
                      bool withoutPass);
   base::Status transfer(TraceSink& sink, const model::Transfer& row);
   base::Status wait(TraceSink& sink, const model::Wait& row);
+  /// Reads what says along which axes waits for collectives run.
+  base::Status readAwaited();
+  std::optional<model::MeshAxis> axisOf(const model::Wait& row) const;
   base::Status counters(TraceSink& sink);
   base::Status hostParts(TraceSink& sink);
 
@@ -90,6 +95,9 @@ class TraceEvents {
   RecordedLaunches launches_;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::vector<model::Transfer> transfers_;
+  std::optional<analysis::WaitAxes> axes_;  // none: a recorded run
+  std::unordered_map<model::PlacementId, analysis::AwaitedPlacement> awaited_;
+  std::set<std::pair<model::DeviceId, int>> held_;                       // stages of each device
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> tracks_;  // keyed by process and name
   // End of the last slice of each of the tracks that share a name, by process and name.
   std::map<std::pair<std::int64_t, std::string>, std::vector<Picoseconds>> reached_;

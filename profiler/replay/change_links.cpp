@@ -40,12 +40,17 @@ void speedUp(Flow& flow, double factor) {
 void speedUpCollectives(ReplicaCosts& replica, double factor) {
   const auto isCollective = [](Pass pass) { return pass == Pass::collective; };
   for (StageCosts& stage : replica.stages) {
-    for (StageWork& work : stage.works)
-      for (Pieces* pieces : {&work.forward, &work.backward, &work.weight})
+    for (StageWork& work : stage.works) {
+      for (Pieces* pieces : {&work.forward, &work.backward, &work.weight}) {
         scale(*pieces, 1 / factor, isCollective);
+        for (Piece& piece : *pieces) piece.delay = scaled(piece.delay, 1 / factor);
+      }
+    }
     for (Pieces& update : stage.updates) scale(update, 1 / factor, isCollective);
-    for (OverlappedPiece& overlapped : stage.overlapped)
+    for (OverlappedPiece& overlapped : stage.overlapped) {
       overlapped.piece.ticks = scaled(overlapped.piece.ticks, 1 / factor);
+      for (Ticks& delay : overlapped.delays) delay = scaled(delay, 1 / factor);
+    }
     for (TiedPiece& tied : stage.tied) tied.piece.ticks = scaled(tied.piece.ticks, 1 / factor);
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <tuple>
 
 #include "profiler/analysis/block_walk.h"
@@ -42,6 +43,7 @@ class ReplayWriter {
     writeRun();
     writeOverlapped();
     writeTied();
+    writeSharedLinks();
     if (extent == Extent::whole) PIPESCOPE_TRY(writeStretchedSteps());
     return {};
   }
@@ -136,6 +138,29 @@ class ReplayWriter {
       }
     }
     writeFact("overlapped_collectives", pairs);
+  }
+
+  /// Writes the axes of collectives in passes that share links; see record_replay_facts.
+  void writeSharedLinks() {
+    std::istringstream words(context_.catalog.property(own_ + "shared_links"));
+    std::map<model::SegmentId, int> axes;
+    std::int64_t segment = 0;
+    int axis = 0;
+    for (char colon = 0; words >> segment >> colon >> axis && colon == ':';)
+      axes[model::SegmentId(segment)] = axis;
+    if (axes.empty()) return;
+    std::map<std::int64_t, int> written;
+    for (std::size_t r = 0; r < recording_.replicas.size(); ++r)
+      for (int s = 0; s < recording_.stageCount(); ++s)
+        for (const StageWork& work : recording_.replicas[r].stages[static_cast<std::size_t>(s)].works)
+          for (const Pieces* pieces : {&work.forward, &work.backward, &work.weight})
+            for (const Piece& piece : *pieces)
+              if (const auto found = axes.find(piece.segment); found != axes.end() && piece.delay.count > 0)
+                written[idOf(r, s, piece)] = found->second;
+    std::string pairs;
+    for (const auto& [id, along] : written)
+      pairs += fmt::format("{}{}:{}", pairs.empty() ? "" : " ", id, along);
+    writeFact("shared_links", pairs);
   }
 
   /// Writes the number of each sum over places; see record_replay_facts.

@@ -22,9 +22,11 @@ class WorkReader {
     PIPESCOPE_TRY(countWork());
     readOverlapped();
     readTied();
+    readDelays();
     addReplicas();
     sortPlacements();
     for (std::size_t i = 0; i < sorted_.size(); ++i) PIPESCOPE_TRY(addPlacement(i));
+    findDelaysBeside();
     keepDifferentWorks();
     findOutputRule();
     return std::move(starts_);
@@ -83,6 +85,77 @@ class WorkReader {
     int number = 0;
     for (char colon = 0; words >> collective >> colon >> number && colon == ':';)
       tiedAs_[model::SegmentId(collective)] = number;
+  }
+
+  /// Reads how much longer others on the same links made the collectives of a pass. The device waits for it
+  /// after the pass.
+  void readDelays() {
+    if (recording_.measured) return;
+    for (const model::Wait& wait : rows_.waits)
+      if (wait.cause == model::WaitCause::collective && wait.waitedForDevice == wait.device)
+        delays_[wait.waitedFor] = wait.end - wait.start;
+    for (const auto& [collective, after] : afterOf_) ends_.try_emplace(after);
+  }
+
+  Ticks delayOf(const Placement& p) const {
+    if (delays_.empty() || !model::isComputePass(p.pass)) return Ticks(0);
+    const auto found = delays_.find(p.id);
+    return found == delays_.end() ? Ticks(0) : found->second;
+  }
+
+  /// A collective beside the last backward pass starts when all replicas have its gradients and the one
+  /// before it at its place has ended. If it starts later, others on the same links made it so much longer.
+  void findDelaysBeside() {
+    if (besideStarts_.empty()) return;
+    for (int iteration = 0; iteration < recording_.iterations; ++iteration)
+      for (int place = 0; place <= *std::ranges::max_element(recording_.placeOfStage); ++place)
+        findDelaysBeside(iteration, place);
+  }
+
+  void findDelaysBeside(int iteration, int place) {
+    struct One {
+      Ticks ready;
+      std::size_t stage = 0, index = 0;
+    };
+    std::vector<One> all;
+    const std::vector<StageCosts>& stages = recording_.replicas.front().stages;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      if (recording_.placeOfStage[s] != place) continue;
+      for (std::size_t k = 0; k < stages[s].overlapped.size(); ++k) {
+        One one{Ticks(INT64_MIN), s, k};
+        for (const ReplicaCosts& replica : recording_.replicas) {
+          if (replica.stages[s].overlapped.size() != stages[s].overlapped.size()) return;
+          const model::SegmentId own = replica.stages[s].overlapped[k].piece.segment;
+          const std::vector<Ticks>& ends = ends_[afterOf_.at(own)];
+          if (static_cast<std::size_t>(iteration) >= ends.size()) return;
+          one.ready = std::max(one.ready, ends[static_cast<std::size_t>(iteration)]);
+        }
+        all.push_back(one);
+      }
+    }
+    std::ranges::stable_sort(all, {}, &One::ready);
+    Ticks free{INT64_MIN};
+    for (const One& one : all) {
+      const OverlappedPiece& piece = stages[one.stage].overlapped[one.index];
+      const std::vector<Ticks>& starts = besideStarts_[piece.piece.segment];
+      if (static_cast<std::size_t>(iteration) >= starts.size()) return;
+      const Ticks start = starts[static_cast<std::size_t>(iteration)],
+                  delay = start - std::max(free, one.ready);
+      free = start + piece.piece.ticks;
+      if (delay.count <= 0) continue;
+      for (ReplicaCosts& replica : recording_.replicas) {
+        std::vector<Ticks>& delays = replica.stages[one.stage].overlapped[one.index].delays;
+        delays.resize(static_cast<std::size_t>(recording_.iterations));
+        delays[static_cast<std::size_t>(iteration)] = delay;
+      }
+    }
+  }
+
+  /// Notes a time of an iteration; the last one counts.
+  static void note(std::vector<Ticks>& times, int iteration, Ticks time) {
+    if (times.size() <= static_cast<std::size_t>(iteration))
+      times.resize(static_cast<std::size_t>(iteration) + 1);
+    times[static_cast<std::size_t>(iteration)] = time;
   }
 
   void addReplicas() {
@@ -176,8 +249,10 @@ class WorkReader {
 
   base::Status addPlacement(std::size_t i) {
     const Placement& p = *sorted_[i];
-    const Piece piece{p.segment, p.pass, p.end - p.start};
+    const Piece piece{.segment = p.segment, .pass = p.pass, .ticks = p.end - p.start, .delay = delayOf(p)};
     const std::size_t r = replicaOf_.at(p.replica);
+    if (const auto end = ends_.find(p.segment); end != ends_.end())
+      note(end->second, p.iteration, p.end + piece.delay);
     if (const auto tied = tiedAs_.find(p.segment); tied != tiedAs_.end()) {
       if (p.iteration == 0)
         recording_.replicas[r].stages[static_cast<std::size_t>(p.stage)].tied.push_back(
@@ -252,6 +327,7 @@ class WorkReader {
   }
 
   void addOverlapped(std::size_t r, const Placement& p, const Piece& piece) {
+    note(besideStarts_[p.segment], p.iteration, p.start);
     if (p.iteration != 0) return;
     OverlappedPiece overlapped{piece, -1};
     const model::SegmentId after = afterOf_.at(p.segment);
@@ -347,7 +423,11 @@ class WorkReader {
   std::vector<const Placement*> sorted_;
   std::vector<std::vector<StageWork>> works_;  ///< works of each replica, by iteration, micro-batch and stage
   std::unordered_map<model::SegmentId, model::SegmentId> afterOf_;
-  std::unordered_map<model::SegmentId, int> tiedAs_;  ///< numbers of sums over places
+  std::unordered_map<model::SegmentId, int> tiedAs_;      ///< numbers of sums over places
+  std::unordered_map<model::PlacementId, Ticks> delays_;  ///< waits for shared links, and other ones
+  /// By iteration: ends of pieces that collectives beside the backward pass follow, in the last backward
+  /// pass, and starts of these collectives.
+  std::unordered_map<model::SegmentId, std::vector<Ticks>> ends_, besideStarts_;
   Pass last_ = model::Pass::forward;
   clock::Task current_;
   const clock::Task* lastTask_ = nullptr;

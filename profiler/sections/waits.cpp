@@ -46,6 +46,9 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
                                         "the transfer took as long"
                                       : "for copies between devices (exchange)";
     case model::WaitCause::collective:
+      if (g.sharedLinks)
+        return fmt::format("because its {}collectives share links with what others send (collective)",
+                           g.axis ? model::toString(*g.axis) + " " : "");
       return g.axis == model::MeshAxis::pipe
                  ? fmt::format("for {}, whose device adds up the gradients of the same weight (collective)",
                                stage)
@@ -68,7 +71,7 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
 const char* othersPart(const analysis::WaitGroup& g) {
   if (g.reason == kUnknownSide) return "not recorded";
   if (g.waitedForDevice != g.device) return "";
-  if (g.cause == model::WaitCause::collective) return "other replicas";
+  if (g.cause == model::WaitCause::collective) return g.sharedLinks ? "shared links" : "other replicas";
   return g.cause == model::WaitCause::exchange ? "copies of others" : "";
 }
 

@@ -184,8 +184,9 @@ struct DeviceInfo {
   std::vector<MemorySpaceInfo> memory = {};
   /// The lane that carries data to and from other devices, and on which the device waits for them.
   model::LaneRole transferLane = model::LaneRole::exchange;
-  /// Titles of lanes, such as "MME" for the matrix lane of a Gaudi. Other lanes are called after their role.
-  std::map<model::LaneRole, std::string> laneTitles = {};
+  /// Titles of lanes, such as "MME" for the matrix lane of a Gaudi, which equal devices share. Other lanes
+  /// are called after their role. Null: there are none.
+  std::shared_ptr<const std::map<model::LaneRole, std::string>> laneTitles = nullptr;
 };
 
 struct LinkInfo {
@@ -244,6 +245,7 @@ class System {
   virtual std::string name() const = 0;
   virtual std::string description() const = 0;
   virtual const std::vector<DeviceInfo>& devices() const = 0;
+  /// The links of the system. One of many devices lists those of its first devices; route() names all.
   virtual const std::vector<LinkInfo>& links() const = 0;
   virtual std::vector<Figure> figures() const = 0;
 

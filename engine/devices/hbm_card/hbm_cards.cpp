@@ -56,8 +56,11 @@ std::string HbmCards::description() const {
 void HbmCards::listDevices() {
   using model::LaneRole;
   const int cards = interconnect().devices();
-  links_ = interconnect().links();
-  links_.reserve(links_.size() + 2 * static_cast<std::size_t>(cards));
+  // Nobody looks at the links of more cards one by one, and they would be most of a large system.
+  constexpr int kMostListedCards = 2048;
+  const int listed = std::min(cards, kMostListedCards);
+  links_ = interconnect().links(listed);
+  links_.reserve(links_.size() + 2 * static_cast<std::size_t>(listed));
   devices_.reserve(static_cast<std::size_t>(cards));
   DeviceInfo info;
   info.kind = card().name;
@@ -65,12 +68,13 @@ void HbmCards::listDevices() {
   info.units = 1;
   info.unitName = "card";
   info.lanes = {LaneRole::matrix, LaneRole::vector, LaneRole::copy, LaneRole::network, LaneRole::host};
-  info.laneTitles = words_.laneTitles;
+  info.laneTitles = std::make_shared<const std::map<LaneRole, std::string>>(words_.laneTitles);
   info.transferLane = LaneRole::network;
   info.memory = {{"hbm", 1, Bytes(card().usableHbm()), Bytes(0)}};
   for (int i = 0; i < cards; ++i) {
     info.name = words_.noun + std::to_string(i);
     devices_.push_back(info);
+    if (i >= listed) continue;
     links_.push_back({-1, i, "host", card().hostBytesPerSecond});
     links_.push_back({i, -1, "host", card().hostBytesPerSecond});
   }

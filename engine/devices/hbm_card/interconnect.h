@@ -26,9 +26,9 @@ class Interconnect {
   /// Seconds of each of several flows that start together. A flow takes as long as its most loaded link.
   virtual std::vector<double> seconds(const std::vector<Flow>& concurrent) const = 0;
   virtual std::vector<std::int64_t> linksOf(const Flow& flow) const = 0;
-  /// The links inside boxes. A network joins the boxes. It has a way between any two cards, and their number
-  /// grows with the square of the number of boxes.
-  std::vector<LinkInfo> links() const;
+  /// The links inside boxes among the first `cards` cards. A network joins the boxes. It has a way between
+  /// any two cards, and their number grows with the square of the number of boxes.
+  std::vector<LinkInfo> links(int cards) const;
   /// One link, which links() lacks between cards of different boxes.
   virtual LinkInfo linkBetween(int from, int to) const = 0;
   /// What a collective takes of the links of one of the cards; see System::linkShares.
@@ -78,11 +78,11 @@ inline std::vector<LinkShare> Interconnect::shares(const ops::Collective& work, 
   return list;
 }
 
-inline std::vector<LinkInfo> Interconnect::links() const {
+inline std::vector<LinkInfo> Interconnect::links(int cards) const {
   std::vector<LinkInfo> links;
-  for (int from = 0; from < devices(); ++from) {
+  for (int from = 0; from < cards; ++from) {
     const int box = from - from % cardsPerBox();
-    for (int to = box; to < std::min(box + cardsPerBox(), devices()); ++to)
+    for (int to = box; to < std::min(box + cardsPerBox(), cards); ++to)
       if (from != to) links.push_back(linkBetween(from, to));
   }
   return links;

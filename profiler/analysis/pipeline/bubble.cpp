@@ -44,9 +44,15 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::P
   }
   for (const auto& [device, busy] : recorded)
     for (const auto& [start, end] : busy.joined()) addBusy({at(start), at(end)});
-  // A device that waits for exchange does not compute, because copies are in progress.
+  // A device that waits for exchange does not compute, because copies are in progress. So does one whose
+  // collectives in a pass are longer because of them.
+  const auto slowed = [&](const model::Wait& w) {
+    if (w.cause != model::WaitCause::collective || w.waitedForDevice != w.device || measured) return false;
+    const auto awaited = std::ranges::find(placements, w.waitedFor, &model::Placement::id);
+    return awaited != placements.end() && model::isComputePass(awaited->pass);
+  };
   for (const model::Wait& w : rows.waits) {
-    if (w.cause == model::WaitCause::exchange && w.iteration == iteration)
+    if (w.iteration == iteration && (w.cause == model::WaitCause::exchange || slowed(w)))
       exchange += TimeSpan{at(w.start), at(w.end)}.overlap(whole.start, whole.end);
   }
   const double deviceTime = (whole.end - whole.start) * static_cast<double>(devices.size());

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/pipeline/recorded/measured_waits.h"
+#include "profiler/analysis/pipeline/wait_axes.h"
 #include "profiler/analysis/placements_by_id.h"
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/wrapping.h"
@@ -25,6 +26,7 @@ struct WaitKey {
   model::WaitCause cause = model::WaitCause::fill;
   std::string reason;
   std::optional<model::MeshAxis> axis = {};
+  bool sharedLinks = false;
   auto operator<=>(const WaitKey&) const = default;
 };
 struct WaitKeyHash {
@@ -45,8 +47,9 @@ struct WaitSum {
 class WaitSums {
  public:
   /// The placements must live as long as the sums.
-  WaitSums(const std::vector<model::Placement>& placements, const Catalog& catalog)
-      : placements_(placements), byId_(placements) {
+  WaitSums(const std::vector<model::Placement>& placements, const Catalog& catalog,
+           model::ExecutableId executable)
+      : placements_(placements), byId_(placements), axes_(catalog, executable) {
     for (const model::Placement& placement : placements) {
       if (placement.iteration >= 0 || !catalog.measured()) iterations_.insert(placement.iteration);
     }
@@ -62,8 +65,12 @@ class WaitSums {
     const int stage = placement != nullptr          ? placement->stage
                       : device != firstStage_.end() ? device->second
                                                     : -1;
+    std::optional<AwaitedPlacement> awaited;
+    if (placement != nullptr)
+      awaited = {placement->device, placement->stage, placement->pass, placement->segment};
     WaitSum& sum = sums_[{wait.device, wait.waitedForDevice, stage, wait.cause,
-                          measured_ ? measured_->reasonOf(wait) : std::string(), axisOf(wait, stage)}];
+                          measured_ ? measured_->reasonOf(wait) : std::string(), axisOf(wait, awaited),
+                          !measured_ && awaited && waitsForSharedLinks(wait, *awaited)}];
     base::addWrapped(sum.ticks, (wait.end - wait.start).count);
     if (measured_) base::addWrapped(sum.blocked, measured_->blockedDuring(wait).count);
     ++sum.count;
@@ -72,19 +79,20 @@ class WaitSums {
   std::vector<WaitGroup> groups(const model::Run& run) const;
 
  private:
-  /// The axis of the collective that an emulated wait is for. Places wait for each other where they add up
-  /// the gradients of a weight that each of them has; then the device does not hold the stage that is late.
-  std::optional<model::MeshAxis> axisOf(const model::Wait& wait, int stage) {
-    if (wait.cause != model::WaitCause::collective || measured_) return std::nullopt;
-    if (held_.empty()) {
-      for (const model::Placement& placement : placements_) held_.insert({placement.device, placement.stage});
-    }
-    const bool own = stage < 0 || held_.contains({wait.device, stage});
-    return own ? model::MeshAxis::data : model::MeshAxis::pipe;
+  std::optional<model::MeshAxis> axisOf(const model::Wait& wait,
+                                        const std::optional<AwaitedPlacement>& awaited) {
+    const auto holds = [&](int stage) {
+      if (held_.empty()) {
+        for (const model::Placement& each : placements_) held_.insert({each.device, each.stage});
+      }
+      return held_.contains({wait.device, stage});
+    };
+    return axes_.of(wait, awaited ? &*awaited : nullptr, holds);
   }
 
   const std::vector<model::Placement>& placements_;
   const PlacementsById byId_;
+  const WaitAxes axes_;
   std::set<std::pair<model::DeviceId, int>> held_;  ///< stages of each device; filled when asked for
   std::set<int> iterations_;
   std::optional<MeasuredWaits> measured_;
@@ -106,6 +114,7 @@ std::vector<WaitGroup> WaitSums::groups(const model::Run& run) const {
     group.cause = key.cause;
     group.reason = key.reason;
     group.axis = key.axis;
+    group.sharedLinks = key.sharedLinks;
     group.ticksPerIteration = static_cast<double>(sum.ticks) * perIteration;
     group.countPerIteration = static_cast<double>(sum.count) * perIteration;
     group.blockedPerIteration = static_cast<double>(sum.blocked) * perIteration;
@@ -132,13 +141,13 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return std::vector<WaitGroup>();
   PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
-  WaitSums sums(placements, catalog);
+  WaitSums sums(placements, catalog, executable);
   PIPESCOPE_TRY(forEachRowOfRun<model::Wait>(source, *run, [&](const model::Wait& wait) { sums.add(wait); }));
   return sums.groups(*run);
 }
 
 std::vector<WaitGroup> waitGroups(const RunRows& rows, const Catalog& catalog, const model::Run& run) {
-  WaitSums sums(rows.placements, catalog);
+  WaitSums sums(rows.placements, catalog, run.executable);
   for (const model::Wait& wait : rows.waits) sums.add(wait);
   return sums.groups(run);
 }

@@ -17,6 +17,7 @@ struct WaitGroup {
   double share = 0;  ///< share of the run's length
   /// Waits for a collective of an emulated run: the axis of the mesh along which it runs.
   std::optional<model::MeshAxis> axis = {};
+  bool sharedLinks = false;  ///< others made collectives in a pass of the device longer (WaitAxes)
   /// Reason of a recorded run's wait (measured_waits.h), and the part of the time during which work whose
   /// input was ready stood behind the receive that is waited for.
   std::string reason;

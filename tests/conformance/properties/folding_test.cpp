@@ -13,6 +13,7 @@
 #include "app/run/request/configuration_keys.h"
 #include "engine/compiler/record_compilation.h"
 #include "engine/emulate/emulator.h"
+#include "engine/plan/emulated_time.h"
 #include "random_model.h"
 
 namespace pipescope::conformance {
@@ -28,12 +29,13 @@ struct Job {
   int chips = 1;
 };
 
-/// tensor · expert · places · replicas chips, in boxes of eight Gaudi2 or a ladder of IPUs.
+/// tensor · expert · context · places · replicas chips, in boxes of eight Gaudi2 or H100 or a ladder of IPUs.
+/// In boxes of H100 all axes use the same links.
 Job drawnJob(ModelDice& dice) {
   const bool ipu = dice.upTo(5) == 1;
   const std::int64_t tensor = dice.oneOf({1, 2, 4}), expert = dice.oneOf({1, 1, 2}),
-                     places = dice.oneOf({1, 2, 4}), width = tensor * expert,
-                     most = (ipu ? 64 : 512) / (width * places);
+                     places = dice.oneOf({1, 2, 4}), context = ipu ? 1 : dice.oneOf({1, 1, 2}),
+                     width = tensor * expert * context, most = (ipu ? 64 : 512) / (width * places);
   const std::int64_t replicas = std::min<std::int64_t>(most, dice.oneOf({1, 2, 3, 8, 32, 128}));
   Job job{.chips = static_cast<int>(width * places * replicas)};
   auto& keys = job.model.keys;
@@ -50,12 +52,15 @@ Job drawnJob(ModelDice& dice) {
           {"execution.schedule", dice.oneOf<const char*>({"1f1b", "gpipe", "popart"})},
           {"execution.tensor_parallel", std::to_string(tensor)},
           {"execution.expert_parallel", std::to_string(expert)},
+          {"execution.context_parallel", std::to_string(context)},
           {"training.replication_factor", std::to_string(replicas)},
           {"training.gradient_accumulation", std::to_string(2 * places - 1 + dice.upTo(3))},
           {"training.device_iterations", std::to_string(dice.upTo(2))},
           {"training.optimizer", dice.oneOf<const char*>({"sgd", "adamw"})},
           {"data.dataset", "synthetic"},
-          {"system.name", ipu ? "pod64" : fmt::format("hls-gaudi2x{}", (job.chips + 7) / 8)}};
+          {"system.name", ipu ? "pod64"
+                              : fmt::format("{}x{}", dice.oneOf<const char*>({"hls-gaudi2", "dgx-h100"}),
+                                            (job.chips + 7) / 8)}};
   if (expert > 1) {
     keys["model.experts"] = "4";
     keys["execution.expert_load"] = dice.oneOf<const char*>({"uniform", "4, 1, 1, 1", "zipf 1.2"});
@@ -84,8 +89,9 @@ using Rows =
 
 struct Emulated {
   std::map<Rows, std::int64_t> replicas;  ///< rows, with the number of replicas that have them
-  std::int64_t end = 0;
+  std::int64_t end = 0, firstEnd = 0;     ///< of both calls, and of the first one
   std::size_t recorded = 0;
+  bool sharesLinks = false;  ///< collectives share links with transfers or with those of other axes
 };
 
 /// Emulates two calls of the job with these scales, with each replica by itself or folded.
@@ -99,7 +105,9 @@ Emulated emulated(compile::Compilation& job, const std::vector<emulate::DeviceSc
   const emulate::EmulatedExecutable& executable = recorded.executables.front();
   emulate::Emulator emulator(recorder, *job.system, recorded.ids, emulate::RecordLevel::stages);
   Emulated result;
-  for (int call = 0; call < 2; ++call) result.end = emulator.call(executable, {}).end.count;
+  result.firstEnd = emulator.call(executable, {}).end.count;
+  result.end = emulator.call(executable, {}).end.count;
+  result.sharesLinks = !executable.call.replicas.front().linkUses.empty();
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
   const compile::Mesh& mesh = compiled.ir.mesh;
   std::map<int, Rows> rows;
@@ -148,7 +156,7 @@ std::vector<emulate::DeviceScale> scalesOfPlaces(const std::vector<emulate::Devi
 
 TEST(Folding, GivesTheTimesOfAllReplicas) {
   ModelDice dice(46);
-  int folded = 0, perturbed = 0;
+  int folded = 0, perturbed = 0, shared = 0;
   for (int i = 0; i < jobs(); ++i) {
     const Job job = drawnJob(dice);
     auto c = app::parseConfiguration(job.model.tables, "drawn job");
@@ -173,14 +181,17 @@ TEST(Folding, GivesTheTimesOfAllReplicas) {
     const Emulated even = emulated(*compiled, {}, false);
     EXPECT_LE(few.recorded, even.recorded + slow.size()) << "more is unfolded than what is slow: " << what;
     EXPECT_LE(even.end, few.end) << "a slower chip makes nothing faster: " << what;
+    EXPECT_EQ(plan::callTicks(*compiled).count, even.firstEnd) << "a plan has the same time: " << what;
     const Emulated places = emulated(*compiled, scalesOfPlaces(scales, mesh), true);
     EXPECT_EQ(places.end, all.end) << "a place is as slow as its slowest rank: " << what;
     EXPECT_TRUE(places.replicas == all.replicas) << what;
+    shared += even.sharesLinks ? 1 : 0;
     folded += few.recorded < all.recorded ? 1 : 0;
     perturbed += scales.empty() || few.end == even.end ? 0 : 1;
     if (HasFailure()) return;
   }
   EXPECT_GT(folded, jobs() / 4) << "jobs in which several replicas share a recording";
+  EXPECT_GT(shared, jobs() / 8) << "jobs in which axes share links";
   EXPECT_GT(perturbed, jobs() / 4) << "jobs that the perturbed chips make slower";
 }
 

@@ -201,6 +201,58 @@ TEST(NoChange, SumsOverPlacesAreReproduced) {
   }
 }
 
+/// Ranks and replicas whose collectives share links with the transfers between stages.
+TEST(NoChange, DelaysOnSharedLinksAreReproduced) {
+  int inPasses = 0, beside = 0;
+  for (const auto& [system, tensor, context, stages, replicas] : {std::tuple{"dgx-h100", 4, 1, 2, 1},
+                                                                  {"dgx-h100x2", 4, 1, 2, 2},
+                                                                  {"dgx-h100x2", 2, 2, 2, 2},
+                                                                  {"dgx-h100x2", 1, 1, 4, 4},
+                                                                  {"hls-gaudi2x2", 1, 2, 4, 2},
+                                                                  {"hls-1h", 2, 1, 2, 1}}) {
+    for (const char* schedule : {"1f1b", "gpipe"}) {
+      ReplayedSetup setup;
+      setup.keys = {{"system.name", system},
+                    {"model.builder", "decoder"},
+                    {"model.layers", "4"},
+                    {"model.heads", "8"},
+                    {"model.hidden", "1024"},
+                    {"model.feed_forward", "4096"},
+                    {"model.sequence", "512"},
+                    {"model.vocabulary", "512"},
+                    {"data.dataset", "synthetic"},
+                    {"execution.numerics", "false"},
+                    {"execution.mode", "training"},
+                    {"execution.schedule", schedule},
+                    {"execution.stages", std::to_string(stages)},
+                    {"execution.tensor_parallel", std::to_string(tensor)},
+                    {"execution.context_parallel", std::to_string(context)},
+                    {"training.gradient_accumulation", "5"},
+                    {"training.device_iterations", "2"},
+                    {"training.replication_factor", std::to_string(replicas)}};
+      if (replicas > 1) setup.tables = "[[device_scale]]\ndevice = 1\ncompute = 0.8\n";
+      SCOPED_TRACE(setup.describe());
+      const auto emulated = emulateSetup(setup);
+      ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+      expectSame(*emulated, 0);
+      const auto recording = recordingOf(*emulated);
+      bool any = false, late = false;
+      for (const clock::ReplicaCosts& replica : recording->replicas) {
+        for (const clock::StageCosts& stage : replica.stages) {
+          for (const clock::StageWork& work : stage.works)
+            for (const clock::Pieces* pieces : {&work.forward, &work.backward})
+              for (const clock::Piece& piece : *pieces) any = any || piece.delay.count > 0;
+          for (const clock::OverlappedPiece& one : stage.overlapped) late = late || !one.delays.empty();
+        }
+      }
+      inPasses += any ? 1 : 0;
+      beside += late ? 1 : 0;
+    }
+  }
+  EXPECT_GE(inPasses, 4) << "jobs whose passes are slowed";
+  EXPECT_GE(beside, 2) << "jobs whose sums of gradients are slowed";
+}
+
 TEST(NoChange, ReplicasOfDifferentSpeedAreReproduced) {
   const auto emulated =
       emulateSetup({"[[fixed.stages]]\nforward = 1\nbackward = 2\nupdate = 1\n[[fixed.stages]]\nforward = "

@@ -449,14 +449,12 @@ TEST(SharedLinks, ACollectiveInAPassAndATransferSlowEachOtherWhileBothAreUnderWa
   EXPECT_THAT(all.waits, ElementsAre(std::pair(60, 70)));
   EXPECT_THAT(all.starts, ElementsAre(60, 90));
   EXPECT_EQ(all.end, 91);
-  // A collective that wants half of the link: both take 1.5 times as long, it until 50, where 10 of the 16
-  // ticks are done that a transfer of 21 had left.
-  Call call = callWithCollective(Ticks(0));
-  call.replicas[0].flows[0].ticks = Ticks(21);
-  DividedLink half({21}, {500});
-  const SharedTimes some = sharedTimes(call, half);
-  EXPECT_THAT(some.transfers, ElementsAre(std::pair(30, 56), std::pair(65, 86)));
-  EXPECT_THAT(some.waits, ElementsAre(std::pair(60, 65)));
+  // A collective that wants six tenths of the link: both take 1.6 times as long, it until 51, where 10 of the
+  // transfer's 15 ticks are done.
+  DividedLink some({20}, {600});
+  const SharedTimes most = sharedTimes(callWithCollective(Ticks(0)), some);
+  EXPECT_THAT(most.transfers, ElementsAre(std::pair(30, 56), std::pair(66, 86)));
+  EXPECT_THAT(most.waits, ElementsAre(std::pair(60, 66)));
 }
 
 TEST(SharedLinks, WhatIsHiddenMayBeLate) {

@@ -139,7 +139,8 @@ bool TraceTexts::waitsForItself(const TimelineItem& item) const {
 QString TraceTexts::waitedFor(const TimelineItem& item) const {
   // The item's own part is done, and that of others is not.
   if (waitsForItself(item) && wait(item).cause == model::WaitCause::exchange) return tr("copies of others");
-  if (waitsForItself(item) && wait(item).cause == model::WaitCause::collective) return tr("other replicas");
+  if (waitsForItself(item) && wait(item).cause == model::WaitCause::collective)
+    return waitsForSharedLinks(item) ? tr("what others send over the same links") : tr("other replicas");
   const TimelineItem cause = geometry::waitedFor(scene_, item);
   if (cause) return tr("%1 on %2").arg(text(scene_.labelOf(cause)), device(cause.device));
   const model::Wait& row = wait(item);
@@ -366,10 +367,27 @@ const model::Collective* TraceTexts::collectiveOf(model::ProgramId program) cons
 std::optional<model::MeshAxis> TraceTexts::axisOf(const TimelineItem& item) const {
   const model::Wait& row = wait(item);
   if (row.cause != model::WaitCause::collective || catalog_.measured()) return std::nullopt;
-  const std::optional<analysis::PlacementPlace> late = trace_.find(row.waitedFor);
   const std::vector<std::int32_t>& held = at(trace_.devices, item.device).stages;
-  const bool own = !late || std::ranges::find(held, trace_.at(*late).stage) != held.end();
-  return own ? model::MeshAxis::data : model::MeshAxis::pipe;
+  const std::optional<analysis::AwaitedPlacement> awaited = awaitedBy(item);
+  const model::Run* run = catalog_.runs.find(row.run);
+  return analysis::WaitAxes(catalog_, run == nullptr ? model::ExecutableId() : run->executable)
+      .of(row, awaited ? &*awaited : nullptr,
+          [&](int stage) { return std::ranges::find(held, stage) != held.end(); });
+}
+
+std::optional<analysis::AwaitedPlacement> TraceTexts::awaitedBy(const TimelineItem& item) const {
+  const std::optional<analysis::PlacementPlace> late = trace_.find(wait(item).waitedFor);
+  if (!late) return std::nullopt;
+  const analysis::TracePlacement& placement = trace_.at(*late);
+  const analysis::TraceSegment* segment = trace_.segmentOf(placement);
+  return analysis::AwaitedPlacement{wait(item).waitedForDevice, placement.stage, placement.pass,
+                                    segment == nullptr ? model::SegmentId() : segment->id};
+}
+
+/// True if others made collectives in a pass of the device longer.
+bool TraceTexts::waitsForSharedLinks(const TimelineItem& item) const {
+  const std::optional<analysis::AwaitedPlacement> awaited = awaitedBy(item);
+  return awaited && !catalog_.measured() && analysis::waitsForSharedLinks(wait(item), *awaited);
 }
 
 /// Adds the line of the program that started a recorded step, where the trace has its functions.

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "profiler/analysis/pipeline/wait_axes.h"
 #include "profiler/geometry/timeline/time_axis.h"
 #include "profiler/geometry/timeline/timeline_scene.h"
 #include "views/pages/parts/layout/facts.h"
@@ -53,6 +54,8 @@ class TraceTexts {
   const model::Step* step(const geometry::TimelineItem& item) const;
   const model::Collective* collectiveOf(model::ProgramId program) const;
   std::optional<model::MeshAxis> axisOf(const geometry::TimelineItem& item) const;
+  std::optional<analysis::AwaitedPlacement> awaitedBy(const geometry::TimelineItem& item) const;
+  bool waitsForSharedLinks(const geometry::TimelineItem& item) const;
   QString programOf(const geometry::TimelineItem& item) const;
 
   const geometry::TimelineScene& scene_;
