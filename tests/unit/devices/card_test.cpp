@@ -2,6 +2,7 @@
 // faster part of a card never makes a kernel slower.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <numeric>
 
 #include "engine/devices/card/card.h"
@@ -210,6 +211,27 @@ TEST(DescribedCardTest, CollectivesFollowTheirFormulas) {
   EXPECT_DOUBLE_EQ(networkOf("dgx-h100", 16).collectiveSeconds(Kind::reduceScatter, bytes, {0, 8}),
                    10e-6 + 0.5 * bytes / (50e9 * 0.81));
   EXPECT_EQ(networkOf("dgx-h100", 8).collectiveSeconds(Kind::allReduce, bytes, {3}), 0);
+}
+
+TEST(DescribedCardTest, CollectivesTakeSharesOfTheLinksOfACard) {
+  using Kind = ops::Collective::Kind;
+  const auto system = makeSystem("dgx-h100x2");
+  ASSERT_TRUE(system.ok()) << system.error().message;
+  // Over two boxes of two cards, 1 GB: a reduce-scatter moves half of it inside and, of the half of a box,
+  // half outside. The slower part, outside, and one start of each kind give the time.
+  const std::vector<int> cards = {0, 1, 8, 9};
+  const double inside = 0.5e9 / (450e9 * 0.81), outside = 0.5 * 0.5e9 / (50e9 * 0.81),
+               time = 7e-6 + 10e-6 + outside;
+  std::map<std::int64_t, double> shares;
+  for (const LinkShare& each :
+       (*system)->linkShares({.kind = Kind::reduceScatter, .elements = 250'000'000}, 1, cards))
+    shares[each.link] = each.share;
+  ASSERT_EQ(shares.size(), 4U) << "out to the switch and in, out of the box and in";
+  EXPECT_NEAR(shares.at((*system)->linksOf({1, 0, base::Bytes(1)}).front()), inside / time, 1e-9);
+  EXPECT_NEAR(shares.at((*system)->linksOf({0, 1, base::Bytes(1)}).back()), inside / time, 1e-9);
+  EXPECT_NEAR(shares.at((*system)->linksOf({1, 9, base::Bytes(1)}).front()), outside / time, 1e-9);
+  EXPECT_NEAR(shares.at((*system)->linksOf({9, 1, base::Bytes(1)}).back()), outside / time, 1e-9);
+  EXPECT_EQ((*system)->period(), 8);
 }
 
 /// Measured seconds of all-reduces (stas00/ml-engineering, network): bytes ÷ the rates of its tables. Those

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <map>
 #include <tuple>
 
 #include "gaudi_fixtures.h"
@@ -42,6 +43,43 @@ TEST(GaudiSystem, PeaksAreThePublishedOnes) {
   EXPECT_EQ(figure(*systemOf("hls-1"), "scale_up_bandwidth"), "87.5 GB/s");
   EXPECT_EQ(figure(*systemOf("hls-gaudi2"), "scale_up_bandwidth"), "262.5 GB/s");
   EXPECT_EQ(figure(*systemOf("hls-3"), "scale_up_bandwidth"), "525 GB/s");
+}
+
+/// Shares of links by the link's number.
+std::map<std::int64_t, double> sharesOf(const System& system, const ops::Collective& work, int device,
+                                        const std::vector<int>& group) {
+  std::map<std::int64_t, double> shares;
+  for (const LinkShare& each : system.linkShares(work, device, group)) shares[each.link] = each.share;
+  return shares;
+}
+
+TEST(GaudiSystem, CollectivesTakeSharesOfTheLinksOfACard) {
+  const auto system = systemOf("hls-gaudi2x2");
+  const ops::Collective sum{.kind = Kind::allReduce, .elements = 64 << 20};
+  const double bytes = 4.0 * (64 << 20), latency = cardOf("gaudi2").collectiveLatency;
+  const std::vector<int> box = {0, 1, 2, 3, 4, 5, 6, 7};
+  // In a box, all but the two starts is time in which the links to and from each of seven peers are full.
+  const double inBox = fabricOf("hls-gaudi2", 16).collectiveSeconds(Kind::allReduce, bytes, box);
+  const auto inside = sharesOf(*system, sum, 2, box);
+  EXPECT_EQ(inside.size(), 14U);
+  for (const auto& [link, share] : inside) EXPECT_NEAR(share, 1 - 2 * latency / inBox, 1e-12);
+  for (const Flow& flow : {Flow{2, 5, Bytes(1)}, Flow{5, 2, Bytes(1)}})
+    EXPECT_TRUE(inside.contains(system->linksOf(flow).front())) << "the links that transfers use";
+  // Between one card of each box, the ways out and in are full but for the starts.
+  const double over = fabricOf("hls-gaudi2", 16).collectiveSeconds(Kind::allReduce, bytes, {2, 10});
+  const auto outside = sharesOf(*system, sum, 2, {2, 10});
+  ASSERT_EQ(outside.size(), 2U);
+  EXPECT_NEAR(outside.at(system->linksOf({2, 10, Bytes(1)}).front()), 1 - 2 * latency / over, 1e-12);
+  EXPECT_NEAR(outside.at(system->linksOf({10, 2, Bytes(1)}).back()), 1 - 2 * latency / over, 1e-12);
+  // A ring send takes the link to the next card and the one from the card before.
+  const auto ring = sharesOf(*system, {.kind = Kind::ringSend, .elements = 64 << 20}, 2, {1, 2, 4});
+  ASSERT_EQ(ring.size(), 2U);
+  EXPECT_TRUE(ring.contains(system->linksOf({2, 4, Bytes(1)}).front()));
+  EXPECT_TRUE(ring.contains(system->linksOf({1, 2, Bytes(1)}).front()));
+  // Where all ports go to switches, both parts use the same ports.
+  const auto switched = systemOf("hls-1hx2");
+  EXPECT_EQ(sharesOf(*switched, sum, 1, {0, 1, 4, 5}).size(), 2U);
+  EXPECT_TRUE(sharesOf(*system, sum, 3, {3}).empty());
 }
 
 TEST(GaudiSystem, DevicesHaveEnginesAsLanesAndHbm) {
