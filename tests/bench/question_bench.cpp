@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "profiler/analysis/model/operations.h"
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/pipeline/waits.h"
+#include "profiler/analysis/recorded_devices.h"
+#include "profiler/analysis/timeline/trace.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/operation_rows.h"
 #include "profiler/store/profile_reader.h"
@@ -50,6 +53,23 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+/// What a rank does in the last call: the one that comes last and works. Its rows may be those of another
+/// rank or replica that does the same.
+bool windowOfLastRank(const sections::Context& context) {
+  const auto stands = analysis::recordedDevices(context.catalog, context.executable);
+  const auto works = [](model::DeviceId device) { return device.valid(); };
+  std::vector<model::DeviceId> working;
+  std::ranges::copy_if(stands, std::back_inserter(working), works);
+  if (working.empty()) return false;
+  base::SilentProgress progress;
+  analysis::TraceRequest request;
+  request.executable = context.executable;
+  const auto trace = analysis::loadTrace(context.source, context.catalog, request, progress);
+  if (!trace.ok()) return false;
+  const std::int32_t device = (*trace)->deviceIndex(working.back());
+  return device >= 0 && !(*trace)->devices[static_cast<std::size_t>(device)].tracks.empty();
+}
+
 int run(const char* file, int rounds, const std::string& wanted) {
   std::vector<std::pair<std::string, Times>> all;
   using Question = std::function<bool(const sections::Context&)>;
@@ -63,6 +83,7 @@ int run(const char* file, int rounds, const std::string& wanted) {
       {"tables with operators", [](const auto& c) { return operationTables(c, false).ok(); }},
       {"tables with programs", [](const auto& c) { return operationTables(c, true).ok(); }},
       {"longest programs", [](const auto& c) { return longestPrograms(c, {}, 1'000).ok(); }},
+      {"window of the last rank", [](const auto& c) { return windowOfLastRank(c); }},
       {"pipeline",
        [](const auto& c) {
          base::SilentProgress progress;
