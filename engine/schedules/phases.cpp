@@ -1,13 +1,13 @@
 #include "engine/schedules/phases.h"
+#include "profiler/base/number_ranges.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace pipescope::schedules {
 
 std::string PhaseNumbers::describe() const {
-  return fmt::format("Phases run as {} forward and {} backward.", fmt::join(forward, ", "),
-                     fmt::join(backward, ", "));
+  return fmt::format("Phases run as {} forward and {} backward.", base::numberRanges(forward),
+                     base::numberRanges(backward));
 }
 
 PhaseNumbers phaseNumbers(int phases, bool separateBackward, PhaseLiveness liveness) {

@@ -15,7 +15,7 @@ enum class PhaseLiveness {
 
 struct PhaseNumbers {
   std::vector<int> forward, backward;  ///< number of each phase
-  /// "Phases run as 0, 1, 2 forward and 4, 3, 2 backward."
+  /// "Phases run as 0–2 forward and 4–2 backward."
   std::string describe() const;
 };
 

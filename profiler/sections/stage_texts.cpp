@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "profiler/base/number_ranges.h"
+
 namespace pipescope::sections {
 namespace {
 
@@ -20,18 +22,7 @@ std::vector<int> limitingIndices(const StagesReport& report) {
 }  // namespace
 
 std::string numberRanges(const std::vector<int>& numbers) {
-  std::vector<std::string> parts;
-  for (std::size_t first = 0, next = 0; first < numbers.size(); first = next) {
-    next = first + 1;
-    while (next < numbers.size() && numbers[next] == numbers[next - 1] + 1) ++next;
-    if (next - first < 3) next = first + 1;
-    parts.push_back(next - first == 1 ? fmt::format("{}", numbers[first])
-                                      : fmt::format("{}–{}", numbers[first], numbers[next - 1]));
-  }
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  return text;
+  return base::numberRanges(numbers, " and ");
 }
 
 std::string stageNames(const std::vector<int>& stages, std::size_t all) {

@@ -13,6 +13,7 @@
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/links/system_links.h"
 #include "profiler/analysis/recorded_devices.h"
+#include "profiler/base/number_ranges.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/words.h"
 
@@ -81,9 +82,7 @@ SectionTable systemDeviceTable(const Context& context) {
   for (const model::Device& device : catalog.devices) {
     const analysis::DevicePlace* found = places.find(device.id);
     const analysis::DevicePlace place = found == nullptr ? analysis::DevicePlace() : *found;
-    std::string stages;
-    for (const std::int32_t stage : place.stages)
-      stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+    const std::string stages = base::numberRanges(place.stages);
     const std::string clock =
         catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
     clocks = clocks || !clock.empty();
@@ -158,8 +157,8 @@ SectionTable spaceTable(const analysis::Catalog& catalog, const analysis::Memory
                       {"used_bytes", "Used", Format::bytes, "without gaps, sum over units"},
                       {"share", "Used of it", Format::fraction, "used ÷ capacity"},
                       {"fullest_bytes", "Fullest unit", Format::bytes, "bytes used on it"},
-                      {"largest_span_bytes", "Largest span", Format::bytes,
-                       "address span of a unit: its bytes with gaps; decides what fits"},
+                      {"largest_span_bytes", "Largest address span", Format::bytes,
+                       "of a unit: its bytes with gaps; decides what fits"},
                       {"in_bytes", "Received", Format::bytes, "from other memory in the last call"},
                       {"out_bytes", "Sent", Format::bytes, "to other memory in the last call"},
                       {"device", "Index", Format::index, "Device index; none: the host", false}},

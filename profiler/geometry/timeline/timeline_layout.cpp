@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/base/number_ranges.h"
 #include "profiler/geometry/counter_text.h"
 #include "profiler/geometry/element.h"
 
@@ -152,10 +153,8 @@ class Builder {
 
   std::string subtitle(const analysis::DeviceTrace& device) const {
     std::string text = device.kind;
-    for (std::size_t i = 0; i < device.stages.size(); ++i) {
-      text += i == 0 ? (device.stages.size() == 1 ? " · stage " : " · stages ") : ", ";
-      text += std::to_string(device.stages[i]);
-    }
+    if (!device.stages.empty())
+      text += (device.stages.size() == 1 ? " · stage " : " · stages ") + base::numberRanges(device.stages);
     // Ranks of a trace work even if no stages were recognised.
     const bool works = std::ranges::any_of(device.tracks, [](const analysis::TraceTrack& track) {
       return !track.placements.empty() || !track.far.empty();

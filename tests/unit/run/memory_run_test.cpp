@@ -265,7 +265,7 @@ TEST_F(MemoryRunTest, PhasesSayTheirNumbers) {
   std::vector<std::string> notices;
   const auto profile = read();
   for (const model::Diagnostic& diagnostic : profile.catalog->diagnostics) notices.push_back(diagnostic.text);
-  EXPECT_THAT(notices, ::testing::Contains("Phases run as 0, 1, 2, 3 forward and 6, 5, 4, 3 backward."));
+  EXPECT_THAT(notices, ::testing::Contains("Phases run as 0–3 forward and 6–3 backward."));
 }
 
 /// The sample's four stages in two phases of two stages each.

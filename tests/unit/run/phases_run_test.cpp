@@ -40,7 +40,7 @@ TEST(Phases, GroupsOfDevicesAlternate) {
   EXPECT_EQ(devicesOf(sixStages("serial_phased", three)), (std::vector<int>{0, 1, 0, 1, 0, 1}));
   const auto made = sixStages("parallel_phased", three);
   ASSERT_TRUE(made.ok());
-  EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0, 1, 2 forward and 4, 3, 2 backward."));
+  EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0–2 forward and 4–2 backward."));
   // The backward pass of the last phase follows its forward pass at once. Both of its stages therefore
   // store no activations off the chip.
   const auto stores = [](const compile::StageIr& stage) {
@@ -57,7 +57,7 @@ TEST(Phases, ReturnToADeviceWhereAllStagesNameTheirs) {
                               {"phase = 0\ndevice = 0", "phase = 0\ndevice = 2", "phase = 0\ndevice = 0",
                                "phase = 0\ndevice = 2", "phase = 1\ndevice = 1", "phase = 2\ndevice = 2"});
   ASSERT_TRUE(made.ok()) << made.error().message;
-  EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0, 1, 2 forward and 4, 3, 2 backward."));
+  EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0–2 forward and 4–2 backward."));
   std::vector<int> devices;
   for (const compile::StageIr& stage : made->executables.front().ir.stages) devices.push_back(stage.place);
   EXPECT_EQ(devices, (std::vector<int>{0, 2, 0, 2, 1, 2}));

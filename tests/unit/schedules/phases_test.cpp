@@ -12,7 +12,7 @@ TEST(Phases, AreNumberedAsPopTorchDoes) {
   const PhaseNumbers both = phaseNumbers(3, false);
   EXPECT_EQ(both.forward, (Numbers{0, 1, 2}));
   EXPECT_EQ(both.backward, (Numbers{4, 3, 2})) << "phase 2 is both";
-  EXPECT_EQ(both.describe(), "Phases run as 0, 1, 2 forward and 4, 3, 2 backward.");
+  EXPECT_EQ(both.describe(), "Phases run as 0–2 forward and 4–2 backward.");
   EXPECT_EQ(phaseNumbers(3, true).backward, (Numbers{6, 5, 4})) << "phase 3 is unused";
 }
 

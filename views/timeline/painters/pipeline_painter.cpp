@@ -1,4 +1,5 @@
 #include "views/timeline/painters/pipeline_painter.h"
+#include "profiler/base/number_ranges.h"
 
 #include <QCoreApplication>
 #include <QFontMetrics>
@@ -144,10 +145,8 @@ void PipelinePainter::paintRowName(QPainter& painter, const analysis::PipelineRo
   constexpr int kTwoLines = 30;  // rows at least this high have two lines of text
   const int height = content_.metrics.row, half = height / 2;
   const bool two = height >= kTwoLines;
-  QStringList stages;
-  for (const std::int32_t stage : row.stages) stages << QString::number(stage);
-  const QString name =
-      translated(stages.size() == 1 ? "Stage %1" : "Stages %1").arg(stages.join(QStringLiteral(", ")));
+  const QString name = translated(row.stages.size() == 1 ? "Stage %1" : "Stages %1")
+                           .arg(QString::fromStdString(base::numberRanges(row.stages)));
   const double span = static_cast<double>(content_.grid.span.length().count);
   const QString busy =
       span > 0 ? translated("%1 % busy").arg(100 * static_cast<double>(row.busy.count) / span, 0, 'f', 0)

@@ -8,6 +8,7 @@
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/links/collective_groups.h"
 #include "profiler/analysis/recorded_devices.h"
+#include "profiler/base/number_ranges.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 
@@ -58,11 +59,9 @@ class PictureMaker {
       const std::vector<std::int32_t>& held = places[device.id].stages;
       stages.insert(held.begin(), held.end());
       geometry::TopologyChip chip{device.name, "", ColourRole::free, 0};
-      QStringList numbers;
-      for (const std::int32_t stage : held) numbers << QString::number(stage);
       if (!held.empty()) {
         chip.note = (held.size() == 1 ? QObject::tr("stage %1") : QObject::tr("stages %1"))
-                        .arg(numbers.join(QStringLiteral(", ")))
+                        .arg(text(base::numberRanges(held)))
                         .toStdString();
         chip.role = geometry::seriesRole(held.front());
       }

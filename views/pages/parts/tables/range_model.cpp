@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/base/number_ranges.h"
 #include "profiler/geometry/colour_role.h"
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/tables/table_menu.h"
@@ -134,8 +135,9 @@ QString RangeModel::text(const analysis::RangeStatistics& row, int column, bool 
   switch (column) {
     case Column::device: {
       QString name = rangeText(of.name);
-      for (std::size_t i = 0; i < of.stages.size(); ++i)
-        name += (i == 0 ? tr(" · stage ") : QStringLiteral(", ")) + QString::number(of.stages[i]);
+      if (!of.stages.empty())
+        name += (of.stages.size() == 1 ? tr(" · stage %1") : tr(" · stages %1"))
+                    .arg(rangeText(base::numberRanges(of.stages)));
       return name;
     }
     case Column::proportions:
