@@ -11,10 +11,10 @@ std::vector<IterationSpan> IterationEnds::spansOf(const std::vector<model::Run>&
     const auto recorded = starts_.find(run.id);
     Ticks from = recorded == starts_.end() ? run.start : std::max(run.start, recorded->second);
     const std::size_t first = spans.size();
-    for (auto next = ends_.lower_bound({run.id, 0}); next != ends_.end() && next->first.first == run.id;
+    for (auto next = known_.lower_bound({run.id, 0}); next != known_.end() && next->first.first == run.id;
          ++next) {
-      const Ticks end = std::clamp(next->second, from, std::max(from, run.end));
-      spans.push_back({run.id, next->first.second, from, end});
+      const Ticks end = std::clamp(next->second.end, from, std::max(from, run.end));
+      spans.push_back({run.id, next->first.second, from, end, next->second.placements});
       from = end;
     }
     if (spans.size() > first && recorded == starts_.end() && (!last || spans.back().iteration == *last))
@@ -40,6 +40,24 @@ std::vector<IterationSpan> iterationsOf(const Catalog& catalog,
 const IterationSpan* findIteration(const std::vector<IterationSpan>& spans, std::int32_t iteration) {
   const auto found = std::ranges::find(spans, iteration, &IterationSpan::iteration);
   return found == spans.end() ? nullptr : &*found;
+}
+
+std::size_t mainIteration(const std::vector<IterationSpan>& spans) {
+  if (spans.empty()) return 0;
+  const auto medianOf = [&](const auto& figure) {
+    std::vector<std::int64_t> figures;
+    for (const IterationSpan& span : spans) figures.push_back(figure(span));
+    const auto middle = figures.begin() + static_cast<std::ptrdiff_t>((figures.size() - 1) / 2);
+    std::ranges::nth_element(figures, middle);
+    return *middle;
+  };
+  const std::int64_t length = medianOf([](const IterationSpan&span) { return span.length().count; }),
+                     placements = medianOf([](const IterationSpan&span) { return span.placements; });
+  const auto whole = std::ranges::find_if(spans, [=](const IterationSpan& span) {
+    return span.length().count >= length / 2 && span.placements >= placements - placements / 10;
+  });
+  // The longest iteration may be the one with the fewest placements.
+  return whole == spans.end() ? 0 : static_cast<std::size_t>(whole - spans.begin());
 }
 
 double meanStepTime(const std::vector<IterationSpan>& spans) {

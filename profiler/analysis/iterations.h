@@ -16,6 +16,7 @@ struct IterationSpan {
   model::RunId run;
   std::int32_t iteration = 0;
   Ticks start, end;  ///< times in ticks of device 0
+  std::int64_t placements = 0;
   Ticks length() const { return end - start; }
 };
 
@@ -26,11 +27,13 @@ struct IterationSpan {
 /// their placements and end with the last one.
 class IterationEnds {
  public:
-  /// `end` is in ticks of device 0. Ignores placements that belong to no iteration.
-  void add(model::RunId run, std::int32_t iteration, Ticks end) {
+  /// `end` is in ticks of device 0, and the last one of as many placements as `count` says. Ignores
+  /// placements that belong to no iteration.
+  void add(model::RunId run, std::int32_t iteration, Ticks end, std::int64_t count = 1) {
     if (iteration < 0) return;
-    Ticks& last = ends_.try_emplace({run, iteration}, end).first->second;
-    last = std::max(last, end);
+    Known& known = known_.try_emplace({run, iteration}, Known{end, 0}).first->second;
+    known.end = std::max(known.end, end);
+    known.placements += count;
   }
   /// The start of a placement of a recorded run, in ticks of device 0.
   void addStart(model::RunId run, std::int32_t iteration, Ticks start) {
@@ -44,7 +47,11 @@ class IterationEnds {
                                      std::optional<std::int32_t> last = std::nullopt) const;
 
  private:
-  std::map<std::pair<model::RunId, std::int32_t>, Ticks> ends_;
+  struct Known {
+    Ticks end;
+    std::int64_t placements = 0;
+  };
+  std::map<std::pair<model::RunId, std::int32_t>, Known> known_;
   std::map<model::RunId, Ticks> starts_;  // starts of recorded runs
 };
 
@@ -56,6 +63,12 @@ std::vector<IterationSpan> iterationsOf(const Catalog& catalog,
 
 /// The iteration of that number; null if the list does not hold it.
 const IterationSpan* findIteration(const std::vector<IterationSpan>& spans, std::int32_t iteration);
+
+/// The place in the list of the iteration that stands for its call where one is shown first: the first one
+/// that has at least nine tenths as many placements as the median and is at least half as long. A recording
+/// often begins within an iteration, and what it holds of that may be a weight update alone. 0 if there are
+/// none.
+std::size_t mainIteration(const std::vector<IterationSpan>& spans);
 
 /// Mean length of the iterations in ticks of device 0. 0: there are none.
 double meanStepTime(const std::vector<IterationSpan>& spans);

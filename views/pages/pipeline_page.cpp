@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/recorded_devices.h"
+#include "profiler/base/number_ranges.h"
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/charts/legends.h"
 #include "views/pages/parts/data/text.h"
@@ -81,7 +82,7 @@ class PipelinePage : public shell::Page {
     analysis::PipelineRequest request;
     request.executable = context_.session.executable();
     request.run = call_;
-    request.iteration = step_;
+    if (step_ != kMainStep) request.iteration = step_;
     return [this, request, isFirst = fresh_, scale = timeScale()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
@@ -107,7 +108,7 @@ class PipelinePage : public shell::Page {
   void forget() override {
     fresh_ = true;
     call_ = {};
-    step_ = 0;
+    step_ = kMainStep;
   }
 
  public:
@@ -197,6 +198,7 @@ class PipelinePage : public shell::Page {
     }
     bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()),
                    grid_->run.value, false);
+    if (step_ == kMainStep) step_ = grid_->iteration;
     step_ = std::clamp(step_, 0, std::max(0, grid_->iterations - 1));
     bar_->setStep(stepOf(step_, grid_->iterations - 1), step_ > 0, step_ + 1 < grid_->iterations);
     bar_->setMicroBatches(static_cast<int>(grid_->shownMicroBatches));
@@ -337,9 +339,7 @@ class PipelinePage : public shell::Page {
       const double length = static_cast<double>(std::max<std::int64_t>(1, grid_->span.length().count));
       for (const analysis::PipelineRow& row : grid_->rows) {
         if (row.cells.empty()) continue;
-        std::string stages;
-        for (const std::int32_t stage : row.stages)
-          stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+        const std::string stages = base::numberRanges(row.stages);
         const auto& cells = grid_->cells;
         const PipelineCell &first = cells[static_cast<std::size_t>(row.cells.front())],
                            &last = cells[static_cast<std::size_t>(row.cells.back())];
@@ -467,7 +467,8 @@ class PipelinePage : public shell::Page {
   bool fresh_ = true;  ///< nothing of the present profile and executable has been shown
   geometry::TimeScale scale_;
   model::RunId call_;
-  int step_ = 0;
+  static constexpr int kMainStep = -1;  ///< the iteration that stands for the call
+  int step_ = kMainStep;
   PipelineToolbar* bar_ = nullptr;
   timeline::PipelineCanvas* canvas_ = nullptr;
   timeline::Legend* legend_ = nullptr;

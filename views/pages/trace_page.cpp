@@ -271,9 +271,10 @@ class TracePage : public shell::Page {
     overview_->setModel(model_);
     followScale();
     applying_ = false;
+    const bool followed = bar_->follows();  // a run that has ended can no longer be followed
     fillCalls();
     fillLegend();
-    enterFromEnd_ = enterFromEnd_ || (!grew && bar_->follows());
+    if (!grew && followed) entered_ = -1;
     if (!grew) openOnStep();
     const bool units = table_->ranges()->hasUnits();
     bar_->setTilesPossible(units, model_->tiles && model_->tiles->recorded);
@@ -296,13 +297,14 @@ class TracePage : public shell::Page {
     tabs_->hideFound();
   }
 
-  /// Shows one iteration at first.
+  /// Shows the main iteration at first.
   void openOnStep() {
     const analysis::Trace& trace = *model_->trace;
     Ticks start = trace.start, end = trace.end;
-    std::size_t first = 0;
-    if (enterFromEnd_ && !trace.iterations.empty()) first = trace.iterations.size() - 1;
-    enterFromEnd_ = false;
+    std::size_t first = analysis::mainIteration(trace.iterations);
+    if (entered_ > 0) first = 0;
+    if (entered_ < 0 && !trace.iterations.empty()) first = trace.iterations.size() - 1;
+    entered_ = 0;
     if (!trace.iterations.empty()) {
       start = trace.iterations[first].start;
       end = trace.iterations[first].end;
@@ -513,7 +515,7 @@ class TracePage : public shell::Page {
     if (!call) return;
     bar_->stopFollowing();
     calls_.choose(call->value);
-    enterFromEnd_ = direction < 0;
+    entered_ = direction;
     reload();
   }
 
@@ -550,7 +552,7 @@ class TracePage : public shell::Page {
   bool whole_ = false;  ///< true with counters and tiles
   std::optional<Ticks> pendingTime_;
   QString pendingLane_;
-  bool enterFromEnd_ = false;
+  int entered_ = 0;  ///< the call was entered from the one before (+1) or behind (−1)
   geometry::TimeScale scale_;
   QTimer rest_;
 };

@@ -9,6 +9,7 @@
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/pipeline/bubble.h"
 #include "profiler/analysis/pipeline/waits.h"
+#include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/short_names.h"
 
 namespace pipescope::analysis {
@@ -31,13 +32,13 @@ class Builder {
     takeRows();
     if (run == nullptr || grid_.rows.empty()) return std::move(grid_);
     grid_.run = run->id;
-    grid_.iteration = request_.iteration;
     const model::Executable* executable = catalog_.executable(request_.executable);
     grid_.microBatches = executable == nullptr ? 0 : executable->microBatches;
     grid_.iterations =
         executable == nullptr || executable->kind != model::ExecutableKind::training
             ? 1
             : static_cast<std::int32_t>(std::clamp<std::int64_t>(executable->deviceIterations, 1, 1 << 30));
+    PIPESCOPE_ASSIGN(grid_.iteration, wantedIteration(*run));
     const std::int64_t perMicroBatch = static_cast<std::int64_t>(grid_.rows.size()) * 2;
     grid_.shownMicroBatches =
         std::max<std::int64_t>(1, request_.mostCells / std::max<std::int64_t>(1, perMicroBatch));
@@ -94,8 +95,17 @@ class Builder {
 
   bool mayHold(const std::vector<model::ColumnRange>& ranges, model::RunId run) const {
     return ranges[kPipelineGridRunColumn].mayHold(run.value) &&
-           (grid_.iterations == 1 ||
-            ranges[kIterationColumn].mayMeet(request_.iteration - 1, request_.iteration));
+           (grid_.iterations == 1 || ranges[kIterationColumn].mayMeet(grid_.iteration - 1, grid_.iteration));
+  }
+
+  /// The iteration that was asked for, or else the main one. Those of an emulated call are all whole, so that
+  /// the first one is shown without reading the others.
+  Result<std::int32_t> wantedIteration(const model::Run& run) const {
+    if (request_.iteration) return *request_.iteration;
+    if (catalog_.iterationsFillCalls() || grid_.iterations == 1) return 0;
+    PIPESCOPE_ASSIGN(const auto placements, rowsOfRun<model::Placement>(source_, run));
+    const std::vector<IterationSpan> spans = iterationsOf(catalog_, placements, run);
+    return spans.empty() ? 0 : spans[mainIteration(spans)].iteration;
   }
 
   base::Status readCells(const model::Run& run) {
@@ -116,14 +126,14 @@ class Builder {
         const Ticks end = catalog_.toAxis(row.device, row.end);
         ends_.add(row.run, row.iteration, end);
         if (bounded) ends_.addStart(row.run, row.iteration, catalog_.toAxis(row.device, row.start));
-        if (grid_.iterations == 1 || row.iteration == request_.iteration) take(row, end);
+        if (grid_.iterations == 1 || row.iteration == grid_.iteration) take(row, end);
       }));
     }
     grid_.meanStepTime = static_cast<double>((run.end - run.start).count) / grid_.iterations;
     const auto spans = ends_.spansOf({run}, grid_.iterations - 1);
     if (bounded) grid_.meanStepTime = meanStepTime(spans);
-    const IterationSpan* span = findIteration(spans, request_.iteration);
-    grid_.span = span != nullptr ? *span : IterationSpan{run.id, request_.iteration, run.start, run.end};
+    const IterationSpan* span = findIteration(spans, grid_.iteration);
+    grid_.span = span != nullptr ? *span : IterationSpan{run.id, grid_.iteration, run.start, run.end};
     return {};
   }
 

@@ -75,8 +75,8 @@ struct PipelineGrid {
 
 struct PipelineRequest {
   model::ExecutableId executable;
-  model::RunId run;  ///< none: the executable's last one
-  std::int32_t iteration = 0;
+  model::RunId run;                       ///< none: the executable's last one
+  std::optional<std::int32_t> iteration;  ///< none: the main one (iterations.h)
   std::int64_t mostCells = 60'000;
 };
 

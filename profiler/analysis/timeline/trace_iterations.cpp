@@ -12,10 +12,11 @@ class IterationFinder {
   base::Status find() { return findIterations(); }
 
  private:
-  void add(model::RunId run, std::int32_t iteration, std::int32_t replica, Ticks start, Ticks end) {
+  void add(model::RunId run, std::int32_t iteration, std::int32_t replica, Ticks start, Ticks end,
+           std::int64_t count = 1) {
     // The clocks of recorded replicas may have nothing in common. The step time is that of the first one.
     if (bounded_ && replica != 0) return;
-    ends_.add(run, iteration, end);
+    ends_.add(run, iteration, end, count);
     if (bounded_) ends_.addStart(run, iteration, start);
   }
 
@@ -54,8 +55,8 @@ class IterationFinder {
           iteration.smallest == iteration.largest) {
         if (draft_.wanted.count(model::RunId(run.smallest)) > 0)
           add(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest),
-              replica.known ? static_cast<std::int32_t>(replica.smallest) : 0, blocks[i].start,
-              blocks[i].end);
+              replica.known ? static_cast<std::int32_t>(replica.smallest) : 0, blocks[i].start, blocks[i].end,
+              blocks[i].rows);
       } else if (read++ < kMostRead) {
         PIPESCOPE_TRY(draft_.report(0.9, i, blocks.size(), "reading steps of the run"));
         PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, draft_.source.block<model::Placement>(i));

@@ -41,6 +41,28 @@ TEST(Iterations, LastFromOneUpdatesEndToTheNext) {
   EXPECT_EQ(meanStepTime({}), 0);
 }
 
+TEST(Iterations, TheMainOneIsTheFirstThatIsWhole) {
+  const auto mainOf = [](const std::vector<std::pair<std::int64_t, std::int64_t>>& iterations) {
+    std::vector<IterationSpan> spans;
+    Ticks from;
+    for (const auto& [length, placements] : iterations) {
+      spans.push_back(
+          {model::RunId(0), static_cast<std::int32_t>(spans.size()), from, from + Ticks(length), placements});
+      from = spans.back().end;
+    }
+    return mainIteration(spans);
+  };
+  EXPECT_EQ(mainOf({}), 0U);
+  EXPECT_EQ(mainOf({{5, 3}}), 0U) << "there is no other";
+  EXPECT_EQ(mainOf({{100, 40}, {100, 40}, {101, 40}, {99, 40}}), 0U) << "as emulated";
+  EXPECT_EQ(mainOf({{2, 1}, {76, 1}, {77, 1}, {76, 1}, {78, 1}, {81, 1}}), 1U)
+      << "a recording that begins with a weight update";
+  EXPECT_EQ(mainOf({{60, 20}, {100, 40}, {100, 40}, {100, 40}}), 1U) << "one that begins within a step";
+  EXPECT_EQ(mainOf({{70, 16}, {100, 16}, {100, 16}}), 0U) << "one step took less time";
+  EXPECT_EQ(mainOf({{300, 16}, {100, 16}, {100, 16}}), 0U) << "a slow first step is whole, too";
+  EXPECT_EQ(mainOf({{100, 1}, {10, 20}, {100, 20}}), 2U) << "neither of the first two is whole";
+}
+
 TEST(Iterations, APartOfTheCallDoesNotReachItsEnd) {
   IterationEnds ends;
   ends.add(model::RunId(0), 0, Ticks(400));
