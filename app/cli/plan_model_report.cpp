@@ -235,7 +235,7 @@ namespace {
 /// The memory of each stage's device. Stages on one device share it.
 void addMemoryColumns(const TriedPlan& tried, sections::SectionTable& table) {
   table.columns.push_back(
-      {"largest_span", "Largest span", Format::bytes, "address span of a tile or card, gaps included"});
+      {"largest_span", "Largest address span", Format::bytes, "of a tile or card: its bytes with gaps"});
   table.columns.push_back({"filled", "Filled", Format::fraction, "of that unit"});
   for (std::size_t s = 0; s < tried.stages.size(); ++s) {
     const TriedStage& stage = tried.stages[s];

@@ -193,7 +193,7 @@ class SummaryPage : public shell::Page {
     const bool* answer = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
     const bool overflows = answer != nullptr && !*answer;
     memoryPlace_ = placeOfFullest(content.memory, overflows);
-    const QString memory = memoryPlace_.unit >= 0 ? tr("Show the fullest tile") : tr("Show memory");
+    const QString memory = memoryPlace_.unit >= 0 ? tr("Show the tile") : tr("Show memory");
     if (answer == nullptr) {
       const bool measured = context_.session.snapshot()->catalog->measured();
       cards_[0]->setFigure(
@@ -335,7 +335,7 @@ class SummaryPage : public shell::Page {
               : share);
   }
 
-  /// The memory page; with the fullest tile of all if that is wanted and there are tiles.
+  /// The memory page; with the tile of the largest address span if that is wanted and there are tiles.
   static shell::Place placeOfFullest(const analysis::Memory& memory, bool withUnit) {
     shell::Place place{QStringLiteral("memory"), {}, -1, {}};
     const analysis::DeviceMemory* fullest = nullptr;
@@ -345,7 +345,7 @@ class SummaryPage : public shell::Page {
     }
     if (!withUnit || fullest == nullptr || fullest->units <= 1) return place;
     place.device = model::DeviceId(fullest->index);
-    place.unit = fullest->worstUnit;
+    place.unit = fullest->spanUnit;
     return place;
   }
 

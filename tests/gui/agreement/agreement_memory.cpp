@@ -54,6 +54,15 @@ void expectMemoryAgrees(const Figures& of) {
   base::SilentProgress progress;
   const auto page = pages::collectMemory(of.context(), {}, progress);
   ASSERT_TRUE(page.ok()) << page.error().message;
+  if (!page->spans.empty()) {
+    // The page names the same largest span as the summary, on whichever tile it is.
+    const auto fullest = static_cast<std::size_t>(std::ranges::max_element(page->used) - page->used.begin());
+    const std::int64_t largest = of["memory"]["max_tile_bytes_including_gaps"].get<std::int64_t>();
+    const QString words = pages::unitWords(*page, fullest) + pages::largestSpanWords(*page, fullest),
+                  span = QStringLiteral("address span ") +
+                         QString::fromStdString(sections::formatCell(largest, sections::Format::bytes));
+    EXPECT_TRUE(words.contains(span)) << words.toStdString() << " lacks " << span.toStdString();
+  }
   std::int64_t drawn = 0;
   for (const pages::MemoryLayer& layer : page->layers) {
     for (const std::int64_t bytes : layer.values) drawn += bytes;

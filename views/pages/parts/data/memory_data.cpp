@@ -231,6 +231,26 @@ std::string memoryUnit(const std::string& unitName) {
   return unitName.empty() ? "device" : unitName;
 }
 
+QString unitWords(const MemoryData& content, std::size_t unit) {
+  const auto bytes = [](std::int64_t count) { return text(formatCell(count, Format::bytes)); };
+  const std::int64_t used = unit < content.used.size() ? content.used[unit] : 0,
+                     span = unit < content.spans.size() ? content.spans[unit] : 0;
+  const double share =
+      content.capacity > 0 ? static_cast<double>(used) / static_cast<double>(content.capacity) : 0;
+  return QObject::tr("%1, %2 of %3 used (%4), address span %5")
+      .arg(content.nameOf(unit), bytes(used), bytes(content.capacity),
+           text(formatCell(share, Format::fraction)), bytes(span));
+}
+
+QString largestSpanWords(const MemoryData& content, std::size_t unit) {
+  const auto largest = std::ranges::max_element(content.spans);
+  if (largest == content.spans.end() || (unit < content.spans.size() && content.spans[unit] == *largest))
+    return {};
+  return QObject::tr("largest address span %1 on %2")
+      .arg(text(formatCell(*largest, Format::bytes)),
+           content.nameOf(static_cast<std::size_t>(largest - content.spans.begin())));
+}
+
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice,
                                        base::Progress& progress) {
   MemoryData content;

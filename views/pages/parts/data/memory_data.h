@@ -50,6 +50,12 @@ struct MemoryChoice {
   bool peakOnly = false;  ///< by purpose or layer: leaves out what is live in other steps than the peak
 };
 
+/// Says what a unit holds: "IPU1 tile 122, 23.2 KiB of 624 KiB used (3.7 %), address span 212 KiB".
+QString unitWords(const MemoryData& content, std::size_t unit);
+/// Says which unit has the largest address span, which decides what fits, in the words of the other pages.
+/// Empty if it is `unit`, whose words say its span.
+QString largestSpanWords(const MemoryData& content, std::size_t unit);
+
 /// Content of the chosen units by layer, or of all units if none is chosen.
 sections::SectionTable breakdownTable(const MemoryData& content, const std::vector<int>& chosen);
 
