@@ -206,6 +206,35 @@ TEST_F(SelectionTest, BarsHaveAMenuAndLeadToTheTrace) {
   EXPECT_EQ(selected().stage, 1);
 }
 
+TEST_F(SelectionTest, BarsOfMemoryAndLivenessLeadToTheTrace) {
+  openPage(QStringLiteral("memory"));
+  // A tile leads to its device.
+  const auto lowOn = [](const pages::Chart* chart, int index) {
+    return QPoint(static_cast<int>(chart->transform(QwtPlot::xBottom, index + 0.5)),
+                  chart->canvas()->height() - 4);
+  };
+  auto* tiles = child<pages::Chart>();
+  QTest::mouseDClick(tiles->canvas(), Qt::LeftButton, {}, lowOn(tiles, 2 * 1472 + 700));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(pageId(), QStringLiteral("trace"));
+  EXPECT_EQ(selected().device, model::DeviceId(2));
+  // A step leads to its program.
+  go("liveness");
+  ASSERT_TRUE(settle());
+  auto* steps = child<pages::Chart>();
+  ASSERT_GT(steps->size(), 3);
+  QTest::mouseDClick(steps->canvas(), Qt::LeftButton, {}, lowOn(steps, 3));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(pageId(), QStringLiteral("trace"));
+  EXPECT_TRUE(selected().program.valid());
+  EXPECT_FALSE(selected().name.isEmpty());
+  // Above the bars, nothing is meant.
+  go("liveness");
+  ASSERT_TRUE(settle());
+  QTest::mouseDClick(steps->canvas(), Qt::LeftButton, {}, QPoint(lowOn(steps, 3).x(), 2));
+  EXPECT_EQ(pageId(), QStringLiteral("liveness"));
+}
+
 TEST_F(SelectionTest, BoxesOfThePipelineAndTheGraphDoSo) {
   openPage(QStringLiteral("pipeline"));
   auto* pipeline = child<timeline::PipelineCanvas>();

@@ -73,9 +73,15 @@ class LivenessPage : public shell::Page {
       choose(step);
       popUpSubjectMenu(*chart_, subjectOfStep(step), at);
     });
+    connect(chart_, &Chart::doubleClicked, this, [this](int step) {
+      choose(step);
+      showSubject(*chart_, subjectOfStep(step), QStringLiteral("trace"));
+    });
     makeCommands();
+    context.actions.describe(tr("Liveness"), tr("Show the program of a step on the trace"),
+                             tr("double click"));
     context.actions.describe(tr("Charts"), tr("Zoom, pan, or show everything"),
-                             tr("wheel, drag, double click"));
+                             tr("wheel, drag, double click above the bars"));
   }
 
   /// Selects the peak if the other page selects it, or else the step of the same name.

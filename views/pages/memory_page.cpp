@@ -87,11 +87,10 @@ class MemoryPage : public shell::Page {
       selectUnits(add ? added(unit) : std::vector<int>{unit});
       tellOthers();
     });
-    connect(chart_, &Chart::menuWanted, this,
-            [this](int unit, const QPoint& at) { popUpSubjectMenu(*chart_, subjectOfUnit(unit), at); });
-    connect(map_, &timeline::TileMap::menuWanted, this,
-            [this](int unit, const QPoint& at) { popUpSubjectMenu(*map_, subjectOfUnit(unit), at); });
+    offerSubjects(*chart_, [this](int unit) { return subjectOfUnit(unit); });
+    offerSubjects(*map_, [this](int unit) { return subjectOfUnit(unit); });
     context.actions.describe(tr("Memory"), tr("Select a tile, or several tiles"), tr("click; Shift+click"));
+    context.actions.describe(tr("Memory"), tr("Show the device of a tile on the trace"), tr("double click"));
     QAction* fullest = context.actions.add(tr("Memory"), tr("Select the fullest tile"),
                                            {QKeySequence(Qt::Key_F)}, [this] { selectFullest(); });
     own(fullest);
@@ -390,21 +389,12 @@ class MemoryPage : public shell::Page {
   /// Describes a unit; without one, the fullest.
   QString describe(int unit) const {
     if (!data_ || chart_->size() == 0 || data_->used.empty()) return {};
-    QString prefix;
     if (unit < 0) unit = chart_->mark();
-    if (unit < 0) {
-      unit = fullest();
-      prefix = tr("Fullest: ");
-    }
-    const auto at = static_cast<std::size_t>(unit);
-    const std::int64_t used = at < data_->used.size() ? data_->used[at] : 0,
-                       span = at < data_->spans.size() ? data_->spans[at] : 0;
-    const double share =
-        data_->capacity > 0 ? static_cast<double>(used) / static_cast<double>(data_->capacity) : 0;
-    return prefix + tr("%1, %2 of %3 used (%4), address span %5")
-                        .arg(data_->nameOf(at), memoryPageBytesText(used),
-                             memoryPageBytesText(data_->capacity), text(formatCell(share, Format::fraction)),
-                             memoryPageBytesText(span));
+    if (unit >= 0) return unitWords(*data_, static_cast<std::size_t>(unit));
+    const auto highest = static_cast<std::size_t>(fullest());
+    const QString words = unitWords(*data_, highest), span = largestSpanWords(*data_, highest);
+    if (bar_->choice().gaps) return tr("Largest address span: %1").arg(words);
+    return span.isEmpty() ? tr("Fullest: %1").arg(words) : tr("Fullest: %1; %2").arg(words, span);
   }
 
   std::shared_ptr<const MemoryData> data_;

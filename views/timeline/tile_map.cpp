@@ -200,6 +200,10 @@ void TileMap::mouseReleaseEvent(QMouseEvent* event) {
     Q_EMIT clicked(unit, event->modifiers() & Qt::ShiftModifier);
 }
 
+void TileMap::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (const int unit = unitAt(event->pos()); unit >= 0) Q_EMIT doubleClicked(unit);
+}
+
 void TileMap::contextMenuEvent(QContextMenuEvent* event) {
   const int unit = unitAt(event->pos());
   unit >= 0 ? Q_EMIT menuWanted(unit, event->globalPos()) : event->ignore();

@@ -36,12 +36,14 @@ class TileMap : public QWidget {
   void hovered(int unit);                       ///< −1: none
   void menuWanted(int unit, const QPoint& at);  ///< at: on the screen
   void clicked(int unit, bool add);
+  void doubleClicked(int unit);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
   void leaveEvent(QEvent* event) override;
 

@@ -413,4 +413,17 @@ void Chart::clickedAt(const QPoint& position) {
   if (const int index = indexAt(position); index >= 0) Q_EMIT clicked(index);
 }
 
+/// A column of pixels shows the largest of its indices, so that is the bar under the pointer.
+bool Chart::doubleClickedAt(const QPoint& position) {
+  const int index = indexAt(position);
+  if (index < 0) return false;
+  const int behind = indexAt(position + QPoint(1, 0));
+  const auto first = static_cast<std::size_t>(index),
+             end = static_cast<std::size_t>(std::max(index, behind > index ? behind - 1 : index)) + 1;
+  const std::size_t widest = totals().widest(first, end);
+  if (invTransform(yLeft, position.y()) > static_cast<double>(totals().length(widest))) return false;
+  Q_EMIT doubleClicked(static_cast<int>(widest));
+  return true;
+}
+
 }  // namespace pipescope::pages

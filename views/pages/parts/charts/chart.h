@@ -75,6 +75,7 @@ class Chart : public RangePlot, public shell::Beside {
  Q_SIGNALS:
   void hovered(int index);  ///< −1: none
   void clicked(int index);
+  void doubleClicked(int index);  ///< on its bar; above the bars, a double click shows everything
   void menuWanted(int index, const QPoint& at);  ///< at: on the screen
 
  protected:
@@ -84,6 +85,7 @@ class Chart : public RangePlot, public shell::Beside {
   void pointedAt(const QPoint& position) override;
   void pointerLeft() override;
   void clickedAt(const QPoint& position) override;
+  bool doubleClickedAt(const QPoint& position) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:

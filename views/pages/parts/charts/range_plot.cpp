@@ -110,7 +110,7 @@ bool RangePlot::eventFilter(QObject* watched, QEvent* event) {
       pressing_ = dragging_ = false;
       return false;
     case QEvent::MouseButtonDblClick:
-      setRange(0, whole_);
+      if (!doubleClickedAt(static_cast<QMouseEvent*>(event)->pos())) setRange(0, whole_);
       return true;
     case QEvent::Wheel: {
       const auto* wheel = static_cast<QWheelEvent*>(event);

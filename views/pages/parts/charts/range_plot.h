@@ -30,6 +30,8 @@ class RangePlot : public QwtPlot {
   virtual void pointedAt(const QPoint& position) = 0;
   virtual void pointerLeft() = 0;
   virtual void clickedAt(const QPoint&) {}
+  /// Returns true if something at the position takes the double click, which otherwise shows everything.
+  virtual bool doubleClickedAt(const QPoint&) { return false; }
   bool eventFilter(QObject* watched, QEvent* event) override;
 
   const shell::Palette& palette_;
