@@ -2,8 +2,10 @@
 // a model that does not fit, inference alone, a run that was stopped, and an imported trace. Each page shows
 // content, or a sentence that says why there is none.
 #include <QAbstractItemView>
+#include <QCheckBox>
 #include <QLabel>
 #include <QRegularExpression>
+#include <QTabWidget>
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -18,6 +20,8 @@
 #include "profiler/store/profile_reader.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/tree_table.h"
+#include "views/shell/comparison.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/graph_canvas.h"
 #include "window_test.h"
@@ -114,6 +118,57 @@ std::vector<ProfileKind> allKinds() {
            [] { return importSample("traces/pipeline_1f1b"); },
            {training, memory, liveness, QStringLiteral("operations"), QStringLiteral("host"),
             QStringLiteral("graph")}}};
+}
+
+class EqualLayersTest : public WindowTest {
+ protected:
+  /// The tree of folded rows; null: rows are not folded.
+  const pages::TreeTable* folded() const {
+    for (const auto* tree : window->currentPage()->findChildren<pages::TreeTable*>())
+      if (tree->isVisible()) return tree;
+    return nullptr;
+  }
+  /// The most rows that are folded into one.
+  static std::ptrdiff_t mostIn(const pages::TreeTable& tree) {
+    std::ptrdiff_t most = 0;
+    const std::vector<int>& parents = tree.ownRows().parents;
+    for (int row = 0; row < static_cast<int>(parents.size()); ++row)
+      most = std::max(most, std::ranges::count(parents, row));
+    return most;
+  }
+};
+
+TEST_F(EqualLayersTest, ManyAreFoldedAtFirst) {
+  const Source bert = runSample("bert_large/pipelined.toml");
+  ASSERT_NE(bert, nullptr);
+  open(bert, QStringLiteral("operations"));
+  ASSERT_TRUE(settle());
+  ASSERT_NE(folded(), nullptr);
+  EXPECT_EQ(mostIn(*folded()), 24) << "layers of the encoder";
+  picture("operations_bert");
+  const Source other = runSample("bert_large/pipelined.toml", {{"execution.recompute", "none"}});
+  ASSERT_NE(other, nullptr);
+  window->comparison().openSource({other, {}, {}}, QStringLiteral("source.pop"));
+  showPage(QStringLiteral("compare"));
+  ASSERT_TRUE(settle());
+  auto* tabs = window->currentPage()->findChild<QTabWidget*>();
+  for (int i = 0; i < tabs->count(); ++i) {
+    if (tabs->tabText(i) == QStringLiteral("Operations of the model")) tabs->setCurrentIndex(i);
+  }
+  ASSERT_NE(folded(), nullptr);
+  EXPECT_GT(mostIn(*folded()), 8);
+  auto* fold = tabs->findChild<QCheckBox*>();
+  ASSERT_TRUE(fold->isVisible() && fold->isChecked());
+  picture("compare_folded");
+  fold->click();
+  EXPECT_EQ(folded(), nullptr) << "one click unfolds";
+  shell::WindowSettings().remove(QStringLiteral("compare/fold"));
+}
+
+TEST_F(EqualLayersTest, FewAreNotFolded) {
+  open(ProfileFixture(FixtureOptions{}).profile(), QStringLiteral("operations"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(folded(), nullptr);
 }
 
 class EachKind : public WindowTest, public ::testing::WithParamInterface<ProfileKind> {

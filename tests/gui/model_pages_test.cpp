@@ -1,5 +1,6 @@
 // Tests the pages about the model: operations with their tree, treemap and roofline, programs, and the graph.
 #include <QAction>
+#include <QCheckBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QSortFilterProxyModel>
@@ -21,6 +22,7 @@
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
+#include "views/timeline/bar_chart.h"
 #include "views/timeline/graph_canvas.h"
 #include "views/timeline/item_chart.h"
 #include "window_test.h"
@@ -271,11 +273,22 @@ TEST_F(ModelPagesTest, EqualLayersFold) {
   EXPECT_EQ(tree.parents, (std::vector<int>{-1, 0, 0, 0, -1, -1}));
   EXPECT_EQ(tree.sources, (std::vector<int>{-1, 1, 2, 3, 0, 4}));
   EXPECT_EQ(std::get<std::int64_t>(tree.table.rows[0][2]), 75);
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(tree.table.rows[0][3])) << "a ratio has no sum";
+  EXPECT_EQ(std::get<double>(tree.table.rows[0][3]), 0.5) << "a ratio that all share";
+  table.rows[2][3] = 0.25;
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(pages::treeOfEqualLayers(table).table.rows[0][3]))
+      << "a ratio has no sum";
+  EXPECT_EQ(pages::foldingOf(table).largest, 3);
+  EXPECT_EQ(pages::foldingOf(table).equal, 1) << "they take 30, 25 and 20 cycles";
+  table.rows[2][2] = table.rows[3][2] = std::int64_t{30};
+  EXPECT_EQ(pages::foldingOf(table).equal, 3);
 
   shell::WindowSettings().setValue(QStringLiteral("operations/tree"), 0);
+  shell::WindowSettings().remove(QStringLiteral("operations/fold"));
   openPage(QStringLiteral("operations"));
-  chooseIn("Arrangement", 2);
+  auto* fold = window->currentPage()->findChild<QCheckBox*>();
+  ASSERT_TRUE(fold != nullptr && fold->isVisible());
+  EXPECT_FALSE(fold->isChecked()) << "the model has few equal layers";
+  fold->click();
   ASSERT_TRUE(settle());
   auto* shown = child<TreeTable>();
   ASSERT_TRUE(shown->isVisible());
@@ -294,7 +307,16 @@ TEST_F(ModelPagesTest, EqualLayersFold) {
   EXPECT_NEAR(roots, all, 1e-6 * all) << "nothing is lost";
   EXPECT_LT(shown->shown()->rowCount(), flat->model()->rowCount());
   picture("operations_folded");
-  chooseIn("Arrangement", 0);
+  // The chart has the same rows.
+  const auto* bars = window->currentPage()->findChild<timeline::BarChart*>();
+  ASSERT_NE(bars, nullptr);
+  EXPECT_TRUE(std::ranges::any_of(bars->names(),
+                                  [](const QString& name) { return name.contains(QStringLiteral(" × ")); }));
+  EXPECT_TRUE(shell::WindowSettings().value(QStringLiteral("operations/fold")).toBool()) << "it is kept";
+  fold->click();
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(shown->isVisible()) << "one click unfolds";
+  shell::WindowSettings().remove(QStringLiteral("operations/fold"));
 }
 
 TEST_F(ModelPagesTest, ProgramsHaveTheirCost) {

@@ -1,5 +1,6 @@
 // Compares the window's profile, the target, with another one, the source: cards with signed changes, options
 // that differ, how one step time becomes the other, memory and pipelines over each other, and all tables.
+#include <QCheckBox>
 #include <QComboBox>
 #include <QGridLayout>
 #include <QLabel>
@@ -20,7 +21,9 @@
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/layout/tool_row.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_subject.h"
 #include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/tree_table.h"
 #include "views/pages/parts/trace/two_traces.h"
 #include "views/shell/comparison.h"
 #include "views/shell/look/elided_label.h"
@@ -33,6 +36,7 @@ using sections::Format;
 using shell::Ui;
 
 constexpr int kComparedRows = 14, kChangedOptionRows = 8, kChangedOptionsShare = 5;
+const auto kCompareFoldKey = QStringLiteral("compare/fold");
 constexpr double kManyTimes = 900;  ///< a change in percent above which a card says how many times as much
 
 /// The figures of the cards, which are rows of the table of the iteration.
@@ -75,6 +79,13 @@ class ComparePage : public shell::Page {
     traces_ = new TwoTraces(*this, context.palette, this);
     area->bottom()->addWidget(traces_);
     tabs_ = new QTabWidget(this);
+    fold_ = new QCheckBox(tr("Fold equal layers"), tabs_);
+    fold_->setToolTip(tr("Shows operations whose names differ only in numbers as one, with their sums"));
+    tabs_->setCornerWidget(fold_);
+    connect(fold_, &QCheckBox::clicked, this, [this](bool on) {
+      context_.settings.setValue(kCompareFoldKey, on);
+      applyFolding();
+    });
     area->bottom()->addWidget(tabs_);
     setContent(content);
     setKeyWidget(area);
@@ -340,6 +351,8 @@ class ComparePage : public shell::Page {
       tabs_->removeTab(0);
       old->deleteLater();
     }
+    operations_ = nullptr;
+    int equal = 0;
     for (const sections::SectionTable& whole : tables) {
       const sections::SectionTable table = sections::withRowsOfText(whole);
       if (table.rows.empty() || table.key == "step" || table.key == "options") continue;
@@ -347,8 +360,39 @@ class ComparePage : public shell::Page {
       shown->setFilterVisible(true);
       shown->setRowsShown(kComparedRows);
       shown->setTable(table, perUnit);
-      tabs_->addTab(shown, text(table.title));
+      const Folding folding = table.key == "operations" ? foldingOf(table) : Folding();
+      const bool folds = folding.largest > 1;
+      if (folds) equal = folding.equal;
+      tabs_->addTab(folds ? withFolded(shown, table, perUnit) : shown, text(table.title));
     }
+    const QVariant wanted = context_.settings.value(kCompareFoldKey);
+    fold_->setVisible(operations_ != nullptr);
+    fold_->setChecked(wanted.isValid() ? wanted.toBool() : equal > kManyEqualLayers);
+    applyFolding();
+  }
+
+  /// The table of operations, and behind it the same with equal layers folded.
+  QWidget* withFolded(DataTable* flat, const sections::SectionTable& table, double perUnit) {
+    operations_ = new OneOf(tabs_);
+    auto* folded = new TreeTable(context_.palette, operations_);
+    folded->setComparable(false);
+    folded->setRowsShown(kComparedRows);
+    folded->setRows(treeOfEqualLayers(table), perUnit);
+    folded->setSubjects(
+        [folded, flat, this](int row) {
+          const int source = folded->ownRows().sources[static_cast<std::size_t>(row)];
+          return source < 0
+                     ? shell::Selected()
+                     : subjectOf(flat->model()->table(), source, context_.session.snapshot()->catalog.get());
+        },
+        [](const shell::Selected&) { return -1; });
+    operations_->add(flat);
+    operations_->add(folded);
+    return operations_;
+  }
+
+  void applyFolding() {
+    if (operations_ != nullptr) operations_->showOnly(fold_->isChecked() ? 1 : 0);
   }
 
   std::array<FigureCard*, kComparedCards.size()> cards_{};
@@ -368,6 +412,8 @@ class ComparePage : public shell::Page {
   TwoPipelines* pipelines_ = nullptr;
   TwoTraces* traces_ = nullptr;
   QTabWidget* tabs_ = nullptr;
+  QCheckBox* fold_ = nullptr;
+  OneOf* operations_ = nullptr;  ///< the tab of operations if equal layers can be folded; it lives in tabs_
 };
 
 }  // namespace pipescope::pages

@@ -1,5 +1,6 @@
 // Shows what the operations of the model cost: time by pass, FLOP, code and memory, by layer, block, type,
 // operator or program, as a table or a tree, with a treemap and a roofline.
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QSortFilterProxyModel>
@@ -34,9 +35,10 @@ namespace {
 using sections::Format;
 using sections::OperationRows;
 
-constexpr int kOperationRows = 9, kOperationTableShare = 4, kTree = 1, kEqualLayers = 2;
+constexpr int kOperationRows = 9, kOperationTableShare = 4, kTree = 1;
 const auto kOperationsLayerKey = QStringLiteral("operations/layer"),
            kOperationsTreeKey = QStringLiteral("operations/tree"),
+           kOperationsFoldKey = QStringLiteral("operations/fold"),
            kOperationsChartKey = QStringLiteral("operations/chart");
 
 /// Names in the choice above the page, in the order of OperationRows.
@@ -75,10 +77,7 @@ class OperationsPage : public shell::Page {
     setKeyWidget(area);
     connect(table_, &DataTable::rowActivated, this, &OperationsPage::select);
     connect(tree_, &TreeTable::rowActivated, this, &OperationsPage::selectInTree);
-    connect(charts_, &OperationCharts::clicked, this, [this](int row) {
-      select(row);
-      context_.selection.set(subjectOf(rows(), row, context_.session.snapshot()->catalog.get()));
-    });
+    connect(charts_, &OperationCharts::clicked, this, &OperationsPage::selectInChart);
     connect(table_, &DataTable::rowFollowed, this, &OperationsPage::select);
     connect(tree_, &TreeTable::rowFollowed, this, &OperationsPage::selectInTree);
     tree_->setSubjects([this](int row) { return subjectInTree(row); },
@@ -86,9 +85,7 @@ class OperationsPage : public shell::Page {
                          if (selected.name.isEmpty()) return -1;
                          return treeFolded_ ? rowNamed(selected.name) : tree_->rowOfPath(selected.name);
                        });
-    offerSubjects(*charts_, [this](int row) {
-      return subjectOf(rows(), row, context_.session.snapshot()->catalog.get());
-    });
+    offerSubjects(*charts_, [this](int row) { return subjectInChart(row); });
     connect(table_->shown(), &QAbstractItemModel::rowsInserted, this, &OperationsPage::applyTotals);
     connect(table_->shown(), &QAbstractItemModel::rowsRemoved, this, &OperationsPage::applyTotals);
     applyChoices();
@@ -122,6 +119,7 @@ class OperationsPage : public shell::Page {
       const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
       auto first = std::make_shared<OperationsData>();
       PIPESCOPE_ASSIGN(first->all, sections::shortOperationTables(context));
+      first->findFolding();
       PIPESCOPE_ASSIGN(first->section, sectionNamed("operations", context));
       if (wanted <= OperationRows::kinds) job.begin([this, first] { beginWith(first); });
       auto content = std::make_shared<OperationsData>();
@@ -129,6 +127,7 @@ class OperationsPage : public shell::Page {
       content->programsRead = wanted == OperationRows::programs;
       content->operatorsRead = true;
       PIPESCOPE_ASSIGN(content->all, sections::operationTables(context, content->programsRead));
+      content->findFolding();
       return Apply([this, content, first] {
         const bool begun = data_ == first && kind() == wantedKind() && first->section.lacks.empty();
         details_->setData(content);
@@ -158,11 +157,18 @@ class OperationsPage : public shell::Page {
     QStringList names;
     for (const char* layer : kOperationLayers) names << tr(layer);
     layer_ = choice(tools, names, tr("Rows"), tr("What a row stands for"), kOperationsLayerKey);
-    arrangement_ =
-        choice(tools, {tr("Flat"), tr("Tree"), tr("Equal layers folded")}, tr("Arrangement"),
-               tr("One row below the other, by the parts of their names, or rows whose names differ "
-                  "only in numbers as one"),
-               kOperationsTreeKey);
+    arrangement_ = choice(tools, {tr("Flat"), tr("Tree")}, tr("Arrangement"),
+                          tr("One row below the other, or by the parts of their names"), kOperationsTreeKey);
+    fold_ = new QCheckBox(tr("Fold equal layers"), tools);
+    fold_->setToolTip(
+        tr("Shows rows whose names differ only in numbers as one, with their sums. A click on the "
+           "arrow of such a row shows its parts."));
+    fold_->setVisible(false);
+    tools->add(fold_);
+    connect(fold_, &QCheckBox::clicked, this, [this](bool on) {
+      context_.settings.setValue(kOperationsFoldKey, on);
+      applyChoices();
+    });
     chart_ = choice(tools, {tr("Bars by pass"), tr("Treemap"), tr("Roofline")}, tr("Chart"),
                     tr("What the chart shows"), kOperationsChartKey);
     tools->stretch();
@@ -177,8 +183,11 @@ class OperationsPage : public shell::Page {
     table_->setRowsShown(kOperationRows, kOperationTableShare);
     table_->setFilterVisible(true);
     table_->setHidden(hiddenColumns);
-    table_->setYielding({"always_live_bytes", "code_bytes", "flops", "tile_balance", "update_cycles"});
+    const std::vector<std::string> yielding = {"always_live_bytes", "code_bytes", "flops", "tile_balance",
+                                               "update_cycles"};
+    table_->setYielding(yielding);
     tree_ = new TreeTable(context_.palette, tables_);
+    tree_->setYielding(yielding);
     tree_->setRowsShown(kOperationRows);
     tables_->add(table_);
     tables_->add(tree_);
@@ -204,7 +213,19 @@ class OperationsPage : public shell::Page {
   void applyChoices() {
     charts_->setKind(static_cast<OperationCharts::Kind>(chart_->currentIndex()));
     tables_->showOnly(isTree() ? kTree : 0);
-    if (data_ && data_->section.lacks.empty() && isTree()) makeTree();
+    if (!data_ || !data_->section.lacks.empty()) return;
+    offerFolding();
+    showChart();
+    if (isTree()) makeTree();
+  }
+
+  /// Layers can be folded where some are equal. Many are, until users have said what they want.
+  void offerFolding() {
+    const Folding folding = data_->folding[static_cast<std::size_t>(kind())];
+    const QVariant wanted = context_.settings.value(kOperationsFoldKey);
+    fold_->setVisible(folding.largest > 1 && arrangement_->currentIndex() != kTree);
+    fold_->setChecked(wanted.isValid() ? wanted.toBool() : folding.equal > kManyEqualLayers);
+    tables_->showOnly(isTree() ? kTree : 0);
   }
 
   /// Shows layers, blocks and types while operators and programs are being read.
@@ -216,16 +237,63 @@ class OperationsPage : public shell::Page {
 
   /// Shows the programs and operators of what the user may have selected meanwhile.
   void completeDetails() {
+    offerFolding();
     showChart();  // it draws the rows of the data
-    if (selected_ >= 0) charts_->mark(selected_);
     details_->show(chosen_);
     readPrograms();
     if (chosen_.row >= 0) readNames(chosen_.row);
     if (treePending_) treeOf_.reset(), makeTree();
   }
 
+  /// Draws the rows, or what the table shows of them while equal layers are folded.
   void showChart() {
-    charts_->setTable(rows(), *tableNamed(data_->section, "ceilings"), data_->section.time());
+    const bool folded = isFolded();
+    if (folded && !isTreeReady()) return;  // they come soon
+    const auto shown = std::make_shared<ChartRows>();
+    if (folded) {
+      const TreeRows& tree = tree_->ownRows();
+      shown->table = tree.table;
+      shown->table.rows.clear();
+      for (std::size_t i = 0; i < tree.parents.size(); ++i) {
+        if (tree.parents[i] >= 0) continue;
+        shown->table.rows.push_back(tree.table.rows[i]);
+        shown->treeRows.push_back(static_cast<int>(i));
+      }
+    }
+    charts_->setTable(folded ? shown->table : rows(), *tableNamed(data_->section, "ceilings"),
+                      data_->section.time());
+    chartRows_ = folded ? shown : nullptr;
+    if (selected_ >= 0) markInChart(selected_);
+  }
+
+  /// Marks what the chart shows of a row.
+  void markInChart(int row) {
+    if (!chartRows_ || row < 0) return charts_->mark(row);
+    const TreeRows& tree = tree_->ownRows();
+    const auto source = std::ranges::find(tree.sources, row);
+    int at = source == tree.sources.end() ? -1 : static_cast<int>(source - tree.sources.begin());
+    while (at >= 0 && tree.parents[static_cast<std::size_t>(at)] >= 0)
+      at = tree.parents[static_cast<std::size_t>(at)];
+    const auto drawn = std::ranges::find(chartRows_->treeRows, at);
+    charts_->mark(
+        drawn == chartRows_->treeRows.end() ? -1 : static_cast<int>(drawn - chartRows_->treeRows.begin()));
+  }
+
+  shell::Selected subjectInChart(int row) const {
+    return chartRows_ ? subjectInTree(chartRows_->treeRows[static_cast<std::size_t>(row)])
+                      : subjectOf(rows(), row, context_.session.snapshot()->catalog.get());
+  }
+
+  void selectInChart(int row) {
+    if (chartRows_) {
+      const int treeRow = chartRows_->treeRows[static_cast<std::size_t>(row)];
+      selectInTree(treeRow);
+      tree_->markRow(treeRow);
+      charts_->mark(row);
+    } else {
+      select(row);
+    }
+    context_.selection.set(subjectInChart(row));
   }
 
   void apply() {
@@ -236,19 +304,26 @@ class OperationsPage : public shell::Page {
       shownKind_ = OperationRows::layers;
     }
     sections::SectionTable table = rows();
-    showChart();
-    for (sections::SectionColumn& column : table.columns) column.inText = true;
-    table_->setTable(std::move(table), data_->perUnit());
     selected_ = -1;
     treeOf_.reset();
     treePending_ = false;
+    offerFolding();
+    showChart();
+    for (sections::SectionColumn& column : table.columns) column.inText = true;
+    table_->setTable(std::move(table), data_->perUnit());
     if (isTree()) makeTree();
     applyTotals();
     choose({});
   }
 
-  bool isTree() const { return arrangement_->currentIndex() >= kTree; }
-  bool isFolded() const { return arrangement_->currentIndex() == kEqualLayers; }
+  /// Folded rows are a tree, too.
+  bool isTree() const { return arrangement_->currentIndex() == kTree || isFolded(); }
+  bool isFolded() const {
+    return data_ && arrangement_->currentIndex() != kTree && fold_->isChecked() &&
+           data_->folding[static_cast<std::size_t>(kind())].largest > 1;
+  }
+  /// True if the tree shows the chosen rows in the chosen way.
+  bool isTreeReady() const { return treeOf_ == kind() && treeFolded_ == isFolded() && !treePending_; }
 
   /// Makes the tree of the rows on a worker, because there may be many.
   void makeTree() {
@@ -269,6 +344,7 @@ class OperationsPage : public shell::Page {
           tree_->setRows(std::move(*rows), data->perUnit());
           tree_->openTo(folded ? 0 : 1);
           hideTreeColumns();
+          if (folded) showChart();
           if (selected_ >= 0) markInTree(selected_);
         });
   }
@@ -406,7 +482,7 @@ class OperationsPage : public shell::Page {
     selected_ = row;
     table_->markRow(row);
     if (treeOf_ == kind()) markInTree(row);
-    charts_->mark(row);
+    markInChart(row);
     ChosenOperations chosen;
     chosen.cells = rows().rows[static_cast<std::size_t>(row)];
     chosen.title = wordsIn(chosen.cells[0]);
@@ -453,7 +529,15 @@ class OperationsPage : public shell::Page {
     choose(chosen);
   }
 
+  /// The rows of the chart while equal layers are folded, and the rows of the tree that they are.
+  struct ChartRows {
+    sections::SectionTable table;
+    std::vector<int> treeRows;
+  };
+
   std::shared_ptr<const OperationsData> data_;
+  std::shared_ptr<const ChartRows> chartRows_;  ///< null: the chart shows rows()
+  QCheckBox* fold_ = nullptr;
   QComboBox *layer_ = nullptr, *arrangement_ = nullptr, *chart_ = nullptr;
   OperationCharts* charts_ = nullptr;
   Panel* detailsPanel_ = nullptr;

@@ -35,6 +35,11 @@ bool isBelow(const std::string& path, const std::string& prefix) {
 
 }  // namespace
 
+void OperationsData::findFolding() {
+  for (const OperationRows kind : {OperationRows::layers, OperationRows::blocks, OperationRows::operators})
+    folding[static_cast<std::size_t>(kind)] = holds(kind) ? foldingOf(rows(kind)) : Folding();
+}
+
 OperationDetails::OperationDetails(const shell::Palette& palette, QWidget* parent) : QTabWidget(parent) {
   facts_ = new FactGrid(palette, this);
   facts_->setColumnWidth(kFactWidth);

@@ -1,5 +1,6 @@
 #pragma once
 #include <QTabWidget>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "profiler/analysis/catalog.h"
 #include "profiler/sections/operation_rows.h"
+#include "views/pages/parts/tables/tree_model.h"
 #include "views/shell/look/palette.h"
 
 namespace pipescope::pages {
@@ -30,6 +32,9 @@ struct OperationsData {
            : kind == sections::OperationRows::operators ? operatorsRead
                                                         : true;
   }
+  /// How far the rows of each kind fold. Programs do not.
+  std::array<Folding, static_cast<std::size_t>(sections::OperationRows::programs) + 1> folding{};
+  void findFolding();
 };
 
 /// The operations that a selected row of any table stands for.

@@ -140,12 +140,30 @@ struct EqualRows {
   double size = 0;
 };
 
+/// The column by which rows are large: the change of a comparison, or else the first column of times; the
+/// number of columns if there is neither.
+std::size_t timeColumnOf(const sections::SectionTable& table) {
+  auto found = std::ranges::find(table.columns, "delta_cycles", &sections::SectionColumn::key);
+  if (found == table.columns.end())
+    found = std::ranges::find(table.columns, Format::ticks, &sections::SectionColumn::format);
+  return static_cast<std::size_t>(found - table.columns.begin());
+}
+
+/// A ratio that all parts share is that of the whole, too. It counts as equal if it is written alike.
+void keepIfEqual(Cell& kept, const Cell& part, Format format, bool isFirst) {
+  if (isFirst) {
+    kept = part;
+  } else if (formatCell(kept, format) != formatCell(part, format)) {
+    kept = Cell();
+  }
+}
+
 std::vector<EqualRows> equalRows(const sections::SectionTable& table) {
   const auto column = [&](const auto& is) {
     return static_cast<std::size_t>(std::ranges::find_if(table.columns, is) - table.columns.begin());
   };
   const std::size_t kind = column([](const auto&one) { return one.key == "kind"; }),
-                    time = column([](const auto&one) { return one.format == Format::ticks; });
+                    time = timeColumnOf(table);
   std::vector<EqualRows> groups;
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -157,12 +175,27 @@ std::vector<EqualRows> equalRows(const sections::SectionTable& table) {
     EqualRows& group = groups[known->second];
     group.rows.push_back(static_cast<int>(i));
     for (std::size_t c = 1; c < table.columns.size(); ++c)
-      if (addsUp(table.columns[c])) addCell(group.sums[c], row[c]);
-    if (kind < row.size()) group.sums[kind] = row[kind];
+      addsUp(table.columns[c]) ? addCell(group.sums[c], row[c])
+                               : keepIfEqual(group.sums[c], row[c], table.columns[c].format, isNew);
     if (time < row.size()) group.size += numberIn(row[time]);
   }
-  std::ranges::stable_sort(groups, [](const EqualRows& a, const EqualRows& b) { return a.size > b.size; });
+  std::ranges::stable_sort(
+      groups, [](const EqualRows& a, const EqualRows& b) { return std::abs(a.size) > std::abs(b.size); });
   return groups;
+}
+
+/// The number of rows of a group that take as long as most of them.
+int equallyLong(const sections::SectionTable& table, const EqualRows& group) {
+  constexpr double kAlike = 0.02;
+  const std::size_t time = timeColumnOf(table);
+  if (time == table.columns.size()) return static_cast<int>(group.rows.size());
+  std::vector<double> times;
+  for (const int row : group.rows) times.push_back(numberIn(table.rows[static_cast<std::size_t>(row)][time]));
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  const double median = *middle;
+  return static_cast<int>(std::ranges::count_if(
+      times, [median](double own) { return std::abs(own - median) <= kAlike * std::abs(median); }));
 }
 
 /// The table with the whole path of each row in place of its name.
@@ -222,6 +255,15 @@ TreeRows treeOfEqualLayers(const sections::SectionTable& table) {
     for (const int row : group.rows) push(table.rows[static_cast<std::size_t>(row)], parent, row);
   }
   return made;
+}
+
+Folding foldingOf(const sections::SectionTable& table) {
+  Folding folding;
+  for (const EqualRows& group : equalRows(table)) {
+    folding.largest = std::max(folding.largest, static_cast<int>(group.rows.size()));
+    folding.equal = std::max(folding.equal, equallyLong(table, group));
+  }
+  return folding;
 }
 
 std::shared_ptr<const TreeShape> shapeOf(const TreeRows& rows) {

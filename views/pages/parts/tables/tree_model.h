@@ -36,9 +36,18 @@ std::shared_ptr<const TreeRows> withShape(TreeRows rows);
 TreeRows treeOfPaths(const sections::SectionTable& table);
 
 /// Folds rows of the same kind whose names differ only in numbers, such as those of the equal layers of a
-/// model: "layer*/conv × 12" holds "layer1/conv" to "layer12/conv" and has their sums. The largest come
-/// first, by the first column of times.
+/// model: "layer*/conv × 12" holds "layer1/conv" to "layer12/conv" and has their sums, and what is equal in
+/// all of them. The largest come first, by the first column of times.
 TreeRows treeOfEqualLayers(const sections::SectionTable& table);
+
+/// Number of layers of a table from which they are shown as folded before users choose.
+constexpr int kManyEqualLayers = 8;
+/// Says how far treeOfEqualLayers() folds a table.
+struct Folding {
+  int largest = 1;  ///< rows of the largest group; 1: nothing folds
+  int equal = 1;    ///< the largest number of rows of a group that take equally long, within a fiftieth
+};
+Folding foldingOf(const sections::SectionTable& table);
 
 /// The tree of the target with the figures of the source's (sections::withSource). Rows are matched by the
 /// path of their names; those that only the source has come last.
