@@ -156,7 +156,7 @@ SectionTable insightTable(const std::vector<RankedInsight>& all, const analysis:
   SectionTable table{"insights", "Findings", words.basis("last call, one replica"), {}, {}};
   table.columns = {
       {"rank", "Rank", Format::index, ""},
-      {"rule", "Rule", Format::plain, "name of the rule"},
+      {"rule", "Rule", Format::term, "name of the rule"},
       {"what", "Finding", Format::plain, "a sentence", false},
       {"figure", "Figure", Format::ratio, "what the rule measures; figure_meaning says what it is"},
       {"threshold", "Threshold", Format::ratio, "figure from which on the rule reports something"},

@@ -99,15 +99,16 @@ std::string flopBasis(const analysis::FlopUse& use, const char* what) {
 SectionTable outcomeTable(const analysis::Catalog& catalog) {
   SectionTable table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
-                   {"name", "Name", Format::plain, ""},
+                   {"name", "Key", Format::plain, "", false},
+                   {"label", "Name", Format::plain, "what it is called in the window"},
                    {"value", "Value", Format::ofRow, "in the unit"},
                    {"unit", "Unit", Format::plain, "", false},
                    {"kind", "Kind", Format::plain, "result, forecast or speed of the emulator"},
                    {"basis", "Over what", Format::plain, ""}};
   for (const model::Outcome& row : catalog.outcomes) {
     const model::Executable* executable = catalog.executable(row.executable);
-    table.rows.push_back({executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit,
-                          model::toString(row.kind), row.basis});
+    table.rows.push_back({executable ? Cell(executable->name) : Cell(), row.name, outcomeName(row), row.value,
+                          row.unit, model::toString(row.kind), row.basis});
     table.rowFormats.push_back(row.unit == "fraction" ? Format::fraction
                                : row.unit == "s"      ? Format::seconds
                                : row.unit.empty()     ? Format::number

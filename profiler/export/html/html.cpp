@@ -160,6 +160,18 @@ void addBars(const Section& section, HtmlWriter& page) {
   }
 }
 
+/// Leaves out what nobody decided: on a page that people read, hundreds of defaults hide the few choices.
+void keepChosenOptions(Section& section) {
+  for (sections::SectionTable& table : section.tables) {
+    const auto origin = std::ranges::find(table.columns, "origin", &sections::SectionColumn::key);
+    if (origin == table.columns.end()) continue;
+    const auto column = static_cast<std::size_t>(origin - table.columns.begin());
+    std::erase_if(table.rows,
+                  [column](const auto& row) { return row[column] == Cell(std::string("default")); });
+    table.basis = "options that are not at their default; pipescope report --section options lists all";
+  }
+}
+
 void addSection(const Section& section, std::size_t rows, HtmlWriter& page) {
   for (const std::string& remark : section.remarks) page.paragraph(remark);
   page.cards(section);
@@ -201,7 +213,8 @@ base::Result<std::string> htmlReport(const sections::Context& context, const std
   for (const ReportPart& part : kReportParts) {
     const sections::SectionDefinition* definition = sections::sectionRegistry().find(part.section);
     if (definition == nullptr) continue;
-    PIPESCOPE_ASSIGN(const Section section, makeSection(*definition, context));
+    PIPESCOPE_ASSIGN(Section section, makeSection(*definition, context));
+    if (section.name == "options") keepChosenOptions(section);
     page.part(part.section, part.title);
     addSection(section, part.rows, page);
   }

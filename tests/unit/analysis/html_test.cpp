@@ -39,7 +39,11 @@ struct HostileProfile {
         {model::LaneId(0), device.id, kHostile, model::LaneRole::compute, model::ClockDomain::emulated}};
     rows.of<model::Stage>() = {{training.id, 0, device.id, kHostile, 0, {}}};
     rows.of<model::Property>() = {{"device_model", kHostile}, {"tool_version", kHostile}};
-    rows.of<model::ConfigurationEntry>() = {{kHostile, kHostile, "file"}};
+    rows.of<model::ConfigurationEntry>() = {{kHostile, kHostile, "file"},
+                                            {"execution.schedule", "\"gpipe\"", "flag"},
+                                            {"execution.seed", "42", "default"}};
+    rows.of<model::Outcome>() = {
+        {training.id, "bubble_fraction_2g", "fraction", "", 0.25, model::OutcomeKind::forecast}};
     model::Segment segment;
     segment.id = model::SegmentId(0);
     segment.executable = training.id;
@@ -132,6 +136,14 @@ TEST(HtmlReport, HasVerdictTimelineAndSections) {
   for (const char* part : {"class=\"verdict", "<svg", "id=\"stages\"", "id=\"operations\"", "id=\"options\"",
                            "name=\"viewport\"", "@media print"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
+TEST(HtmlReport, HasNamesForPeopleAndNoDefaults) {
+  const std::string page = HostileProfile().page();
+  EXPECT_NE(page.find("bubble with 2 × micro-batches"), std::string::npos);
+  EXPECT_EQ(page.find("bubble_fraction_2g"), std::string::npos);
+  EXPECT_NE(page.find("execution.schedule"), std::string::npos);
+  EXPECT_EQ(page.find("execution.seed"), std::string::npos) << "nobody decided it";
 }
 
 /// The text from the last `begin` before `part` up to the next `end`.
