@@ -110,43 +110,51 @@ void PipelineScene::drawStrips(Shapes& shapes, std::size_t row, const TimeView& 
       });
 }
 
-std::map<model::Pass, bool> PipelineScene::shortLabels(const std::vector<Folded>& visible, std::size_t row,
-                                                       const TimeView& view,
-                                                       const TextMeasure& measure) const {
+std::map<model::Pass, PipelineScene::Labelled> PipelineScene::labelledPasses(
+    const std::vector<VisibleRow>& rows, const TimeView& view, const TextMeasure& measure) const {
   struct Room {
-    int narrowest = INT_MAX, whole = 0, number = 0;
+    int narrowest = INT_MAX, widest = 0, whole = 0, number = 0;
     bool merged = false;
+    std::set<std::size_t> rows;
   };
   std::map<model::Pass, Room> rooms;
-  for (const Folded& folded : visible) {
-    const analysis::PipelineCell& cell = at(grid_->cells, at(grid_->rows[row].cells, folded.shown));
-    Room& room = rooms[cell.pass];
-    room.merged = room.merged || !folded.alone();
-    // The ends of the view may cut a cell.
-    if (folded.x > 0 && folded.right < view.width())
-      room.narrowest = std::min(room.narrowest, folded.right - folded.x - 1 - 2 * kCellPadding);
-    room.whole = std::max(room.whole, measure.width(passLabel(cell.pass, cell.microBatch)));
-    room.number = std::max(room.number, measure.width(std::to_string(cell.microBatch)));
+  for (const VisibleRow& row : rows) {
+    std::map<model::Pass, Room> own;
+    for (const Folded& folded : row.cells) {
+      const analysis::PipelineCell& cell = at(grid_->cells, at(grid_->rows[row.row].cells, folded.shown));
+      Room& room = own[cell.pass];
+      room.merged = room.merged || !folded.alone();
+      const int width = folded.right - folded.x - 1 - 2 * kCellPadding;
+      // The ends of the view may cut a cell.
+      if (folded.x > 0 && folded.right < view.width()) room.narrowest = std::min(room.narrowest, width);
+      room.widest = std::max(room.widest, width);
+      room.whole = std::max(room.whole, measure.width(passLabel(cell.pass, cell.microBatch)));
+      room.number = std::max(room.number, measure.width(std::to_string(cell.microBatch)));
+    }
+    for (const auto& [pass, room] : own) {
+      if (room.widest < room.number) continue;
+      Room& all = rooms[pass];
+      all.merged = all.merged || room.merged;
+      all.narrowest = std::min(all.narrowest, room.narrowest);
+      all.whole = std::max(all.whole, room.whole);
+      all.number = std::max(all.number, room.number);
+      all.rows.insert(row.row);
+    }
   }
-  std::map<model::Pass, bool> labels;
-  for (const auto& [pass, room] : rooms) {
-    if (room.merged || room.narrowest < room.number) continue;
-    labels[pass] = room.narrowest < room.whole;
+  std::map<model::Pass, Labelled> labels;
+  for (auto& [pass, room] : rooms) {
+    if (!room.merged && room.narrowest >= room.number)
+      labels[pass] = {room.narrowest < room.whole, std::move(room.rows)};
   }
   return labels;
 }
 
-void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& view, int top,
+void PipelineScene::drawRow(Shapes& shapes, const VisibleRow& row,
+                            const std::map<model::Pass, Labelled>& labels, const TimeView& view, int top,
                             const TextMeasure& measure) const {
-  const std::vector<std::int32_t>& cells = grid_->rows[row].cells;
-  const int y = yOf(static_cast<std::int32_t>(row), top);
-  std::vector<Folded> visible;
-  foldVisible(
-      rows_[row], view, {0, view.width()}, [&](std::size_t i) { return startOf(cells[i]); },
-      [&](std::size_t i) { return endOf(cells[i]); },
-      [&](const Folded& folded) { visible.push_back(folded); });
-  const std::map<model::Pass, bool> labels = shortLabels(visible, row, view, measure);
-  for (const Folded& folded : visible) {
+  const std::vector<std::int32_t>& cells = grid_->rows[row.row].cells;
+  const int y = yOf(static_cast<std::int32_t>(row.row), top);
+  for (const Folded& folded : row.cells) {
     const std::int32_t index = cells[folded.shown];
     const analysis::PipelineCell& cell = at(grid_->cells, index);
     const int width = folded.right - folded.x;
@@ -166,8 +174,8 @@ void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& vie
     shapes.fill(role, {box.x + part, box.y, box.width - part, box.height});
     if (options_.critical && cell.critical) shapes.outlines.push_back({box, ColourRole::critical});
     const auto label = labels.find(cell.pass);
-    if (label == labels.end()) continue;
-    std::string text = label->second ? std::to_string(cell.microBatch) : labelOf(index);
+    if (label == labels.end() || !label->second.rows.contains(row.row)) continue;
+    std::string text = label->second.isShort ? std::to_string(cell.microBatch) : labelOf(index);
     if (measure.width(text) <= box.width - 2 * kCellPadding)
       shapes.labels.push_back({box, std::move(text), role, false});
   }
@@ -175,12 +183,23 @@ void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& vie
 
 Shapes PipelineScene::draw(const TimeView& view, int top, int height, const TextMeasure& measure) const {
   Shapes shapes;
+  std::vector<VisibleRow> rows;
   for (std::size_t row = 0; grid_ && row < grid_->rows.size(); ++row) {
     const int y = yOf(static_cast<std::int32_t>(row), top);
     if (y + metrics_.row <= 0 || y >= height) continue;
-    if (marks_) drawMarks(shapes, row, view, top, measure);
-    drawRow(shapes, row, view, top, measure);
-    if (strips_) drawStrips(shapes, row, view, top);
+    const std::vector<std::int32_t>& cells = grid_->rows[row].cells;
+    VisibleRow& visible = rows.emplace_back();
+    visible.row = row;
+    foldVisible(
+        rows_[row], view, {0, view.width()}, [&](std::size_t i) { return startOf(cells[i]); },
+        [&](std::size_t i) { return endOf(cells[i]); },
+        [&](const Folded& folded) { visible.cells.push_back(folded); });
+  }
+  const std::map<model::Pass, Labelled> labels = labelledPasses(rows, view, measure);
+  for (const VisibleRow& row : rows) {
+    if (marks_) drawMarks(shapes, row.row, view, top, measure);
+    drawRow(shapes, row, labels, view, top, measure);
+    if (strips_) drawStrips(shapes, row.row, view, top);
   }
   return shapes;
 }

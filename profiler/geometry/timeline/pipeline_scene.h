@@ -3,6 +3,7 @@
 // equal width.
 #include <map>
 #include <optional>
+#include <set>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/geometry/shapes.h"
@@ -81,12 +82,23 @@ class PipelineScene {
   void drawStrips(Shapes& shapes, std::size_t row, const TimeView& view, int top) const;
   void drawMarks(Shapes& shapes, std::size_t row, const TimeView& view, int top,
                  const TextMeasure& measure) const;
-  /// The passes of a row that have labels: true for those that show only the number of their micro-batch.
-  /// Either all passes of a kind have a label or none, so that a row is easy to read.
-  std::map<model::Pass, bool> shortLabels(const std::vector<Folded>& visible, std::size_t row,
-                                          const TimeView& view, const TextMeasure& measure) const;
-  void drawRow(Shapes& shapes, std::size_t row, const TimeView& view, int top,
-               const TextMeasure& measure) const;
+  /// What is visible of a row: its cells, of which narrow ones are merged.
+  struct VisibleRow {
+    std::size_t row = 0;
+    std::vector<Folded> cells;
+  };
+  /// A kind of passes that has labels. A row whose passes of the kind are all too narrow has none and does
+  /// not count.
+  struct Labelled {
+    bool isShort = false;        ///< the labels are the numbers of micro-batches alone
+    std::set<std::size_t> rows;  ///< rows that have them
+  };
+  /// The passes that have labels. In the rows that count, either all passes of a kind have one or none, so
+  /// that the chart is easy to read.
+  std::map<model::Pass, Labelled> labelledPasses(const std::vector<VisibleRow>& rows, const TimeView& view,
+                                                 const TextMeasure& measure) const;
+  void drawRow(Shapes& shapes, const VisibleRow& row, const std::map<model::Pass, Labelled>& labels,
+               const TimeView& view, int top, const TextMeasure& measure) const;
   int yOf(std::int32_t row, int top) const { return row * (metrics_.row + metrics_.gap) - top; }
 
   std::shared_ptr<const analysis::PipelineGrid> grid_;

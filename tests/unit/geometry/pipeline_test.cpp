@@ -1,6 +1,9 @@
 // The pipeline as cells: columns of the four-stage picture that everybody knows, and where cells are drawn.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/geometry/timeline/pipeline_marks.h"
 #include "profiler/geometry/timeline/pipeline_scene.h"
@@ -221,6 +224,44 @@ TEST(PipelineScene, AllPassesOfAKindHaveALabelOrNone) {
     }
   }
   EXPECT_EQ(styles, (std::set<char>{'9', 'B', 'F'})) << "numbers alone where the name has no room";
+}
+
+TEST(PipelineScene, RowsAgreeAboutTheLabelsOfAKind) {
+  // Three devices: forward passes are 10, 10 and 1 ticks long, backward passes 30, and one of the second
+  // device is shorter.
+  const auto labelsWith = [](std::int64_t shortest) {
+    PipelineGrid grid;
+    grid.start = Ticks(0);
+    grid.end = Ticks(100);
+    grid.rows.resize(3);
+    const auto add = [&](std::size_t row, Pass pass, std::int64_t start, std::int64_t length) {
+      analysis::PipelineCell cell;
+      cell.pass = pass;
+      cell.microBatch = start < 50 ? 0 : 1;
+      cell.start = Ticks(start);
+      cell.end = Ticks(start + length);
+      grid.rows[row].stages = {static_cast<std::int32_t>(row)};
+      grid.rows[row].cells.push_back(static_cast<std::int32_t>(grid.cells.size()));
+      grid.cells.push_back(cell);
+    };
+    for (std::size_t row = 0; row < 3; ++row) {
+      for (const std::int64_t start : {1, 51}) {
+        add(row, Pass::forward, start, row == 2 ? 1 : 10);
+        add(row, Pass::backward, start + 12, row == 1 && start == 51 ? shortest : 30);
+      }
+    }
+    const PipelineScene made(std::make_shared<const PipelineGrid>(grid), PipelineOptions{});
+    std::multiset<std::string> texts;
+    for (const Label& label : made.draw(TimeView(Ticks(0), Ticks(100), 400), 0, 1000, {}).labels)
+      texts.insert(label.text);
+    return texts;
+  };
+  using Texts = std::multiset<std::string>;
+  EXPECT_EQ(labelsWith(30), (Texts{"F0", "F0", "F1", "F1", "B0", "B0", "B0", "B1", "B1", "B1"}))
+      << "a device whose passes are all too narrow does not count";
+  EXPECT_EQ(labelsWith(4), (Texts{"F0", "F0", "F1", "F1", "0", "0", "0", "1", "1", "1"}))
+      << "one that has room for the number only makes all labels short";
+  EXPECT_EQ(labelsWith(1), (Texts{"F0", "F0", "F1", "F1"})) << "without room for it there are none";
 }
 
 TEST(PipelineScene, OneMicroBatchIsLitGreenThenRed) {
