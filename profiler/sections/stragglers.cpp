@@ -166,9 +166,8 @@ SectionTable arrivalTable(const std::vector<analysis::LateArrival>& arrivals, co
 }
 
 base::Result<Section> makeStragglers(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::StragglersAnswer answer,
-                   analysis::stragglers(context.source, context.catalog, context.executable));
-  const Stragglers* found = answer.stragglers ? &*answer.stragglers : nullptr;
+  PIPESCOPE_ASSIGN(const auto answer, stragglersOf(context));
+  const Stragglers* found = answer->stragglers ? &*answer->stragglers : nullptr;
   std::vector<analysis::LateArrival> arrivals;
   if (context.catalog.measured()) {
     PIPESCOPE_ASSIGN(const auto waits, waitsOf(context));
@@ -255,7 +254,7 @@ base::Result<Section> makeStragglers(const Context& context) {
                     late->waiting == 1 ? "" : "s", timeText(late->ticksPerIteration, words.time),
                     formatCell(late->share, Format::fraction) + " of the run"));
   if (found == nullptr) {
-    lack(section, answer.why);
+    lack(section, answer->why);
     return section;
   }
   section.remarks.push_back(verdictOf(*found));

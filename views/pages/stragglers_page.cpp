@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "profiler/analysis/pipeline/stragglers.h"
-#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/reports.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
@@ -26,7 +26,7 @@ constexpr int kCulpritRows = 10, kWorkerNameWidth = 300;
 
 struct StragglersData {
   sections::Section section;
-  analysis::StragglersAnswer answer;
+  std::shared_ptr<const analysis::StragglersAnswer> answer;
 };
 
 }  // namespace
@@ -64,10 +64,13 @@ class StragglersPage : public shell::Page {
     return [this](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      const sections::Context context{job.source, job.catalog, job.executable, -1, job.reports};
       auto content = std::make_shared<StragglersData>();
-      PIPESCOPE_ASSIGN(content->section, sectionNamed("stragglers", {job.source, job.catalog, job.executable,
-                                                                     -1, job.reports}));
-      PIPESCOPE_ASSIGN(content->answer, analysis::stragglers(job.source, job.catalog, job.executable));
+      PIPESCOPE_ASSIGN(content->answer, stragglersOf(context));
+      // The workers are shown while the waits are read, which say who arrives last at collectives.
+      if (content->answer->stragglers)
+        job.begin([this, answer = content->answer] { beginWith(*answer->stragglers); });
+      PIPESCOPE_ASSIGN(content->section, sectionNamed("stragglers", context));
       return Apply([this, content] { apply(content); });
     };
   }
@@ -77,14 +80,24 @@ class StragglersPage : public shell::Page {
     return addTablePanel(context_.palette, column, kCulpritRows, this);
   }
 
+  /// Shows the matrix alone, unless an older answer with all tables stands there.
+  void beginWith(const analysis::Stragglers& found) {
+    if (data_) return;
+    sentences_->setVisible(false);
+    for (DataTable* table : {stages_, workers_, ranks_, ranksOfPlaces_, arrivals_, operations_, iterations_})
+      table->parentWidget()->setVisible(false);
+    applyMatrix(found);
+  }
+
   void apply(std::shared_ptr<const StragglersData> content) {
     data_ = std::move(content);
+    sentences_->setVisible(true);
     // Who arrives last at collectives can be known where the steps cannot be replayed.
-    if (!data_->answer.stragglers && tableNamed(data_->section, "arrivals")->rows.empty())
-      return showInstead(text(data_->answer.why));
+    if (!data_->answer->stragglers && tableNamed(data_->section, "arrivals")->rows.empty())
+      return showInstead(text(data_->answer->why));
     applySentences();
-    matrixPanel_->setVisible(data_->answer.stragglers.has_value());
-    if (data_->answer.stragglers) applyMatrix(*data_->answer.stragglers);
+    matrixPanel_->setVisible(data_->answer->stragglers.has_value());
+    if (data_->answer->stragglers) applyMatrix(*data_->answer->stragglers);
     const std::pair<DataTable*, const char*> tables[] = {{stages_, "stages"},
                                                          {workers_, "workers"},
                                                          {ranks_, "data_parallel_ranks"},
@@ -106,14 +119,14 @@ class StragglersPage : public shell::Page {
     const bool isChoice =
         table.key == "stages" || table.key == "data_parallel_ranks" || table.key == "ranks_of_places";
     if (table.rows.size() <= (isChoice ? 1U : 0U)) return false;
-    if (table.key != "stages" || !data_->answer.stragglers) return true;
+    if (table.key != "stages" || !data_->answer->stragglers) return true;
     const auto slowdowns = [](const std::vector<analysis::Straggler>& all) {
       std::vector<std::pair<double, double>> values;
       for (const analysis::Straggler& one : all) values.emplace_back(one.alone, one.without);
       std::ranges::sort(values);
       return values;
     };
-    return slowdowns(data_->answer.stragglers->stages) != slowdowns(data_->answer.stragglers->workers);
+    return slowdowns(data_->answer->stragglers->stages) != slowdowns(data_->answer->stragglers->workers);
   }
 
   void applySentences() {

@@ -25,6 +25,7 @@ struct ReportCache {
   Kept<analysis::Memory> memory;
   Kept<std::vector<analysis::WaitGroup>> waits;
   Kept<std::vector<analysis::CriticalLink>> path;
+  Kept<analysis::StragglersAnswer> stragglers;
   Kept<analysis::Operations> operations;
   Kept<replay::BestMoveAnswer> bestMove;
   std::shared_ptr<const replay::PlannedOrder> plan;
@@ -95,6 +96,10 @@ SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& 
                     if (run == nullptr) return Path();
                     return analysis::criticalPath(source, catalog, run->id);
                   });
+}
+
+SharedReport<analysis::StragglersAnswer> stragglersOf(const Context& context) {
+  return onceMade(context.reports->stragglers, context, analysis::stragglers);
 }
 
 base::Status readWaitsAndPath(const Context& context) {

@@ -7,6 +7,7 @@
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 #include "profiler/analysis/pipeline/stages.h"
+#include "profiler/analysis/pipeline/stragglers.h"
 #include "profiler/analysis/pipeline/waits.h"
 #include "profiler/sections/frame/section.h"
 
@@ -32,6 +33,8 @@ SharedReport<std::vector<analysis::WaitGroup>> waitsOf(const Context& context);
 /// Times, kernels and collectives of the accelerators in a recorded trace; empty if the profile is no
 /// imported trace.
 SharedReport<analysis::AcceleratorReport> acceleratorsOf(const Context& context);
+/// Workers of a recorded run that slow the others down.
+SharedReport<analysis::StragglersAnswer> stragglersOf(const Context& context);
 /// The critical path of the executable's last run; empty if nothing has run.
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
 /// Computes both of these from rows that are read once. Call it first where both are needed.

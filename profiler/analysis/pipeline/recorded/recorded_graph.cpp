@@ -18,6 +18,29 @@ bool isComputation(Pass pass) {
   return pass != Pass::collective;
 }
 
+/// Finds the first operation of each key. Filled first and asked later, it takes less time than a map.
+template <class Key>
+class FirstOfKeys {
+ public:
+  void add(const Key& key, std::size_t operation) { rows_.emplace_back(key, operation); }
+  /// Call it after the last add().
+  void sort() {
+    const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(rows_.begin(), rows_.end(), before);
+    const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+    rows_.erase(std::unique(rows_.begin(), rows_.end(), same), rows_.end());
+  }
+  /// Null: no operation has this key.
+  const std::size_t* find(const Key& key) const {
+    const auto found = std::ranges::lower_bound(rows_, key, {}, &std::pair<Key, std::size_t>::first);
+    return found == rows_.end() || found->first != key ? nullptr : &found->second;
+  }
+  const std::vector<std::pair<Key, std::size_t>>& all() const { return rows_; }
+
+ private:
+  std::vector<std::pair<Key, std::size_t>> rows_;
+};
+
 class GraphBuilder {
  public:
   /// `ranks` share the work of a place.
@@ -36,6 +59,10 @@ class GraphBuilder {
   RecordedGraph build() {
     nameTypes();
     for (const model::Placement& placement : placements_) addPlacement(placement);
+    byId_.sort();
+    ofDevice_.sort();
+    ofReplica_.sort();
+    received_.assign(placementOf_.size(), false);
     for (const auto& [key, list] : lists_) chain(list);
     addCollectives();
     addMessages();
@@ -46,15 +73,17 @@ class GraphBuilder {
   }
 
  private:
+  static constexpr std::size_t kNoOperation = SIZE_MAX;
   using Place = std::pair<model::DeviceId, std::int32_t>;  // device, iteration
   using Span = std::pair<Ticks, Ticks>;                    // start, end
   /// Key of device, iteration, micro-batch, pass and stage. A pass of a replica has the replica instead of
   /// the device.
   using PassKey = std::tuple<std::int64_t, std::int32_t, std::int32_t, Pass, std::int32_t>;
 
-  std::string segmentName(const model::Placement& placement) const {
+  const std::string& segmentName(const model::Placement& placement) const {
+    static const std::string kNone;
     const model::Segment* segment = catalog_.segments.find(placement.segment);
-    return segment == nullptr ? std::string() : segment->name;
+    return segment == nullptr ? kNone : segment->name;
   }
 
   /// Passes whose names state the stage or micro-batch are of one type all the same.
@@ -128,7 +157,8 @@ class GraphBuilder {
     operation.ticks = static_cast<double>((p.end - p.start).count);
     const std::size_t index = add(operation, p.start, p.end);
     placementOf_.push_back(&p);
-    byId_[p.id] = index;
+    byId_.add(p.id, index);
+    computationBefore_.push_back(kNoOperation);
     lists_[{p.device, p.iteration}].push_back(index);
     graph_.stages = std::max(graph_.stages, p.stage + 1);
     graph_.replicas = std::max(graph_.replicas, replica + 1);
@@ -140,8 +170,8 @@ class GraphBuilder {
       last->second = index;
     }
     if (p.microBatch >= 0) {
-      ofDevice_.try_emplace({p.device.value, p.iteration, p.microBatch, p.pass, p.stage}, index);
-      ofReplica_.try_emplace({p.replica, p.iteration, p.microBatch, p.pass, p.stage}, index);
+      ofDevice_.add({p.device.value, p.iteration, p.microBatch, p.pass, p.stage}, index);
+      ofReplica_.add({p.replica, p.iteration, p.microBatch, p.pass, p.stage}, index);
     }
   }
 
@@ -189,17 +219,17 @@ class GraphBuilder {
 
   void addCollectives() {
     std::map<std::tuple<model::LaneId, std::int64_t>, std::size_t> byEnd;  // lane, end
-    for (const auto& [id, index] : byId_) {
+    for (const auto& [id, index] : byId_.all()) {
       const model::Placement& p = *placementOf_[index];
       const model::Segment* segment = catalog_.segments.find(p.segment);
       if (p.pass == Pass::collective && segment != nullptr) byEnd[{segment->lane, p.end.count}] = index;
     }
     for (const model::Transfer& transfer : transfers_) {
       if (transfer.kind != TransferKind::collective) continue;
-      const auto last = byId_.find(transfer.from);
+      const std::size_t* const last = byId_.find(transfer.from);
       const auto member = byEnd.find({transfer.toLane, transfer.end.count});
-      if (last == byId_.end() || member == byEnd.end()) continue;
-      graph_.graph.join(last->second, member->second);
+      if (last == nullptr || member == byEnd.end()) continue;
+      graph_.graph.join(*last, member->second);
       graph_.operations[member->second].ticks =
           std::max(0.0, static_cast<double>((transfer.end - transfer.start).count));
     }
@@ -219,22 +249,21 @@ class GraphBuilder {
       const model::DeviceId from = catalog_.deviceOf(transfer.fromLane);
       const model::DeviceId to = catalog_.deviceOf(transfer.toLane);
       const bool forward = transfer.kind == TransferKind::activation;
-      const auto producer = byId_.find(transfer.from);
-      if (producer == byId_.end()) continue;
+      const std::size_t* const producer = byId_.find(transfer.from);
+      if (producer == nullptr) continue;
       // A device may compute several stages.
-      const std::int32_t stage = placementOf_[producer->second]->stage + (forward ? 1 : -1);
-      const auto consumer = ofDevice_.find({to.value, transfer.iteration, transfer.microBatch,
-                                            forward ? Pass::forward : Pass::backward, stage});
-      if (consumer == ofDevice_.end()) continue;
+      const std::int32_t stage = placementOf_[*producer]->stage + (forward ? 1 : -1);
+      const std::size_t* const consumer = ofDevice_.find({to.value, transfer.iteration, transfer.microBatch,
+                                                          forward ? Pass::forward : Pass::backward, stage});
+      if (consumer == nullptr) continue;
       graph_.messages = true;
-      const std::size_t send = addSide(transfer, producer->second),
-                        receive = addSide(transfer, consumer->second);
+      const std::size_t send = addSide(transfer, *producer), receive = addSide(transfer, *consumer);
       graph_.graph.join(send, receive);
-      graph_.graph.follow(send, producer->second);
-      graph_.graph.follow(consumer->second, receive);
-      received_.insert(consumer->second);
-      const auto before = computationBefore_.find(consumer->second);
-      if (before != computationBefore_.end()) receives.push_back({receive, before->second, to});
+      graph_.graph.follow(send, *producer);
+      graph_.graph.follow(*consumer, receive);
+      received_[*consumer] = true;
+      const std::size_t before = computationBefore_[*consumer];
+      if (before != kNoOperation) receives.push_back({receive, before, to});
       for (const bool sends : {true, false}) {
         const std::size_t own = sends ? send : receive;
         const auto [found, isNew] =
@@ -268,15 +297,15 @@ class GraphBuilder {
   /// Lets passes of whose inputs no message is known follow the passes that make them: some traces have no
   /// messages, and others do not say what a kernel does that sends and receives at once.
   void addDirectInputs() {
-    for (const auto& [key, index] : ofReplica_) {
+    for (const auto& [key, index] : ofReplica_.all()) {
       const auto& [replica, iteration, microBatch, pass, stage] = key;
       if (pass != Pass::forward && pass != Pass::backward) continue;
-      const auto made = ofReplica_.find(
+      const std::size_t* const made = ofReplica_.find(
           {replica, iteration, microBatch, pass, pass == Pass::forward ? stage - 1 : stage + 1});
-      if (made == ofReplica_.end() || received_.contains(index)) continue;
+      if (made == nullptr || received_[index]) continue;
       // A device of several stages computes them in the recorded order.
-      if (graph_.messages && placementOf_[made->second]->device == placementOf_[index]->device) continue;
-      graph_.graph.follow(index, made->second);
+      if (graph_.messages && placementOf_[*made]->device == placementOf_[index]->device) continue;
+      graph_.graph.follow(index, *made);
     }
   }
 
@@ -288,12 +317,12 @@ class GraphBuilder {
   std::map<std::string, std::int32_t> types_;
   std::map<model::DeviceId, std::int32_t> workers_;
   std::vector<const model::Placement*> placementOf_;  // placements of operations that are no messages
-  std::map<model::PlacementId, std::size_t> byId_;
+  FirstOfKeys<model::PlacementId> byId_;
   std::map<Place, std::vector<std::size_t>> lists_;
   std::map<Place, std::size_t> lastComputation_;
-  std::map<std::size_t, std::size_t> computationBefore_;
-  std::set<std::size_t> received_;  // passes whose inputs came in messages
-  std::map<PassKey, std::size_t> ofDevice_, ofReplica_;
+  std::vector<std::size_t> computationBefore_;  // of operations that are no messages; kNoOperation: none
+  std::vector<bool> received_;                  // passes whose inputs came in messages
+  FirstOfKeys<PassKey> ofDevice_, ofReplica_;
   std::vector<Span> spans_;  // times of each operation
   std::int32_t iterations_ = 0;
 };
