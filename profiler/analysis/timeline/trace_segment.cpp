@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/timeline/source_lines.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
-namespace {
 
-/// Parts of a name path below this depth share the last row.
-constexpr std::size_t kDeepest = 12;
-
-std::vector<std::string> splitPath(const std::string& path) {
+std::vector<std::string> namePathParts(const std::string& path) {
+  constexpr std::size_t kDeepest = 12;
+  if (sourceLineIn(path)) return {path};
   std::vector<std::string> parts;
   std::size_t start = 0;
   while (start <= path.size()) {
@@ -23,6 +22,8 @@ std::vector<std::string> splitPath(const std::string& path) {
   return parts;
 }
 
+namespace {
+
 Ticks endOf(const model::Step& step) {
   return step.offset + step.ticks;
 }
@@ -34,7 +35,7 @@ class FlameBuilder {
   explicit FlameBuilder(NameTable& names) : names_(names) {}
 
   void add(const model::Step& step, std::int32_t index, const std::string& path) {
-    std::vector<std::string> parts = splitPath(path);
+    std::vector<std::string> parts = namePathParts(path);
     if (parts.empty()) parts.push_back(model::toString(step.kind));
     const std::size_t leaf = parts.size() - 1;
     if (rows_.size() < parts.size()) rows_.resize(parts.size()), ticks_.resize(parts.size());

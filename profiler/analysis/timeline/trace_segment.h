@@ -21,6 +21,11 @@ class NameTable {
   std::unordered_map<std::string, std::int32_t> known_;
 };
 
+/// The parts of a name path: "layer1/conv" has two. What lies below the twelfth level belongs to the last
+/// part. The name of a source line is one part: slashes in "nn/linear.py(114): forward" are those of a file's
+/// path.
+std::vector<std::string> namePathParts(const std::string& path);
+
 /// Rows by level of the name path, for the steps on `lane` or for all steps if it is none.
 std::vector<FlameRow> flameRows(const TraceSegment& segment, model::LaneId lane,
                                 const std::vector<std::string>& paths, NameTable& names);

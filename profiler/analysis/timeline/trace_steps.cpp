@@ -2,6 +2,7 @@
 #include <set>
 
 #include "profiler/analysis/timeline/trace_draft.h"
+#include "profiler/analysis/timeline/trace_segment.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -141,10 +142,8 @@ class StepsReader {
       if (blocks[i].rows == 0) continue;
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, draft_.source.block<model::Step>(i));
       for (std::size_t r = 0; r < rows->size(); r += std::max<std::size_t>(1, rows->size() / kSteps)) {
-        const std::string path = draft_.textsOf((*rows)[r]).first;
-        const auto parts = 1 + std::count(path.begin(), path.end(), '/');
-        draft_.sampledDepth =
-            std::max(draft_.sampledDepth, static_cast<std::int32_t>(std::min<std::ptrdiff_t>(12, parts)));
+        const std::size_t parts = namePathParts(draft_.textsOf((*rows)[r]).first).size();
+        draft_.sampledDepth = std::max(draft_.sampledDepth, static_cast<std::int32_t>(parts));
       }
     }
     return {};

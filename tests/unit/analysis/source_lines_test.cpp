@@ -7,6 +7,7 @@
 #include <map>
 
 #include "imported_trace.h"
+#include "profiler/analysis/timeline/trace_segment.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -18,6 +19,15 @@ TEST(SourceLines, AreReadFromNamesOfPythonFunctions) {
   for (const char* name : {"aten::linear", "train.py", "train.py(): f", "train.py(-3): f", "train.py(1)", "",
                            "train.py(99999999999999999999): f"})
     EXPECT_FALSE(sourceLineIn(name)) << name;
+}
+
+TEST(SourceLines, AreOnePartOfANamePath) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(namePathParts("torch/nn/modules/linear.py(114): forward"),
+            (Parts{"torch/nn/modules/linear.py(114): forward"}));
+  EXPECT_EQ(namePathParts("layer1/conv/Convolve"), (Parts{"layer1", "conv", "Convolve"}));
+  EXPECT_EQ(namePathParts("/a//b/"), (Parts{"a", "b"})) << "empty parts say nothing";
+  EXPECT_EQ(namePathParts("1/2/3/4/5/6/7/8/9/10/11/12/13").back(), "12/13");
 }
 
 /// A kernel that a library's function launches within a function of the user's program.
