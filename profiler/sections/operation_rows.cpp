@@ -60,6 +60,9 @@ constexpr RowsDefinition kOperationRowKinds[] = {
     {OperationRows::operators, "operators", "By operator", "Operator"},
     {OperationRows::programs, "programs", "By program", "Program"}};
 
+/// Times are whole ticks, so that a few ticks at the peak may seem to exceed it.
+constexpr double kRoundedTicks = 1.01;
+
 Cell integerOf(std::int64_t value) {
   return Cell(value);
 }
@@ -132,9 +135,13 @@ class OperationTable {
           SectionColumn{"other_cycles", "Other", Format::ticks,
                         "copies from and to the host, and other steps", false},
           SectionColumn{"flops", "FLOP", Format::amount, "a multiply-add counts 2", whole_.flops > 0},
-          SectionColumn{"flops_per_second", "FLOP/s", Format::amount, "FLOP ÷ time", false},
-          SectionColumn{"peak_share", "Of peak", Format::fraction,
-                        "FLOP/s ÷ the device's peak for their types", peak_ > 0},
+          SectionColumn{"flops_per_second", "FLOP/s", Format::amount,
+                        "FLOP ÷ time; empty if the work runs within the kernel of another operation", false},
+          SectionColumn{
+              "peak_share", "Of peak", Format::fraction,
+              "FLOP/s ÷ the device's peak for their types; empty if the work runs within the kernel of "
+              "another operation",
+              peak_ > 0},
           SectionColumn{"operand_bytes", "Operands", Format::bytes, "operands and results, all passes",
                         false},
           SectionColumn{"flop_per_byte", "FLOP per byte", Format::ratio,
@@ -187,11 +194,12 @@ class OperationTable {
     const bool known = kind_.rows != OperationRows::programs;
     const double seconds =
         steps_ && hasSeconds_ ? static_cast<double>(cost.total().count) / ticksPerSecond_ : 0;
-    const bool rate = known && seconds > 0 && cost.flops > 0;
+    const double least = cost.leastSeconds > 0 ? cost.leastSeconds : peak_ > 0 ? cost.flops / peak_ : 0;
+    // An operation that needs less time than the peak allows runs within the kernel of another one.
+    const bool rate = known && seconds > 0 && cost.flops > 0 && least <= seconds * kRoundedTicks;
     const auto bytes = static_cast<double>(cost.operands.count);
     cells.push_back(known && whole_.flops > 0 ? Cell(cost.flops) : Cell());
     cells.push_back(rate ? Cell(cost.flops / seconds) : Cell());
-    const double least = cost.leastSeconds > 0 ? cost.leastSeconds : peak_ > 0 ? cost.flops / peak_ : 0;
     cells.push_back(rate && least > 0 ? Cell(least / seconds) : Cell());
     cells.push_back(known && whole_.operands.count > 0 ? integerOf(cost.operands.count) : Cell());
     cells.push_back(known && bytes > 0 ? Cell(cost.flops / bytes) : Cell());

@@ -90,6 +90,10 @@ void expectOperationsAgree(const Figures& of) {
                          "update_cycles", "collective_cycles", "copy_cycles"}),
                   all, kRounding)
           << row["name"];
+      if (row["peak_share"].is_number()) {
+        EXPECT_LE(row["peak_share"].get<double>(), 1 + 0.011)
+            << row["name"] << ": no operation exceeds the peak";
+      }
       EXPECT_NEAR(sumOf({"compute_cycles", "exchange_cycles", "sync_cycles", "other_cycles"}), all, kRounding)
           << row["name"];
       shares += row["share"].get<double>();
