@@ -2,6 +2,7 @@
 // Work that the emulator runs: an order, and the recorded segments of each stage and pass with their lengths.
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,9 @@ model::LinkId recordLink(record::Recorder& recorder, SystemIds& ids, const devic
 struct LiveBytes {
   Bytes always;                                       ///< always live, without stash rings
   std::map<std::pair<int, model::Pass>, Bytes> peak;  ///< largest not-always-live bytes of (stage, pass)
+  /// Stages whose stash lies where the forward pass made it: the entry of the micro-batch that runs belongs
+  /// to the peak of the pass.
+  std::set<int> inPlace;
 };
 
 /// Says which micro-batches of a call send their outputs to the host (the output modes of PopTorch).

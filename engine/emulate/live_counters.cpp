@@ -33,7 +33,10 @@ void LiveCounters::during(int place, int stage, model::Pass pass, Ticks now) {
   held.idle = false;
   const LiveBytes& bytes = part_.liveBytes[static_cast<std::size_t>(place)];
   const auto peak = bytes.peak.find({stage, pass});
-  writeBytes(place, now, held.stashBytes + (peak == bytes.peak.end() ? Bytes() : peak->second));
+  Bytes more = held.stashBytes + (peak == bytes.peak.end() ? Bytes() : peak->second);
+  if (held.stash > 0 && peak != bytes.peak.end() && bytes.inPlace.contains(stage))
+    more -= executable_.stashBytesPerEntry[static_cast<std::size_t>(stage)];
+  writeBytes(place, now, more);
 }
 
 void LiveCounters::after(int place, Ticks now) {

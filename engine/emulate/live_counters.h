@@ -8,7 +8,7 @@ namespace pipescope::emulate {
 
 /// A place holds a micro-batch and its stash entry from the start of its forward pass to the end of its last
 /// pass. Live bytes are the always-live bytes without stash rings, plus the stash entries in use, plus, while
-/// a pass runs, the largest not-always-live bytes of that pass.
+/// a pass runs, the largest not-always-live bytes of that pass, which may hold the entry of its micro-batch.
 class LiveCounters {
  public:
   LiveCounters(record::Recorder& recorder, const EmulatedExecutable& executable, const ReplicaPart& part,

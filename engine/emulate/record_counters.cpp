@@ -5,6 +5,15 @@
 namespace pipescope::emulate {
 namespace {
 
+/// The bytes of a stage's stash that are always live.
+Bytes waitingEntries(const devices::LoweredMemory& memory, int stage) {
+  Bytes sum;
+  for (const devices::LoweredVariable& variable : memory.variables) {
+    if (variable.alwaysLive && variable.stage == stage && variable.category == "stash") sum += variable.bytes;
+  }
+  return sum;
+}
+
 LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecutable& executable,
                       const ReplicaPart& part) {
   LiveBytes live;
@@ -20,8 +29,13 @@ LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecut
     if (variable.alwaysLive) live.always += variable.bytes;
   }
   for (std::size_t s = 0; s < executable.stashEntries.size(); ++s) {
-    if (part.deviceOf(executable.call.placeOfStage[s]) == device.device)
-      live.always -= executable.stashBytesPerEntry[s] * executable.stashEntries[s];
+    if (part.deviceOf(executable.call.placeOfStage[s]) != device.device) continue;
+    const int stage = static_cast<int>(s);
+    const Bytes ring = executable.stashBytesPerEntry[s] * executable.stashEntries[s],
+                waiting = waitingEntries(memory, stage);
+    // Values that stay in place are always live in all entries but the one that runs.
+    if (waiting < ring && waiting + executable.stashBytesPerEntry[s] >= ring) live.inPlace.insert(stage);
+    live.always -= live.inPlace.contains(stage) ? waiting : ring;
   }
   for (const devices::LoweredStepMemory& step : memory.steps) {
     const auto stage = stageOfStep.find({step.name, step.pass});

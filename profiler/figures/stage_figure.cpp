@@ -57,7 +57,11 @@ const std::vector<StageFigure>& stageMemory() {
        bytesOfStage<&StageMemory::alwaysLive>},
       {"not_always_live_peak_bytes", "Peak not always live", Format::bytes,
        "largest over program steps, sum over units", bytesOfStage<&StageMemory::peakNotAlwaysLive>},
-      {"stash_bytes", "Stash", Format::bytes, "part of always live", bytesOfStage<&StageMemory::stash>},
+      {"stash_bytes", "Stash", Format::bytes,
+       "kept for the backward passes of micro-batches under way; always live, but for the entry of the one "
+       "that runs "
+       "where values stay in place",
+       bytesOfStage<&StageMemory::stash>},
       {"worst_tile_bytes", "Fullest tile or device", Format::bytes, "bytes used on it, without gaps",
        bytesOfStage<&StageMemory::worstUnitBytes>},
       {"free_bytes", "Free on it", Format::bytes, "capacity minus used bytes",

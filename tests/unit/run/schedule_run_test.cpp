@@ -192,6 +192,64 @@ TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
   }
 }
 
+/// On a card, the entry of the micro-batch that runs is no part of the ring: it lives like other activations.
+TEST_F(ScheduleRunTest, LiveBytesOfACardCountTheRunningEntryOnce) {
+  config::Configuration configuration = laidOut((folder() / "digits").string(), "1f1b");
+  ASSERT_TRUE(configuration.setText("system.name", "dgx-h100", config::Origin::flag).ok());
+  const auto result = run(configuration);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const Read profile = read();
+  const auto variables = profile.source->rows<model::Variable>();
+  const auto steps = profile.source->rows<model::LivenessStep>();
+  const auto placements = profile.source->rows<model::Placement>();
+  const auto counters = profile.source->rows<model::Counter>();
+  const auto samples = profile.source->rows<model::CounterSample>();
+  ASSERT_TRUE(variables.ok() && steps.ok() && placements.ok() && counters.ok() && samples.ok());
+  int compared = 0, stashes = 0;
+  for (const model::Counter& counter : **counters) {
+    if (counter.name != "live_bytes") continue;
+    const auto found = std::ranges::find(profile.catalog->stages, counter.device, &model::Stage::device);
+    ASSERT_NE(found, profile.catalog->stages.end());
+    const model::Stage& stage = *found;
+    stashes += stage.stashEntries > 1 ? 1 : 0;
+    const auto own = [&](model::MemorySpaceId space) {
+      return profile.catalog->memorySpaces[space].device == counter.device;
+    };
+    std::int64_t kept = 0, always = 0, most = 0;
+    for (const model::Variable& variable : **variables) {
+      if (!own(variable.space) || !variable.alwaysLive) continue;
+      always += variable.bytes.count;
+      kept += variable.category == "stash" ? 0 : variable.bytes.count;
+    }
+    std::map<model::Pass, std::int64_t> peaks;
+    for (const model::LivenessStep& step : **steps) {
+      if (own(step.space)) peaks[step.pass] = std::max(peaks[step.pass], step.notAlwaysLive.count);
+    }
+    for (const auto& [pass, bytes] : peaks) most = std::max(most, bytes);
+    std::map<std::int64_t, double> counted;
+    for (const model::CounterSample& sample : **samples) {
+      if (sample.counter != counter.id) continue;
+      counted[sample.time.count] = sample.value;
+      EXPECT_GE(sample.value, static_cast<double>(kept)) << "weights stay";
+      EXPECT_LE(sample.value, static_cast<double>(always + most)) << "the device is never fuller";
+    }
+    int live = 0;
+    for (const model::Placement& p : **placements) {
+      if (p.device != counter.device || !model::isComputePass(p.pass)) continue;
+      if (p.pass == model::Pass::forward) ++live;
+      const std::int64_t waiting = stage.stashEntries > 0 ? (live - 1) * stage.stashBytesPerEntry.count : 0;
+      const auto at = counted.upper_bound(p.start.count);
+      ASSERT_NE(at, counted.begin());
+      EXPECT_EQ(std::prev(at)->second, static_cast<double>(kept + waiting + peaks[p.pass]))
+          << model::toString(p.pass) << " with " << live;
+      if (p.pass == model::Pass::backward) --live;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 100);
+  EXPECT_GT(stashes, 0) << "else there is nothing to count twice";
+}
+
 std::string fixedRefusal(const std::string& text) {
   auto parsed = app::parseConfiguration("[system]\nname = \"fixed\"\n" + text, "fixed.toml");
   if (!parsed.ok()) return parsed.error().message;
