@@ -1,5 +1,6 @@
 #include "views/remote/remote_dialog.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDateTime>
 #include <QFormLayout>
@@ -10,6 +11,7 @@
 #include <QLocale>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QTimer>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -17,7 +19,7 @@
 namespace pipescope::remote {
 namespace {
 
-const auto kRecentHosts = QStringLiteral("remote_hosts");
+const auto kRecentHosts = QStringLiteral("remote_hosts"), kLastFolders = QStringLiteral("remote_folders");
 constexpr int kMostHosts = 12, kProgressSteps = 1000;
 
 SshProgram withQuestions(const RemoteSetup& setup, const Questions& questions) {
@@ -105,6 +107,10 @@ void RemoteDialog::build() {
   path_->setPlaceholderText(tr("the folder in which you begin there"));
   form->addRow(tr("Folder"), path_);
   layout->addLayout(form);
+  // Both fields hold what was used last, which users replace more often than they add to it.
+  for (QLineEdit* field : {hosts_->lineEdit(), path_}) field->installEventFilter(this);
+  connect(hosts_, QOverload<int>::of(&QComboBox::activated), this, &RemoteDialog::proposeFolder);
+  proposeFolder();
   entries_ = new QTreeWidget(this);
   entries_->setRootIsDecorated(false);
   entries_->setUniformRowHeights(true);
@@ -132,6 +138,10 @@ void RemoteDialog::build() {
   open_ = new QPushButton(tr("&Open"), this);
   auto* close = new QPushButton(tr("Close"), this);
   for (QPushButton* button : {connect_, stop_, open_, close}) button->setAutoDefault(false);
+  hidden_ = new QCheckBox(tr("&Hidden files"), this);
+  hidden_->setToolTip(tr("Also lists names that begin with a dot"));
+  connect(hidden_, &QCheckBox::toggled, this, &RemoteDialog::fillEntries);
+  buttons->addWidget(hidden_);
   buttons->addStretch();
   for (QPushButton* button : {stop_, open_, close}) buttons->addWidget(button);
   layout->addLayout(buttons);
@@ -200,8 +210,35 @@ void RemoteDialog::startConnecting() {
 void RemoteDialog::showEntries(const QByteArray& folder, const std::vector<RemoteEntry>& entries) {
   folder_ = folder;
   path_->setText(QString::fromUtf8(folder));
-  listed_ = entries;
-  if (folder != "/") listed_.insert(listed_.begin(), RemoteEntry{"..", {-1, -1, 0040000}});
+  QVariantMap folders = settings_.value(kLastFolders).toMap();
+  folders[toString(session_.host())] = QString::fromUtf8(folder);
+  settings_.setValue(kLastFolders, folders);
+  all_ = entries;
+  fillEntries();
+  entries_->setFocus();
+}
+
+/// Begins in the folder that was shown last on this host.
+void RemoteDialog::proposeFolder() {
+  path_->setText(settings_.value(kLastFolders).toMap().value(hosts_->currentText()).toString());
+}
+
+bool RemoteDialog::eventFilter(QObject* watched, QEvent* event) {
+  // A click sets the cursor after the field has got the focus.
+  if (auto* field = qobject_cast<QLineEdit*>(watched); field != nullptr && event->type() == QEvent::FocusIn)
+    QTimer::singleShot(0, field, &QLineEdit::selectAll);
+  return QDialog::eventFilter(watched, event);
+}
+
+/// Lists what the folder holds, without hidden files unless they are wanted.
+void RemoteDialog::fillEntries() {
+  listed_ = all_;
+  if (!hidden_->isChecked())
+    std::erase_if(listed_, [](const RemoteEntry& entry) { return entry.name.startsWith('.'); });
+  const std::size_t left = all_.size() - listed_.size();
+  const auto count = static_cast<int>(listed_.size());
+  if (folder_ != "/" && !folder_.isEmpty())
+    listed_.insert(listed_.begin(), RemoteEntry{"..", {-1, -1, 0040000}});
   entries_->clear();
   QList<QTreeWidgetItem*> rows;
   for (const RemoteEntry& entry : listed_) {
@@ -217,9 +254,8 @@ void RemoteDialog::showEntries(const QByteArray& folder, const std::vector<Remot
   }
   entries_->addTopLevelItems(rows);
   if (!rows.isEmpty()) entries_->setCurrentItem(rows.first());
-  const auto count = static_cast<int>(entries.size());
-  say(count == 1 ? tr("1 entry") : tr("%L1 entries").arg(count), false);
-  entries_->setFocus();
+  const QString shown = count == 1 ? tr("1 entry") : tr("%L1 entries").arg(count);
+  say(left == 0 ? shown : tr("%1, and %L2 hidden").arg(shown).arg(left), false);
   enable();
 }
 

@@ -9,6 +9,7 @@
 #include "views/remote/ssh_questions.h"
 #include "views/shell/window_settings.h"
 
+class QCheckBox;
 class QComboBox;
 class QDialogButtonBox;
 class QFrame;
@@ -45,12 +46,16 @@ class RemoteDialog : public QDialog {
   QPushButton* connectButton() const { return connect_; }
   QPushButton* openButton() const { return open_; }
   QPushButton* stopButton() const { return stop_; }
+  QCheckBox* hiddenFiles() const { return hidden_; }
   QString status() const;
   bool isAsking() const;
   QLabel* question() const { return question_; }
   QLineEdit* answerField() const { return answer_; }
   QPushButton* answerButton() const { return yes_; }
   QPushButton* declineButton() const { return no_; }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  Q_SIGNALS:
   /// A copy is there. The dialog has closed.
@@ -61,6 +66,8 @@ class RemoteDialog : public QDialog {
   QFrame* makeQuestion();
   void startConnecting();
   void showEntries(const QByteArray& folder, const std::vector<RemoteEntry>& entries);
+  void fillEntries();
+  void proposeFolder();
   void activate(QTreeWidgetItem* item);
   void openChosen();
   void ask(int question, const Question& what);
@@ -77,12 +84,13 @@ class RemoteDialog : public QDialog {
   SftpSession session_;
   std::optional<RemoteFile> again_;  ///< fetched as soon as the connection stands
   QByteArray folder_;
-  std::vector<RemoteEntry> listed_;
+  std::vector<RemoteEntry> all_, listed_;        ///< what the folder holds, and what of it is shown
   std::vector<std::pair<int, Question>> asked_;  ///< the first one is shown
 
   QComboBox* hosts_ = nullptr;
   QLineEdit *path_ = nullptr, *answer_ = nullptr;
   QPushButton *connect_ = nullptr, *open_ = nullptr, *stop_ = nullptr, *yes_ = nullptr, *no_ = nullptr;
+  QCheckBox* hidden_ = nullptr;
   QTreeWidget* entries_ = nullptr;
   QLabel *status_ = nullptr, *question_ = nullptr;
   QFrame* questionFrame_ = nullptr;

@@ -1,6 +1,7 @@
 // Tests the dialog of remote files and the questions of ssh.
 #include <gtest/gtest.h>
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QCoreApplication>
 #include <QFile>
@@ -69,6 +70,32 @@ TEST_F(RemoteDialogTest, ConnectsBrowsesAndOpens) {
   ASSERT_TRUE(copy.open(QIODevice::ReadOnly));
   EXPECT_EQ(copy.readAll(), "content");
   EXPECT_EQ(settings.value(QStringLiteral("remote_hosts")).toStringList().first(), toString(server.host()));
+}
+
+TEST_F(RemoteDialogTest, HidesNamesThatBeginWithADot) {
+  server.write(".cache", "content");
+  open();
+  ASSERT_TRUE(listed());
+  EXPECT_EQ(entry(QStringLiteral(".cache")), nullptr);
+  EXPECT_TRUE(dialog->status().contains(QStringLiteral(" hidden"))) << dialog->status().toStdString();
+  dialog->hiddenFiles()->click();
+  EXPECT_NE(entry(QStringLiteral(".cache")), nullptr);
+  EXPECT_NE(entry(QStringLiteral("profile.pop")), nullptr);
+}
+
+TEST_F(RemoteDialogTest, BeginsInTheFolderThatWasShownLast) {
+  open();
+  ASSERT_TRUE(listed());
+  RemoteDialog next({server.ssh({}), cache.path(), QCoreApplication::applicationFilePath()}, settings);
+  EXPECT_EQ(next.hosts()->currentText(), toString(server.host()));
+  EXPECT_EQ(next.path()->text(), dialog->path()->text());
+  // What is typed replaces it.
+  next.show();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&next));
+  next.path()->setFocus();
+  QTest::qWait(0);
+  QTest::keyClicks(next.path(), QStringLiteral("/else"));
+  EXPECT_EQ(next.path()->text(), QStringLiteral("/else"));
 }
 
 TEST_F(RemoteDialogTest, GoesUpToTheFolderAbove) {
