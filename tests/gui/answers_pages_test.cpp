@@ -407,6 +407,10 @@ TEST_F(AnswersPagesTest, ARectangleKeepsCombinations) {
   EXPECT_EQ(rates(), (std::vector<int>{150, 120}));
   EXPECT_EQ(window->session().path(), path) << "no profile was opened";
   picture("sweep_kept");
+  QTest::keyClick(chart, Qt::Key_Escape);
+  EXPECT_EQ(rates().size(), 4U) << "Esc keeps all again";
+  drag(chart->itemRect(1).united(chart->itemRect(2)).adjusted(-6, -6, 6, 6));
+  EXPECT_EQ(rates().size(), 2U);
   const QPoint empty = chart->itemRect(1).topLeft() - QPoint(20, 20);
   QTest::mouseDClick(chart, Qt::LeftButton, {}, empty);
   EXPECT_EQ(rates().size(), 4U);
@@ -437,6 +441,10 @@ TEST_F(AnswersPagesTest, AClickOpensTheProfileAndKeepsTheTable) {
   QTest::keyClick(chart, Qt::Key_Return);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->session().path(), file("a.pop"));
+  // A profile that is opened in another way is shown.
+  window->open(file("b.pop"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Summary"));
 }
 
 TEST_F(AnswersPagesTest, OtherAxesGiveAnotherFront) {

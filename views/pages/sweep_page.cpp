@@ -40,6 +40,9 @@ using timeline::ItemChart;
 
 constexpr ColourRole kFrontRole = ColourRole::pathForward, kFitsRole = ColourRole::counter,
                      kFailsRole = ColourRole::lostImbalance;
+/// Columns with the ends of intervals, which the menu of the table shows.
+const std::set<std::string> kIntervalEnds = {"memory_least_bytes", "memory_most_bytes", "step_time_least_us",
+                                             "step_time_most_us"};
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 QString headingOf(const sections::SectionColumn& column) {
@@ -92,6 +95,14 @@ geometry::ParallelAxis axisOf(const SweepFile& file, std::size_t column) {
     if (known == axis.words.end()) axis.words.push_back(word);
   }
   return axis;
+}
+
+/// False for a column that is no axis of its own: all combinations have the same value, or it is an end of
+/// the interval of another column.
+bool tellsApart(const SweepFile& file, std::size_t column) {
+  if (kIntervalEnds.contains(file.table.columns[column].key)) return false;
+  return std::ranges::any_of(file.table.rows,
+                             [&](const auto& row) { return row[column] != file.table.rows.front()[column]; });
 }
 
 /// The rows of the table with a column that says which of them are on the front.
@@ -155,10 +166,8 @@ class SweepPage : public shell::Page {
     table_ = new DataTable(context.palette, area);
     table_->setFilterVisible(true);
     table_->setYielding({"tokens_per_second", "system_devices", "memory_use"});
-    // The menu of the table shows the ends of intervals and columns without any text.
     table_->setHidden([](const sections::SectionTable& table) {
-      std::set<std::string> hidden = {"memory_least_bytes", "memory_most_bytes", "step_time_least_us",
-                                      "step_time_most_us"};
+      std::set<std::string> hidden = kIntervalEnds;
       for (std::size_t c = 0; c < table.columns.size(); ++c) {
         const bool any = std::ranges::any_of(table.rows, [c](const auto& row) {
           return !std::holds_alternative<std::monostate>(row[c]) && row[c] != sections::Cell(std::string());
@@ -188,7 +197,7 @@ class SweepPage : public shell::Page {
       openProfile(row);
     });
     context.actions.describe(tr("Sweep"), tr("Keep some combinations, or all again"),
-                             tr("drag a rectangle; double click"));
+                             tr("drag a rectangle; Esc, double click"));
     connect(&context.session, &shell::ProfileSession::opened, this, [this] { followSession(); });
   }
 
@@ -230,6 +239,10 @@ class SweepPage : public shell::Page {
     if (watched != chart_ || event->type() != QEvent::KeyPress) return Page::eventFilter(watched, event);
     byKey_ = true;
     const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Escape && std::ranges::count(kept_, false) > 0) {
+      keepAll();
+      return true;
+    }
     if (key != Qt::Key_Return && key != Qt::Key_Enter) return false;
     openProfile(chart_->marked());
     return true;
@@ -341,7 +354,7 @@ class SweepPage : public shell::Page {
     const QString first = headingOf(file_->table.columns[x]), second = headingOf(file_->table.columns[y]);
     panel_->setTitle(
         view_->currentIndex() == 0 ? tr("%1 over %2").arg(second, first)
-                                   : tr("All figures, one line for each combination"),
+                                   : tr("The figures that differ, one line for each combination"),
         tr("on the front, no other combination that fits is better in %1 or %2 without being worse "
            "in the other")
             .arg(first, second));
@@ -393,6 +406,11 @@ class SweepPage : public shell::Page {
     return file_->fits[row] ? kFitsRole : kFailsRole;
   }
 
+  void keepAll() {
+    kept_.assign(file_->table.rows.size(), true);
+    draw();
+  }
+
   /// Keeps the combinations within a rectangle that the user drags. A double click keeps all again. Returns
   /// true for events that are done with.
   bool brush(const QEvent& event) {
@@ -417,8 +435,7 @@ class SweepPage : public shell::Page {
         isBrushing_ = false;
         return true;
       case QEvent::MouseButtonDblClick:
-        kept_.assign(file_->table.rows.size(), true);
-        draw();
+        keepAll();
         return true;
       default:
         return false;
@@ -458,7 +475,9 @@ class SweepPage : public shell::Page {
 
   void drawParallel() {
     std::vector<geometry::ParallelAxis> axes;
-    for (std::size_t c = 0; c + 1 < file_->table.columns.size(); ++c) axes.push_back(axisOf(*file_, c));
+    for (std::size_t c = 0; c + 1 < file_->table.columns.size(); ++c) {
+      if (tellsApart(*file_, c)) axes.push_back(axisOf(*file_, c));
+    }
     std::vector<geometry::ParallelLine> lines;
     for (std::size_t r = 0; r < file_->table.rows.size(); ++r) lines.push_back({roleOf(r), front_[r]});
     const auto at = [axes, lines](QSize size) {
@@ -505,9 +524,10 @@ class SweepPage : public shell::Page {
     if (row < 0) {
       const auto kept = std::ranges::count(kept_, true);
       if (kept < static_cast<std::ptrdiff_t>(kept_.size()))
-        return said_->setText(tr("%1 of %2 combinations are kept; a double click on the chart keeps all.")
-                                  .arg(kept)
-                                  .arg(kept_.size()));
+        return said_->setText(
+            tr("%1 of %2 combinations are kept; Esc, or a double click on the chart, keeps all.")
+                .arg(kept)
+                .arg(kept_.size()));
       said_->setText(
           any ? tr("A click on a combination opens its profile; the arrow keys only mark one. Drag a "
                    "rectangle to keep some of them.")
