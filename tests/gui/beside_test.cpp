@@ -350,11 +350,21 @@ TEST(RecentListTest, AProfileThatIsDroppedOnAnotherIsComparedWithIt) {
   list.show();
   QCoreApplication::processEvents();  // the cards get their places
   QSignalSpy wanted(&list, &shell::RecentList::comparisonWanted);
+  bool isCard = true;
   const auto drop = [&](int row, const char* path) {
     QMimeData file;
     file.setUrls({QUrl::fromLocalFile(QString::fromLatin1(path))});
-    dropOn(list.viewport(), list.visualItemRect(list.item(row)).center(), file);
+    if (isCard) file.setData(QStringLiteral("application/x-pipescope-recent-profile"), QByteArray("1"));
+    const QPoint at = list.visualItemRect(list.item(row)).center();
+    QDragEnterEvent enter(at, Qt::CopyAction, &file, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(list.viewport(), &enter);
+    EXPECT_EQ(enter.isAccepted(), isCard) << "the window takes files of other programs";
+    dropOn(list.viewport(), at, file);
   };
+  isCard = false;
+  drop(1, "/one.pop");
+  EXPECT_EQ(wanted.size(), 0) << "the window opens it";
+  isCard = true;
   drop(1, "/two.pop");
   EXPECT_EQ(wanted.size(), 0) << "it was dropped on itself";
   drop(1, "/one.pop");

@@ -231,6 +231,10 @@ void MainWindow::open(const QString& path, const QString& executable) {
   if (runs(path)) {
     Q_EMIT configurationGiven(path);
   } else {
+    // The page of sweeps keeps its table, so that a profile which is opened there would not be seen.
+    const bool isTable = path.endsWith(QLatin1String(".csv"), Qt::CaseInsensitive) ||
+                         path.endsWith(QLatin1String(".json"), Qt::CaseInsensitive);
+    if (currentPageId() == QLatin1String("sweep") && !isTable) showPage(QStringLiteral("summary"));
     session_->open(path, executable);
   }
 }

@@ -10,6 +10,10 @@
 #include <QUrl>
 
 namespace pipescope::shell {
+namespace {
+/// A card that is dragged has this beside its file. A file from elsewhere is opened wherever it is dropped.
+const auto kCardFormat = QStringLiteral("application/x-pipescope-recent-profile");
+}  // namespace
 
 RecentList::RecentList(const Palette& palette, QWidget* parent) : CardList(palette, parent) {
   setDragEnabled(true);
@@ -37,19 +41,22 @@ QMimeData* RecentList::mimeData(const QList<QListWidgetItem*> items) const {
   QList<QUrl> files;
   for (const QListWidgetItem* item : items) files << QUrl::fromLocalFile(pathOf(*item));
   dragged->setUrls(files);
+  dragged->setData(kCardFormat, QByteArrayLiteral("1"));
   return dragged;
 }
 
-/// The profile under the pointer, if the dragged file is another one.
+/// The profile under the pointer, if the dragged card is another one.
 QListWidgetItem* RecentList::targetOf(const QDropEvent& event) const {
   QListWidgetItem* item = itemAt(event.pos());
   const QList<QUrl> files = event.mimeData()->urls();
-  if (item == nullptr || files.size() != 1 || !files.front().isLocalFile()) return nullptr;
+  if (item == nullptr || !event.mimeData()->hasFormat(kCardFormat) || files.size() != 1 ||
+      !files.front().isLocalFile())
+    return nullptr;
   return files.front().toLocalFile() == pathOf(*item) ? nullptr : item;
 }
 
 void RecentList::dragEnterEvent(QDragEnterEvent* event) {
-  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+  event->mimeData()->hasFormat(kCardFormat) ? event->acceptProposedAction() : event->ignore();
 }
 
 /// The window opens whatever is not dropped onto a profile.

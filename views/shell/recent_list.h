@@ -4,7 +4,8 @@
 namespace pipescope::shell {
 
 /// Recent profiles as cards. One that is dragged onto another is compared with it; dragged elsewhere it is a
-/// file. The menu of the right button copies its path, opens its folder, or takes it from the list.
+/// file. Files from other programs are left to the window, which opens them. The menu of the right button
+/// copies its path, opens its folder, or takes it from the list.
 class RecentList : public CardList {
   Q_OBJECT
 
