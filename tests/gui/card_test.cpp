@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QTabWidget>
 #include <QTextLayout>
+#include <set>
 
 #include "profiler/geometry/timeline/timeline_search.h"
 #include "profiler/record/recorder.h"
@@ -220,6 +221,25 @@ TEST_F(CardTest, AFigureShowsItsWholeDetailWhereThreeLinesHoldIt) {
   EXPECT_TRUE(card.detailShown(240).endsWith(QStringLiteral("…")));
   EXPECT_GT(card.detailShown(240).size(), two.size()) << "three lines of it";
   EXPECT_LT(card.detailShown(240).size(), many.size() / 4);
+}
+
+TEST_F(CardTest, AStatementThatDoesNotFitIsLeftOutAsAWhole) {
+  pages::FigureCard card(*palette, nullptr);
+  const QString change = QStringLiteral("839,537 → 841,731 cycles, +2,194"),
+                before = QStringLiteral("before, 80 %: 730,448 … 1,067,272 cycles"),
+                now = QStringLiteral("now, 80 %: 732,357 … 1,070,061 cycles");
+  const QString all = QStringList{change, before, now}.join(QStringLiteral("; "));
+  card.setFigure(QStringLiteral("Step time"), QStringLiteral("+0.3 %"), all, {});
+  std::set<QString> shown;
+  for (int width = 100; width < 900; width += 10)
+    shown.insert(card.detailShown(width).replace(QChar(0xa0), QLatin1Char(' ')));
+  const QString one = change + QStringLiteral("; …"),
+                two = change + QStringLiteral("; ") + before + QStringLiteral("; …");
+  EXPECT_TRUE(shown.contains(one) && shown.contains(two) && shown.contains(all));
+  for (const QString& words : shown) {
+    EXPECT_TRUE(words == one || words == two || words == all || !words.contains(QLatin1Char(';')))
+        << words.toStdString();
+  }
 }
 
 TEST_F(CardTest, NoLineEndsBetweenAFigureAndItsUnit) {

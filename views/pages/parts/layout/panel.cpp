@@ -227,7 +227,9 @@ QString FigureCard::detailShown(int width) const {
     const int middle = (fits + tooLong) / 2;
     (linesOf(cut(middle), width) <= kDetailLines ? fits : tooLong) = middle;
   }
-  return cut(fits);
+  // Half of an interval would be read as another one, so whole statements are left out where there are some.
+  const int statements = detail_.lastIndexOf(QStringLiteral("; "), fits - 2);
+  return statements > 0 ? cut(statements + 2) : cut(fits);
 }
 
 int FigureCard::heightForWidth(int width) const {
