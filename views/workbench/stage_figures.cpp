@@ -28,10 +28,10 @@ QString shareText(double share) {
   return QString::fromStdString(sections::formatCell(share, sections::Format::fraction));
 }
 
-/// "+12.0" or "-3.1"; empty if too little has changed.
+/// "+12.0" or "−3.1"; empty if too little has changed.
 QString signedText(double change) {
   if (std::abs(change) < kLeastChange) return {};
-  return QStringLiteral("%1%2").arg(change > 0 ? QStringLiteral("+") : QString()).arg(change, 0, 'f', 1);
+  return (change > 0 ? QStringLiteral("+") : QStringLiteral("−")) + QString::number(std::abs(change), 'f', 1);
 }
 
 /// The change in percent.
@@ -62,7 +62,7 @@ QStringList stageFigures(const std::optional<Prediction>& prediction, const std:
     lines[0] += QStringLiteral("  ") + change;
   const QString was = shareText(fillOf(old));
   if (now.missingBytes <= 0 && !signedText(100 * (fillOf(now) - fillOf(old))).isEmpty())
-    lines[1] += tr("  (was %1)").arg(was);
+    lines[1] = tr("span %1, was %2").arg(shareText(fillOf(now)), was);
   return lines;
 }
 

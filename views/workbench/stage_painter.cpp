@@ -96,7 +96,7 @@ void StagePainter::paintFigures(const StageBox& box, const PredictedStage& stage
     const Bar& bar = bars[i];
     painter_.setPen(palette_.ui(picture_.pending ? Ui::muted : bar.words));
     painter_.drawText(QRect(box.head.x(), y, box.head.width(), line), Qt::AlignLeft | Qt::AlignVCenter,
-                      lines[i]);
+                      QFontMetrics(font_).elidedText(lines[i], Qt::ElideRight, box.head.width()));
     y += line + 2;
     const QRectF whole(box.head.x(), y, box.head.width(), kBarHeight);
     const auto draw = [&](const QRectF& rect, const QColor& colour) {
