@@ -34,7 +34,7 @@ Network networkOf(const std::string& system, int devices) {
   const FigureFile file = DeviceFiles({}).system(system).value();
   FigureReader figures(file);
   const auto cards = static_cast<int>(figures.count("devices", "cards", 1024));
-  figures.countOr("max_boxes", "boxes", 4096, 1);
+  figures.countOr("max_boxes", "boxes", 16384, 1);
   return Network::read(figures, cards, devices).value();
 }
 
