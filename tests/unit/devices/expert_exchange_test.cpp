@@ -91,7 +91,7 @@ TEST(ExpertExchange, TakesAboutAsLongAsDeepEpMeasured) {
   const auto logicalRate = [&](const std::string& system, int boxes, ExpertChoices choices) {
     const SystemFigures files = figuresOf(system, {}).value();
     FigureReader figures(*files.system);
-    figures.countOr("max_boxes", "boxes", 4096, 1);
+    figures.countOr("max_boxes", "boxes", 16384, 1);
     figures.count("devices", "cards", 1024);
     const card::Network network = card::Network::read(figures, 8, 8 * boxes).value();
     std::vector<int> cards(static_cast<std::size_t>(8 * boxes));
@@ -144,7 +144,7 @@ TEST(ExpertExchange, BesideAnotherMicroBatchHoldsNothingUp) {
 double exchangeSeconds(ExpertOptions::Exchange exchange, int boxes) {
   const FigureFile file = DeviceFiles({}).system("dgx-h100").value();
   FigureReader figures(file);
-  figures.countOr("max_boxes", "boxes", 4096, 1);
+  figures.countOr("max_boxes", "boxes", 16384, 1);
   figures.count("devices", "cards", 1024);
   const card::Network network = card::Network::read(figures, 8, 8 * boxes).value();
   const card::Card chip = card::readCard(DeviceFiles({}).chip("h100").value()).value();
