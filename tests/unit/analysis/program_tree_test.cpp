@@ -201,8 +201,10 @@ TEST(Operations, GradientsJoinedOperatorsAndCopiesGoToTheirLayer) {
   EXPECT_EQ(linear.cost.flops, 16);
   EXPECT_EQ(linear.cost.weights.count, 64);
   EXPECT_EQ(linear.cost.code.count, 20);
-  ASSERT_EQ(all->blocks.size(), 1u);
+  ASSERT_EQ(all->blocks.size(), 2u);
   EXPECT_EQ(all->blocks[0].cost.total().count, 111);
+  EXPECT_EQ(all->blocks[1].name, kNoBlock);
+  EXPECT_EQ(all->blocks[1].cost.total().count, 1000);
   EXPECT_EQ(all->whole.total().count, 1111);
 }
 

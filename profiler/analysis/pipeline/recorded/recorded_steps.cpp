@@ -42,16 +42,26 @@ class RecordedReader {
   /// Adds what the segments do from `from` until `to`.
   base::Status add(DeviceSums& device, const std::vector<DeviceSums::RecordedSegment>& segments, Ticks from,
                    Ticks to) {
-    std::map<model::SegmentId, const DeviceSums::RecordedSegment*> wanted;
-    for (const DeviceSums::RecordedSegment& segment : segments) wanted[segment.segment] = &segment;
+    struct Wanted {
+      const DeviceSums::RecordedSegment* segment;
+      bool hasSteps = false;
+    };
+    std::map<model::SegmentId, Wanted> wanted;
+    for (const DeviceSums::RecordedSegment& segment : segments) wanted[segment.segment] = {&segment};
     std::vector<DeviceSums::RecordedStep> steps = device.hostPasses(from, to, catalog_);
-    PIPESCOPE_TRY(forEachStepOf(source_, wanted, progress_,
-                                [&](const model::Step& step, const DeviceSums::RecordedSegment* segment) {
-                                  if (!segment->host && !work_.counts(step)) return;
-                                  const Ticks start = segment->start + step.offset;
-                                  steps.push_back({std::max(start, from), std::min(start + step.ticks, to),
-                                                   step.kind, catalog_.roleOf(segment->lane)});
-                                }));
+    const auto add = [&](const DeviceSums::RecordedSegment& segment, Ticks start, Ticks end,
+                         model::StepKind kind) {
+      steps.push_back({std::max(start, from), std::min(end, to), kind, catalog_.roleOf(segment.lane)});
+    };
+    PIPESCOPE_TRY(forEachStepOf(source_, wanted, progress_, [&](const model::Step& step, Wanted& of) {
+      of.hasSteps = true;
+      if (!of.segment->host && !work_.counts(step)) return;
+      const Ticks start = of.segment->start + step.offset;
+      add(*of.segment, start, start + step.ticks, step.kind);
+    }));
+    // A segment without steps is one piece of work.
+    for (const auto& [id, of] : wanted)
+      if (!of.hasSteps) add(*of.segment, of.segment->start, of.segment->end, kindOfPass(model::Pass::other));
     device.addRecorded(std::move(steps));
     return {};
   }
