@@ -441,7 +441,8 @@ class ModelCompiler {
       return base::badInput(fmt::format(
           "{} replicas of {} device{} use {}, but system {} has {}: choose a larger one with --system, or "
           "fewer replicas.",
-          mesh.replicas, mesh.chipsPerReplica(), mesh.chipsPerReplica() == 1 ? "" : "s", used, result_.system->name(), available));
+          mesh.replicas, mesh.chipsPerReplica(), mesh.chipsPerReplica() == 1 ? "" : "s", used,
+          result_.system->name(), available));
     }
     return base::badInput(fmt::format(
         "The stages use {} devices, but system {} has {}: choose a larger one with --system, "

@@ -56,10 +56,11 @@ base::Result<int> countReplicas(const ModelRequest& request, const ExecutableReq
   if (request.devices > 0 && executable.replicas.fillsDevices) {
     PIPESCOPE_ASSIGN(replicas, replicasOfDevices(request.devices, places));
   } else if (request.devices > 0 && replicas * places > request.devices) {
-    return base::badInput(fmt::format(
-        "{} replicas of {} device{} need {}, but system.devices is {}: raise it, or lower "
-        "{}.replication_factor.",
-        replicas, places, places == 1 ? "" : "s", replicas * places, request.devices, training ? "training" : "inference"));
+    return base::badInput(
+        fmt::format("{} replicas of {} device{} need {}, but system.devices is {}: raise it, or lower "
+                    "{}.replication_factor.",
+                    replicas, places, places == 1 ? "" : "s", replicas * places, request.devices,
+                    training ? "training" : "inference"));
   }
   if (training) PIPESCOPE_TRY(checkTrainingReplicas(request, executable.replicas, replicas));
   if (!training)

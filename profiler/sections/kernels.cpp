@@ -74,14 +74,13 @@ SectionTable deviceTable(const AcceleratorReport& report, const analysis::Catalo
 /// Training steps that the host marks, such as ProfilerStep#12, with what the accelerator did meanwhile.
 SectionTable markedStepTable(const AcceleratorReport& report, const analysis::Catalog& catalog,
                              const Words& words) {
-  SectionTable table{
-      "steps",
-      "Training steps",
-      words.basis(
-          "a step lasts from its mark on the host, or the end of the step before, until the mark and the work "
-          "that was launched within it have ended"),
-      {},
-      {}};
+  SectionTable table{"steps",
+                     "Training steps",
+                     words.basis("a step lasts from its mark on the host, or the end of the step before, "
+                                 "until the mark and the work "
+                                 "that was launched within it have ended"),
+                     {},
+                     {}};
   table.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},

@@ -247,7 +247,8 @@ class StagesPage : public shell::Page {
       if (!stage.recorded) {
         notes << tr("not recorded");
       } else if (r.lost.step > 0) {
-        notes << tr("busy %1").arg(percent(stage.busy * static_cast<double>(r.microBatchesOfStage) / r.lost.step));
+        notes << tr("busy %1").arg(
+            percent(stage.busy * static_cast<double>(r.microBatchesOfStage) / r.lost.step));
       } else {
         notes << QString();
       }

@@ -65,8 +65,8 @@ class AttentionFuser : public GraphRewriter {
     const bool skips = fusion_.skipsMasked && attention.causal;
     std::vector<TensorId> others = attention.others;
     std::vector<std::int64_t> functions = attention.functions;
-    // Kernels of fused attention have a flag for a causal mask, which they make by themselves. (R: is_causal of
-    // Habana's FusedSDPA and of FlashAttention.)
+    // Kernels of fused attention have a flag for a causal mask, which they make by themselves. (R: is_causal
+    // of Habana's FusedSDPA and of FlashAttention.)
     if (skips) erase(functions, attention.maskFunctions);
     if (attention.causal) erase(others, attention.maskInputs);
     const CausalRanks ranks{.positions = source_.tensor(keys).type.shape.back(),

@@ -47,7 +47,8 @@ void addLeastTime(LoweredOperator& lowered, const std::vector<ops::Work>& work, 
   for (const ops::Work& each : work) {
     const auto* product = std::get_if<ops::Contraction>(&each.item);
     graph::ElementType type = typeOfWork(each.item);
-    // Products of whole numbers may be much faster, but comparisons and masks, which are no products, are not.
+    // Products of whole numbers may be much faster, but comparisons and masks, which are no products, are
+    // not.
     if (product == nullptr && isWhole(type)) type = graph::ElementType::float32;
     double peak = product ? peakOf(type, product->accumulate, termsOf(*product))
                           : peakOf(type, graph::ElementType::float32, 0);
