@@ -132,7 +132,7 @@ sections::Section learnedSection(const LearnedModel& learned, const LearnedLayer
                            Format::count, "those whose medians are taken"});
   section.facts.push_back({"warm_up_iterations", "Warm-up", std::int64_t{learned.warmUp}, Format::count,
                            "iterations before the first one that lasts at most 5 % longer than the median"});
-  seconds("step_s", "Recorded step", learned.step, "median of the steady iterations");
+  seconds("step_s", "Recorded step (median)", learned.step, "median of the steady iterations");
   seconds("emulated_step_s", "Emulated step", emulatedStep, "of the configuration as it is written");
   section.facts.push_back({"step_error", "Difference", learned.step > 0 ? emulatedStep / learned.step - 1 : 0,
                            Format::fraction, "emulated ÷ recorded step − 1"});

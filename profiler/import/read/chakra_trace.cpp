@@ -364,7 +364,7 @@ PIPESCOPE_REGISTER_FORMAT(chakra) {
     PIPESCOPE_TRY(readChakra(bytes, data, report));
     return true;
   };
-  registry.add({"Chakra's execution traces", ".et", looksLikeChakra, read});
+  registry.add({"Chakra's execution traces (protobuf)", ".et", looksLikeChakra, read});
 }
 
 }  // namespace pipescope::importing
