@@ -49,7 +49,6 @@ class DeviceSums {
     Ticks start, end;   ///< times of the segment; its end at most that of the run
     bool host = false;  ///< true: a host thread's
   };
-  model::DeviceId id() const { return model::DeviceId(result_.index); }
   /// The times within which steps count.
   std::pair<Ticks, Ticks> bounds() const { return {from_, to_}; }
   /// The segments that addRecorded() shall have, by start, if the slices or the host threads of the device

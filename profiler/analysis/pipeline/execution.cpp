@@ -61,7 +61,8 @@ base::Status addRun(const model::ProfileSource& source, const Catalog& catalog, 
 base::Status placeRecorded(const model::ProfileSource& source, const Catalog& catalog, SumsByDevice& sums,
                            base::Progress& progress) {
   if (!catalog.measured()) return {};
-  for (DeviceSums& device : sums) PIPESCOPE_TRY(addRecordedSteps(source, catalog, device, progress));
+  RecordedWork work(catalog);
+  for (DeviceSums& device : sums) PIPESCOPE_TRY(addRecordedSteps(source, catalog, work, device, progress));
   return {};
 }
 

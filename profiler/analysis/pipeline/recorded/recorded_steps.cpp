@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "profiler/analysis/pipeline/recorded/recorded_work.h"
 #include "profiler/analysis/steps_of_segments.h"
 
 namespace pipescope::analysis {
@@ -11,18 +10,19 @@ namespace {
 /// Counts the steps of one accelerator or host whose passes nobody recognised, some segments at a time.
 class RecordedReader {
  public:
-  RecordedReader(const model::ProfileSource& source, const Catalog& catalog, const DeviceSums& device,
+  RecordedReader(const model::ProfileSource& source, const Catalog& catalog, RecordedWork& work,
                  base::Progress& progress)
-      : source_(source), catalog_(catalog), work_(catalog, device.id()), progress_(progress) {}
+      : source_(source), catalog_(catalog), work_(work), progress_(progress) {}
 
   base::Status read(DeviceSums& device) {
     const auto [start, end] = device.bounds();
     const std::vector<DeviceSums::RecordedSegment> all = device.recordedSegments();
     const bool divides = device.mayDivideRecorded();
+    PIPESCOPE_ASSIGN(const std::size_t atOnce, segmentsAtOnce());
     std::vector<DeviceSums::RecordedSegment> active;
     Ticks from = start;
     for (std::size_t next = 0; next < all.size() || !active.empty();) {
-      const std::size_t count = divides ? std::min(kSegmentsAtOnce, all.size() - next) : all.size();
+      const std::size_t count = divides ? std::min(atOnce, all.size() - next) : all.size();
       active.insert(active.end(), all.begin() + static_cast<std::ptrdiff_t>(next),
                     all.begin() + static_cast<std::ptrdiff_t>(next + count));
       next += count;
@@ -36,8 +36,17 @@ class RecordedReader {
   }
 
  private:
-  /// A segment of an imported trace has some thousand steps.
-  static constexpr std::size_t kSegmentsAtOnce = 64;
+  /// Returns the number of segments that hold about kStepsAtOnce steps. Segments of many threads are short,
+  /// and each time that steps are read takes as long as the blocks that the segments share.
+  base::Result<std::size_t> segmentsAtOnce() const {
+    constexpr std::size_t kStepsAtOnce = 1 << 18, kFewest = 64;
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
+    if (blocks.empty()) return kFewest;
+    const auto steps = static_cast<std::size_t>(blocks.back().firstRow + blocks.back().rows);
+    const std::size_t each =
+        std::max<std::size_t>(1, steps / std::max<std::size_t>(1, catalog_.segments.size()));
+    return std::max(kFewest, kStepsAtOnce / each);
+  }
 
   /// Adds what the segments do from `from` until `to`.
   base::Status add(DeviceSums& device, const std::vector<DeviceSums::RecordedSegment>& segments, Ticks from,
@@ -68,15 +77,15 @@ class RecordedReader {
 
   const model::ProfileSource& source_;
   const Catalog& catalog_;
-  RecordedWork work_;
+  RecordedWork& work_;
   base::Progress& progress_;
 };
 
 }  // namespace
 
-base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog, DeviceSums& device,
-                              base::Progress& progress) {
-  return RecordedReader(source, catalog, device, progress).read(device);
+base::Status addRecordedSteps(const model::ProfileSource& source, const Catalog& catalog, RecordedWork& work,
+                              DeviceSums& device, base::Progress& progress) {
+  return RecordedReader(source, catalog, work, progress).read(device);
 }
 
 }  // namespace pipescope::analysis

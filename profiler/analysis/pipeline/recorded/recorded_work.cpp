@@ -22,8 +22,7 @@ bool isCopyCategory(std::string_view category) {
 }
 
 bool isWorkCategory(std::string_view category) {
-  // Converters of Nsight Systems' reports call kernels so, and the ranges of programs around them the other
-  // way.
+  // Converters of Nsight Systems' reports call kernels "cuda", and the ranges around them "nvtx-kernel".
   if (category == "nvtx-kernel") return false;
   return isCopyCategory(category) || category == "cuda" ||
          categoryNames(category, {"kernel", "hpu_op", "mtia_ccp_events"});
@@ -41,11 +40,17 @@ RecordedWork::Category RecordedWork::categoryOf(std::string_view text) {
   return categoryNames(text, {"annotation", "nvtx-kernel"}) ? Category::mark : Category::other;
 }
 
-RecordedWork::RecordedWork(const Catalog& catalog, model::DeviceId device) : catalog_(catalog) {
-  for (model::ProgramId id(0); id.value < static_cast<std::int64_t>(catalog.programs.size()); ++id.value) {
-    const model::Program program = catalog.programs[id];
-    if (program.device == device) kernels_ = kernels_ || isWorkCategory(program.kind);
+/// Reads the programs when it is asked first, because most traces never ask.
+bool RecordedWork::hasKernels(model::DeviceId device) {
+  if (!withKernels_) {
+    withKernels_.emplace();
+    const auto count = static_cast<std::int64_t>(catalog_.programs.size());
+    for (model::ProgramId id(0); id.value < count; ++id.value) {
+      const model::Program program = catalog_.programs[id];
+      if (isWorkCategory(program.kind)) withKernels_->insert(program.device);
+    }
   }
+  return withKernels_->contains(device);
 }
 
 bool RecordedWork::counts(const model::Step& step) {
@@ -60,9 +65,10 @@ bool RecordedWork::counts(const model::Step& step) {
     case Category::mark:
       return false;
     case Category::none:
-      return !kernels_ || model::isEngine(role) || isWorkByRule(role, step.kind);
+      return model::isEngine(role) || isWorkByRule(role, step.kind) ||
+             !hasKernels(catalog_.deviceOf(step.lane));
     case Category::other:
-      return !kernels_ || model::isEngine(role);
+      return model::isEngine(role) || !hasKernels(catalog_.deviceOf(step.lane));
   }
   return true;
 }

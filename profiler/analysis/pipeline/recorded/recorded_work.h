@@ -1,5 +1,7 @@
 #pragma once
 // Says which slices on the lanes of an accelerator in an imported trace are work.
+#include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -20,22 +22,23 @@ bool isWorkCategory(std::string_view category);
 /// accelerator's, and what their slices do.
 bool isWorkByRule(model::LaneRole role, model::StepKind kind);
 
-/// Decides for one device which slices of its lanes count as work.
+/// Decides which slices on the lanes of devices count as work.
 class RecordedWork {
  public:
-  RecordedWork(const Catalog& catalog, model::DeviceId device);
+  explicit RecordedWork(const Catalog& catalog) : catalog_(catalog) {}
 
-  /// On a device with kernels, kernels and copies count, and so does what a rule calls a sync or puts on an
-  /// engine. The categories of another device are unknown, so everything counts but marks.
+  /// Returns true for work. If a device has kernels or copies, these count, and slices that a rule calls a
+  /// sync or puts on an engine. Otherwise the categories are unknown, and all slices count but marks.
   bool counts(const model::Step& step);
 
  private:
   enum class Category : std::uint8_t { work, none, mark, other };
   static Category categoryOf(std::string_view text);
+  bool hasKernels(model::DeviceId device);
 
   const Catalog& catalog_;
-  bool kernels_ = false;
   std::unordered_map<std::int64_t, Category> categories_;  ///< by program
+  std::optional<std::set<model::DeviceId>> withKernels_;   ///< none: not looked at yet
 };
 
 }  // namespace pipescope::analysis
