@@ -83,6 +83,16 @@ RecordedShare largestShare(const AcceleratorReport& recorded, Ticks AcceleratorT
   return largest;
 }
 
+Insight recordedFinding(double share, model::DeviceId device, std::string section) {
+  Insight found;
+  found.figure = found.share = share;
+  found.page = std::move(section);
+  found.device = static_cast<int>(device.value);
+  found.noAlternative = "A replay cannot change what a trace holds of kernels.";
+  found.bound = share / (1 - std::min(share, 0.99));
+  return found;
+}
+
 const InsightRule* InsightRegistry::find(std::string_view name) const {
   const auto at = std::ranges::find(rules_, name, &InsightRule::name);
   return at == rules_.end() ? nullptr : &*at;

@@ -115,6 +115,9 @@ struct Insight {
   std::string boundText = {};  ///< a clause for it: "if all stages computed equally long"
 };
 
+/// A finding on an accelerator of an imported trace, which loses this share of its time. `section` shows it.
+Insight recordedFinding(double share, model::DeviceId device, std::string section);
+
 struct InsightRule {
   std::string name;
   std::string figure;    ///< meaning of the figure, with its denominator

@@ -1,8 +1,6 @@
 // An accelerator of an imported trace is idle because its host has not launched the next kernel.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "profiler/analysis/insights/insight.h"
 
 namespace pipescope::analysis {
@@ -11,20 +9,14 @@ namespace {
 std::vector<Insight> findLateLaunches(const InsightInput& input, const InsightRule& rule) {
   const RecordedShare worst = largestShare(input.recorded, &AcceleratorTimes::hostIdle);
   if (worst.device == nullptr || !rule.exceeds(worst.share)) return {};
-  Insight found;
-  found.figure = found.share = worst.share;
-  found.device = static_cast<int>(worst.device->device.value);
+  Insight found = recordedFinding(worst.share, worst.device->device, "kernels");
   found.what = fmt::format(
       "For {} of the time between its first and last kernel, {} is idle because its host has not launched "
       "the next kernel.",
       insightPercent(worst.share), input.deviceName(found.device));
-  found.page = "kernels";
   found.advice =
       "Launch fewer and longer kernels (larger batches, fused operators, recorded graphs), and let the host "
-      "wait "
-      "for results less often.";
-  found.noAlternative = "A replay cannot change what a trace holds of kernels.";
-  found.bound = worst.share / (1 - std::min(worst.share, 0.99));
+      "wait for results less often.";
   found.boundText = "if the host launched each kernel in time";
   return {found};
 }

@@ -19,21 +19,15 @@ std::vector<Insight> findLateRanks(const InsightInput& input, const InsightRule&
   }
   if (all <= 0 || last.empty() || !rule.exceeds(waited / all)) return {};
   const auto latest = std::ranges::max_element(last, {}, [](const auto& entry) { return entry.second; });
-  Insight found;
-  found.figure = found.share = waited / all;
-  found.device = static_cast<int>(latest->first.value);
+  Insight found = recordedFinding(waited / all, latest->first, "collectives");
   found.what = fmt::format(
-      "For {} of their time, ranks wait at collectives for the last one to arrive. {} is the last at {} of "
-      "{}.",
+      "For {} of their time, ranks wait at collectives for the last one to arrive, which is {} at {} of {}.",
       insightPercent(found.figure), input.deviceName(found.device), latest->second,
       input.recorded.collectives.size());
-  found.page = "collectives";
   found.advice =
-      "Find out what delays the rank that arrives last: more work than the others have, a slower device, or "
-      "its "
+      "Find out what delays the rank that arrives last: more work than the others have, its device, or its "
       "host.";
   found.noAlternative = "Section stragglers replays steps whose passes were recognised.";
-  found.bound = found.figure / (1 - std::min(found.figure, 0.99));
   found.boundText = "if all ranks arrived together";
   return {found};
 }

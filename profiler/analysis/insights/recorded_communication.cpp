@@ -1,8 +1,6 @@
 // Kernels of an imported trace communicate while no other kernel computes.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "profiler/analysis/insights/insight.h"
 
 namespace pipescope::analysis {
@@ -11,19 +9,14 @@ namespace {
 std::vector<Insight> findRecordedCommunication(const InsightInput& input, const InsightRule& rule) {
   const RecordedShare worst = largestShare(input.recorded, &AcceleratorTimes::exposedCommunication);
   if (worst.device == nullptr || !rule.exceeds(worst.share)) return {};
-  Insight found;
-  found.figure = found.share = worst.share;
-  found.device = static_cast<int>(worst.device->device.value);
+  Insight found = recordedFinding(worst.share, worst.device->device, "kernels");
   found.what = fmt::format(
       "For {} of the time between its first and last kernel, {} only communicates: no kernel computes "
       "meanwhile.",
       insightPercent(worst.share), input.deviceName(found.device));
-  found.page = "kernels";
   found.advice =
       "Start collectives earlier, in smaller buckets or beside other work, or communicate less: larger "
       "micro-batches, another division of the model.";
-  found.noAlternative = "A replay cannot change what a trace holds of kernels.";
-  found.bound = worst.share / (1 - std::min(worst.share, 0.99));
   found.boundText = "if other work hid all communication";
   return {found};
 }

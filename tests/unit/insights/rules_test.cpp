@@ -424,7 +424,7 @@ TEST(Insights, MemoryOverflowNamesTheDevicesThatTheModelNeeds) {
   const Insight activations = only(input);
   EXPECT_EQ(activations.advice.find("--stages"), std::string::npos) << activations.advice;
   EXPECT_NE(activations.advice.find("recompute activations"), std::string::npos) << activations.advice;
-  // With half a room of activations, three rooms of weights need the other halves of six devices.
+  // Activations take half a room of each device, so that three rooms of weights need the other halves of six.
   for (DeviceMemory& device : input.memory.devices) device.total = Bytes(room * 2);
   EXPECT_NE(only(input).advice.find("--stages 6"), std::string::npos);
 }
