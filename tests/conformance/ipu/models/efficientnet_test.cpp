@@ -27,21 +27,13 @@ TEST(EfficientNet, MemoryOnAnMk2) {
       std::filesystem::temp_directory_path() / ("pipescope_efficientnet_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const compile::Compilation model =
-      compileModel(R"(
-[[model.blocks]]
-name = "all"
-nodes = ["*"]
-[[stages]]
-blocks = ["*"]
-[execution]
-mode = "inference"
-numerics = false
+      compileOneStage(R"(
 precision = "float16"
 partials_type = "float16"
 [system]
 name = "mk2"
 )",
-                   {{"model.onnx", writeEfficientNetEdgeL(4, folder).string()}});
+                      {{"model.onnx", writeEfficientNetEdgeL(4, folder).string()}});
   std::filesystem::remove_all(folder);
   ASSERT_EQ(model.executables.size(), 1u);
   const MemoryOfTiles ours = memoryOf(model.executables[0].lowered.at(0).memory.at(0), 1472);

@@ -36,21 +36,12 @@ std::pair<double, bool> fullestTileOf(const FitPoint& point) {
     changes["execution.partials_type"] = "float16";
     changes["execution.float32_operators"] = R"(["Gelu", "LayerNormalization"])";
   }
-  const compile::Compilation model = compileModel(
-      R"(
-[[model.blocks]]
-name = "all"
-nodes = ["*"]
-[[stages]]
-blocks = ["*"]
-[execution]
-mode = "inference"
-numerics = false
+  const compile::Compilation model = compileOneStage(R"(
 io_tiles = 32
 [system]
 name = "c600"
 )",
-      changes);
+                                                     changes);
   std::filesystem::remove_all(folder);
   if (model.executables.empty()) return {};
   std::vector<std::int64_t> tiles(1472);

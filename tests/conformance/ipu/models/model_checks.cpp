@@ -169,6 +169,13 @@ void expectNeverAbovePeak(const Compilation& compilation) {
   });
 }
 
+compile::Compilation compileOneStage(const std::string& execution,
+                                     const std::map<std::string, std::string>& changes) {
+  const std::string stage =
+      "[[model.blocks]]\nname = \"all\"\nnodes = [\"*\"]\n[[stages]]\nblocks = [\"*\"]\n";
+  return compileModel(stage + "[execution]\nmode = \"inference\"\nnumerics = false\n" + execution, changes);
+}
+
 double comparePoint(const std::string& point, double ours, double theirs) {
   const double error = std::log(ours / theirs);
   std::printf("%-72s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);

@@ -14,6 +14,11 @@ compile::Compilation compileModel(const std::string& toml,
 compile::Compilation compileFile(const std::string& file,
                                  const std::map<std::string, std::string>& changes = {});
 
+/// Compiles an ONNX file for inference as one stage. `execution` has further lines of [execution], and what
+/// follows them.
+compile::Compilation compileOneStage(const std::string& execution,
+                                     const std::map<std::string, std::string>& changes);
+
 /// Prints the point; returns ln(ours / theirs).
 [[nodiscard]] double comparePoint(const std::string& point, double ours, double theirs);
 

@@ -28,8 +28,8 @@ class OnnxModelWriter {
   /// Gives the last node a further output.
   void addOutputOfNode(const std::string& name);
 
-  // Constants. Each returns its name.
-  /// A float32 tensor of zeros, in the file of weights beside the model.
+  // Constants. Each function adds one and returns its name.
+  /// Adds a float32 tensor of zeros, whose elements lie in the file of weights beside the model.
   std::string weight(const std::string& name, const Shape& shape);
   std::string number(const std::string& name, float value);
   std::string numbers(const std::string& name, const Shape& shape, const std::vector<float>& values);

@@ -41,23 +41,14 @@ compile::Compilation compileSquadBert(const SquadBert& file, const std::string& 
   changes["model.onnx"] = writeSquadBert(file, folder.path()).string();
   changes["execution.precision"] = precision;
   if (precision == "float8") changes["execution.float8_scaling"] = "fixed";
-  compile::Compilation model = compileModel(
-      R"(
-[[model.blocks]]
-name = "all"
-nodes = ["*"]
-[[stages]]
-blocks = ["*"]
-[execution]
-mode = "inference"
-numerics = false
+  compile::Compilation model = compileOneStage(R"(
 partials_type = "float16"
 float32_operators = ["Gelu", "LayerNormalization"]
 io_tiles = 32
 [system]
 name = "c600"
 )",
-      changes);
+                                               changes);
   EXPECT_EQ(model.executables.size(), 1u);
   EXPECT_EQ(overflowBytes(model), 0) << precision << ", batch " << file.batch;
   return model;
