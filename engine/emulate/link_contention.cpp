@@ -63,7 +63,7 @@ std::vector<base::Ticks> LinkContention::solve(const std::vector<int>& all) cons
   const std::vector<int> flows(all.begin(), firstLoad);
   std::vector<base::Ticks> ticks = solveFlows(flows);
   if (firstLoad == all.end()) return ticks;
-  // What is wanted of each link, by flows and by all, in whole links.
+  // The demand on each link in whole links: that of flows, and that of all.
   std::map<std::int64_t, double> byFlows;
   for (const int flow : flows)
     for (const std::int64_t link : allLinks_[static_cast<std::size_t>(flow)]) byFlows[link] += 1;

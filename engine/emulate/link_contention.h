@@ -18,7 +18,7 @@ base::Ticks slower(base::Ticks ticks, double slowdown);
 std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
                                      const FlowLists& beside);
 
-/// What a kind of collective takes of links, and the axis of the mesh along which it runs.
+/// The shares of links that a kind of collective takes, and the axis of the mesh along which it runs.
 struct LinkLoad {
   std::vector<devices::LinkShare> shares;
   model::MeshAxis axis = model::MeshAxis::data;
@@ -37,7 +37,8 @@ class LinkContention : public clock::Contention {
                  std::vector<double> slowdowns = {}, FlowLists beside = {});
 
   /// Sets the loads. A load matters on links that several axes of the mesh use (flows use the axis `pipe`).
-  /// What one axis puts on a link is in the lengths of its collectives already.
+  /// Sets the loads of collectives. Loads of a single axis on a link change nothing, because the lengths of
+  /// its collectives hold them already.
   void setLoads(std::vector<LinkLoad> loads);
   /// Two flows are in one group if they share links, directly or through other flows of the group.
   int groupOf(int flow) const override { return groups_[static_cast<std::size_t>(flow)]; }

@@ -83,7 +83,7 @@ std::vector<clock::LinkUse> LinkUses::of(const devices::LoweredPass& pass,
     const Ticks start = uses.empty() ? step->offset : std::max(step->offset, uses.back().end),
                 end = step->offset + step->ticks;
     if (load < 0 || end <= start) continue;
-    // What waits for a step is not known: everything that begins after it may.
+    // Nobody knows which steps wait for this one: each that begins after it may.
     const auto next = std::ranges::lower_bound(starts, end);
     uses.push_back({start, end, next == starts.end() ? Ticks(0) : *next - end, load});
   }

@@ -12,7 +12,8 @@
 
 namespace pipescope::emulate {
 
-/// The collectives of the places of one replica. The first rank of a place stands for all of them.
+/// Finds the collectives within the passes of one replica. The first rank of a place stands for all its
+/// ranks.
 class LinkUses {
  public:
   LinkUses(const devices::System& system, const compile::Mesh& mesh) : system_(system), mesh_(mesh) {}

@@ -23,10 +23,11 @@ std::vector<double> scalesOf(const compile::ExecutableIr& ir, const ExecutableFa
   return scales;
 }
 
-/// What links do to the transfers and collectives of a replica. Those with equal values have equal times.
+/// The effect of links on the transfers and collectives of a replica. Replicas with equal values have equal
+/// times.
 struct LinkSignature {
   std::vector<std::int64_t> ticks;  ///< of transfers, alone and all together
-  /// The links of each flow, numbered in their order, and then of each load with its shares.
+  /// Numbers of the links of each flow, by order of first use, and then the links and shares of each load.
   std::vector<double> uses;
   friend auto operator<=>(const LinkSignature&, const LinkSignature&) = default;
 };

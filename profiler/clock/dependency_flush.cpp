@@ -180,7 +180,7 @@ void DependencyFlush::nextUse(int place, Ticks now) {
   push({.time = std::max(now, start + shared.length), .id = place, .kind = Event::Kind::pieceEnds});
 }
 
-/// What the piece does after a collective begins as much later as the collective ends later than alone.
+/// Delays the rest of a piece by as much as its collective ends later than it would alone.
 void DependencyFlush::useEnds(int place, Ticks now) {
   SharedPiece& shared = shared_[static_cast<std::size_t>(place)];
   const LinkUse& use = (*shared.uses)[shared.use++];

@@ -37,7 +37,7 @@ class DependencyFlush : public Flush {
     WorkOf work;
   };
   struct Event {
-    /// In the order in which events of one time are processed. Transfers end first, so that their bytes are
+    /// The order in which events of one time are processed. Transfers end first, so that their bytes are
     /// there when a block ends.
     enum class Kind { transferEnds, useBegins, pieceEnds, gradientsReady, blockEnds };
     Ticks time;

@@ -425,8 +425,8 @@ class WorkReader {
   std::unordered_map<model::SegmentId, model::SegmentId> afterOf_;
   std::unordered_map<model::SegmentId, int> tiedAs_;      ///< numbers of sums over places
   std::unordered_map<model::PlacementId, Ticks> delays_;  ///< waits for shared links, and other ones
-  /// By iteration: ends of pieces that collectives beside the backward pass follow, in the last backward
-  /// pass, and starts of these collectives.
+  /// Times in each iteration: ends of the pieces of the last backward pass that collectives beside it follow,
+  /// and starts of these collectives.
   std::unordered_map<model::SegmentId, std::vector<Ticks>> ends_, besideStarts_;
   Pass last_ = model::Pass::forward;
   clock::Task current_;

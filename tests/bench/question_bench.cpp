@@ -53,8 +53,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// What a rank does in the last call: the one that comes last and works. Its rows may be those of another
-/// rank or replica that does the same.
+/// Reads the last call of the last rank that works. The rows may be those of another rank or replica that
+/// does the same.
 bool windowOfLastRank(const sections::Context& context) {
   const auto stands = analysis::recordedDevices(context.catalog, context.executable);
   const auto works = [](model::DeviceId device) { return device.valid(); };

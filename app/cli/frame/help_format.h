@@ -5,8 +5,8 @@
 
 namespace pipescope::cli {
 
-/// Wraps all texts, and those of options and commands in a second column, so that lines stay within the
-/// terminal, and within 110 characters.
+/// Wraps lines at the width of the terminal, at most 110 characters. Texts of options and commands stand in a
+/// second column.
 class HelpFormat : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool isPositional) const override;

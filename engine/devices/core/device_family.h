@@ -259,9 +259,9 @@ class System {
   /// The links that a flow uses, by numbers of the system's own. Flows that share no link do not slow each
   /// other; a flow without links is never slowed. By default all flows share one link.
   virtual std::vector<std::int64_t> linksOf(const Flow&) const { return {0}; }
-  /// What a collective among the chips of `group` (ascending) takes of the links of one of them while it
-  /// runs. By default nothing: it shares links with nothing else, as on IPUs, which take part in one exchange
-  /// at a time.
+  /// Returns the shares of the links of one chip that a collective among the chips of `group` (ascending)
+  /// takes while it runs. By default there are none: the collective shares links with nothing else, as on
+  /// IPUs, which take part in one exchange at a time.
   virtual std::vector<LinkShare> linkShares(const ops::Collective&, int /*device*/,
                                             const std::vector<int>& /*group*/) const {
     return {};

@@ -31,7 +31,7 @@ class Interconnect {
   std::vector<LinkInfo> links(int cards) const;
   /// One link, which links() lacks between cards of different boxes.
   virtual LinkInfo linkBetween(int from, int to) const = 0;
-  /// What a collective takes of the links of one of the cards; see System::linkShares.
+  /// Returns the shares of the links of one card that a collective takes; see System::linkShares.
   std::vector<LinkShare> shares(const ops::Collective& work, const CollectiveTime& time, int card,
                                 const std::vector<int>& cards) const;
   /// Seconds of one message between cards, without its bytes.

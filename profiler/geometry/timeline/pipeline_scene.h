@@ -82,7 +82,7 @@ class PipelineScene {
   void drawStrips(Shapes& shapes, std::size_t row, const TimeView& view, int top) const;
   void drawMarks(Shapes& shapes, std::size_t row, const TimeView& view, int top,
                  const TextMeasure& measure) const;
-  /// What is visible of a row: its cells, of which narrow ones are merged.
+  /// The visible part of a row: its cells, of which narrow ones are merged.
   struct VisibleRow {
     std::size_t row = 0;
     std::vector<Folded> cells;
@@ -93,8 +93,8 @@ class PipelineScene {
     bool isShort = false;        ///< the labels are the numbers of micro-batches alone
     std::set<std::size_t> rows;  ///< rows that have them
   };
-  /// The passes that have labels. In the rows that count, either all passes of a kind have one or none, so
-  /// that the chart is easy to read.
+  /// The passes that have labels. A row with room for some label counts; in these rows all passes of a kind
+  /// have a label, or none has one.
   std::map<model::Pass, Labelled> labelledPasses(const std::vector<VisibleRow>& rows, const TimeView& view,
                                                  const TextMeasure& measure) const;
   void drawRow(Shapes& shapes, const VisibleRow& row, const std::map<model::Pass, Labelled>& labels,

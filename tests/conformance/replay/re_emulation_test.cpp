@@ -235,7 +235,7 @@ TEST_P(MnistLike, MicroBatchesAgree) {
   }
 }
 
-/// A single micro-batch needs no sums of gradients, and its recording does not tell their time.
+/// A step of one micro-batch adds no gradients up, so that its recording does not tell the time of additions.
 TEST_P(MnistLike, SumsOfGradientsAgree) {
   const ReplayedSetup four = mnist(GetParam(), "1f1b").with("training.gradient_accumulation", "4");
   const ReplayedSetup one = four.with("training.gradient_accumulation", "1");
@@ -245,7 +245,7 @@ TEST_P(MnistLike, SumsOfGradientsAgree) {
   const auto refused = replayedStep(*recorded, {"gradient_accumulation=4"});
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, testing::HasSubstr("no sums of gradients, whose time is not known"));
-  // Where sums over replicas take long, those of a single micro-batch are not known.
+  // The time of sums over replicas is not known for a single micro-batch, and matters if the sums take long.
   const ReplayedSetup two = mnist(std::string(GetParam()) == "pod4" ? "pod16" : "hls-gaudi2", "1f1b")
                                 .with("training.gradient_accumulation", "4")
                                 .with("training.replication_factor", "2");

@@ -89,7 +89,7 @@ TEST_F(RemoteDialogTest, BeginsInTheFolderThatWasShownLast) {
   RemoteDialog next({server.ssh({}), cache.path(), QCoreApplication::applicationFilePath()}, settings);
   EXPECT_EQ(next.hosts()->currentText(), toString(server.host()));
   EXPECT_EQ(next.path()->text(), dialog->path()->text());
-  // What is typed replaces it.
+  // Typed text replaces the host.
   next.show();
   ASSERT_TRUE(QTest::qWaitForWindowActive(&next));
   next.path()->setFocus();

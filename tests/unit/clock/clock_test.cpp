@@ -475,10 +475,10 @@ TEST(SharedLinks, OtherLinksChangeNothing) {
 }
 
 TEST(SharedLinks, CollectivesFollowEachOtherWhereTheyAreDelayed) {
-  // Two collectives of 10 ticks without a gap, in a pass of 30, beside a transfer of 60. Of the second pass,
-  // the first collective takes 20, from 35 to 55, the second one 20, until 75; the pass ends 20 late, at 80.
-  // The transfer has 60 − 5 − 20 = 35 ticks left at 75, and 30 at 80, when the next one begins. Both have
-  // half the link until 140; then 30 ticks of the second one are left.
+  // Two collectives of 10 ticks without a gap, in a pass of 30, beside a transfer of 60. In the second
+  // pass, each collective takes 20 ticks, from 35 to 55 and from 55 to 75, so that the pass ends at 80, 20
+  // late. The transfer has 60 − 5 − 20 = 35 ticks left at 75, and 30 at 80, when the next one begins. Both
+  // have half the link until 140; then 30 ticks of the second one are left.
   Call call = callWithCollective(Ticks(0));
   call.replicas[0].flows[0].ticks = Ticks(60);
   call.replicas[0].linkUses[0].push_back({Ticks(15), Ticks(25), Ticks(0), 0});
@@ -521,7 +521,7 @@ TEST(SharedLinks, ACollectiveBesideTheBackwardPassAndATransferSlowEachOther) {
   EXPECT_EQ(timeline.transfers[0].end.count, 55);
   EXPECT_THAT(spansOf(timeline, Pass::update),
               ElementsAre(std::tuple(0, -1, 80, 81), std::tuple(1, -1, 50, 51)));
-  // What a recording says gives the same.
+  // The delays of a recording give the same times.
   Call recorded = callWithBucket();
   for (StageCosts& stage : recorded.replicas[0].stages) stage.overlapped[0].piece.uses = -1;
   recorded.replicas[0].stages[1].overlapped[0].delays = {Ticks(5)};

@@ -58,7 +58,7 @@ TEST(GaudiSystem, CollectivesTakeSharesOfTheLinksOfACard) {
   const ops::Collective sum{.kind = Kind::allReduce, .elements = 64 << 20};
   const double bytes = 4.0 * (64 << 20), latency = cardOf("gaudi2").collectiveLatency;
   const std::vector<int> box = {0, 1, 2, 3, 4, 5, 6, 7};
-  // In a box, all but the two starts is time in which the links to and from each of seven peers are full.
+  // The links to and from each of seven peers in the box are full all the time but for the two starts.
   const double inBox = fabricOf("hls-gaudi2", 16).collectiveSeconds(Kind::allReduce, bytes, box);
   const auto inside = sharesOf(*system, sum, 2, box);
   EXPECT_EQ(inside.size(), 14U);
@@ -76,7 +76,7 @@ TEST(GaudiSystem, CollectivesTakeSharesOfTheLinksOfACard) {
   ASSERT_EQ(ring.size(), 2U);
   EXPECT_TRUE(ring.contains(system->linksOf({2, 4, Bytes(1)}).front()));
   EXPECT_TRUE(ring.contains(system->linksOf({1, 2, Bytes(1)}).front()));
-  // Where all ports go to switches, both parts use the same ports.
+  // Both parts use the same ports if all ports go to switches.
   const auto switched = systemOf("hls-1hx2");
   EXPECT_EQ(sharesOf(*switched, sum, 1, {0, 1, 4, 5}).size(), 2U);
   EXPECT_TRUE(sharesOf(*system, sum, 3, {3}).empty());

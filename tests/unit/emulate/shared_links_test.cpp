@@ -95,7 +95,8 @@ TEST(LinkUses, AreTheCollectivesOfASegmentWithWhatFollowsThem) {
   step(model::StepKind::globalExchange, 0, 90, 10);
   const compile::Mesh mesh;
   emulate::LinkUses uses(system, mesh);
-  // What begins first after the end of each: the exchange at 30, the one at 90, the end of the segment.
+  // The next beginning after the end of each is the exchange at 30, the one at 90, and the end of the
+  // segment.
   EXPECT_EQ(uses.of(pass, segment, 0), (std::vector<clock::LinkUse>{{Ticks(10), Ticks(30), Ticks(0), 0},
                                                                     {Ticks(50), Ticks(90), Ticks(0), 1},
                                                                     {Ticks(90), Ticks(100), Ticks(0), 0}}));
@@ -162,7 +163,7 @@ TEST(SharedBus, ACollectiveOfRanksAndATransferSlowEachOther) {
   EXPECT_EQ(slowed->end.count, 70'000);
   EXPECT_EQ(slowed->waitedForDevice, slowed->device);
   EXPECT_EQ(run.placements[static_cast<std::size_t>(slowed->waitedFor.value)].end, slowed->start);
-  // On a bus of its own the collective changes nothing.
+  // A collective on a bus of its own changes nothing.
   EXPECT_EQ(other.run.end.count, 60'000 + 20'000 + 1'000);
   EXPECT_TRUE(other.executable.call.replicas[0].linkUses.empty());
 }

@@ -98,7 +98,7 @@ class Trainer:
         self.optimizer = self.lightning_module = None
         self.num_training_batches, self.num_val_batches = math.inf, []
         self._schedulers, self._runner, self._last_loss = [], None, None
-        # What a step or hook may ask while it runs: where it is, and whether the weights change after this batch.
+        # Answers to a step or hook while it runs: the place in the loops, and whether this batch changes the weights.
         self._on_devices, self._hook, self._batch_number, self._loader_number, self._updates_now = "", "", 0, None, False
         self._batches_that_stepped, self._in_epoch, self._ended_whole = 0, False, True
 

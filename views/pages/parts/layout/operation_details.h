@@ -32,7 +32,7 @@ struct OperationsData {
            : kind == sections::OperationRows::operators ? operatorsRead
                                                         : true;
   }
-  /// How far the rows of each kind fold. Programs do not.
+  /// The folding of the rows of each kind. Programs do not fold.
   std::array<Folding, static_cast<std::size_t>(sections::OperationRows::programs) + 1> folding{};
   void findFolding();
 };
