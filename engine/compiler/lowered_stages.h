@@ -1,5 +1,5 @@
 #pragma once
-// What the compiler's passes and the devices made of stages. Compilations that share it do this once for
+// Stages as the compiler's passes and the devices made them. Compilations that share it do this once for
 // equal stages.
 #include <atomic>
 #include <deque>

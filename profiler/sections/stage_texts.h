@@ -30,7 +30,7 @@ std::string slowReplicaText(const analysis::SlowReplica& slow);
 /// is the unit of the ticks in them.
 std::vector<std::string> limitingRemarks(const analysis::StagesReport& report, const ShownTime& time);
 
-/// What makes a stage slow: its operations, host copies and exchange.
+/// Returns a table of what makes a stage slow: its operations, host copies and exchange.
 SectionTable stageOperationTable(const analysis::StagesReport& report, int stage, const Words& words);
 
 }  // namespace pipescope::sections

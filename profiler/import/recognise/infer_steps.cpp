@@ -11,7 +11,7 @@ using model::DeviceId;
 using model::Pass;
 
 /// A time at which no device of a group computes, and each has computed as many backward as forward passes.
-/// Its length may be zero: the next step may begin at once.
+/// The length may be zero: the next step may begin at once.
 struct Pause {
   Ticks start, end;
   std::int64_t microBatches = 0;  ///< forward passes of one device since the pause before, at most

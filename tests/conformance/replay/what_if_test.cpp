@@ -1,4 +1,4 @@
-// What-ifs whose times were computed by hand, and what is refused.
+// Tests of what-ifs whose times were computed by hand, and of what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <algorithm>

@@ -1,5 +1,5 @@
 #pragma once
-// How the operands of a product are divided among tiles if they are laid out for it (C: PopLibs,
+// Division of the operands of a product among tiles if they are laid out for it (C: PopLibs,
 // Convolution.cpp, mapActivationsOrWeights). A piece that one tile uses lies there. A piece that several
 // tiles use is divided among them in whole groups of channels.
 #include <cstdint>
