@@ -18,6 +18,26 @@ namespace {
 using hbm_card::checkElements;
 using hbm_card::extents;
 
+/// (R: special functions, which vector engines look up and interpolate.)
+constexpr hbm_card::SpecialFunctions kSpecialFunctions{.reciprocal = 8,
+                                                       .divide = 9,
+                                                       .sqrt = 8,
+                                                       .rsqrt = 8,
+                                                       .exp = 10,
+                                                       .fastExp = 10,
+                                                       .log = 12,
+                                                       .pow = 24,
+                                                       .remainder = 12,
+                                                       .tanh = 12,
+                                                       .sigmoid = 12,
+                                                       .erf = 14,
+                                                       .sin = 14,
+                                                       .cos = 14,
+                                                       .tan = 37,
+                                                       .asin = 14,
+                                                       .atan = 14,
+                                                       .cast = 2};
+
 EngineKernel vectorKernel(const CardContext& context, const std::string& name, std::int64_t elements,
                           double instructions) {
   EngineKernel kernel;
@@ -63,8 +83,9 @@ base::Result<EngineKernel> lower(const ops::Map& work, const CardContext& contex
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
   PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context.what));
   const auto more = static_cast<double>(std::max<std::int64_t>(0, work.operands - 2));
-  EngineKernel kernel = vectorKernel(context, titleOf(work.function), work.elements,
-                                     hbm_card::instructionsOf(work.function).instructions + more);
+  EngineKernel kernel =
+      vectorKernel(context, titleOf(work.function), work.elements,
+                   hbm_card::instructionsOf(work.function, kSpecialFunctions).instructions + more);
   kernel.elementwise = true;
   return kernel;
 }

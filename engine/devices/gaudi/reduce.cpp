@@ -28,16 +28,22 @@ constexpr double tpcInstructions(ops::ReduceFunction function) {
   PIPESCOPE_CHECK(false, "a reduction that is not in the enumeration");
 }
 
+/// Instructions that make one element of the lanes of a vector, most of which wait for the one before. (C:
+/// the vendor's compiler, HabanaAI/tpc_llvm, tpclib/gaudi2.ll and TPCHeaders/Gaudi: v_f32_reduce_add,
+/// v_f32_reduce_max, v_f32_reduce_argmax, v_bf16_reduce_add.)
+constexpr double laneInstructions(ops::ReduceFunction function, ElementType type) {
+  using enum ops::ReduceFunction;
+  if (function == argmax || function == argmin) return 28;
+  if (graph::sizeOf(type) < 4) return 15;
+  return function == max || function == min ? 10 : 16;
+}
+
 }  // namespace
 
 base::Result<EngineKernel> lower(const ops::Reduce& work, const GaudiLoweringContext& context) {
   const Card& card = context.card;
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.outputs, work.depth}, context));
-  // The lanes of a vector are halved until one is left. Each halving is a shuffle and an operation, and waits
-  // for the result of the one before; two rows are in flight (R).
-  constexpr double kInstructions = 2, kRowsInFlight = 2;
-  const double lanes = static_cast<double>(card.vectorBytes) / 4;
   const std::int64_t size = graph::sizeOf(work.type), rowBytes = work.depth * size;
   // Each row begins a new vector and a new cache line.
   const std::int64_t padded = (rowBytes + card.vectorBytes - 1) / card.vectorBytes * card.vectorBytes / size;
@@ -48,8 +54,11 @@ base::Result<EngineKernel> lower(const ops::Reduce& work, const GaudiLoweringCon
     if (work.outputs > 1)
       kernel.spread = static_cast<double>(lines * card.cacheLine) / static_cast<double>(rowBytes);
     const double rows = std::ceil(static_cast<double>(work.outputs) / static_cast<double>(card.tpcs));
+    // Four rows are in flight, which hides the latency of an instruction (C: the vendor's published softmax).
+    constexpr double kRowsInFlight = 4;
+    const double each = laneInstructions(work.function, work.type);
     kernel.arithmetic +=
-        rows * std::log2(lanes) * kInstructions * card.tpcLatency / kRowsInFlight / card.tpcSustainedHz;
+        each * std::max(rows, std::ceil(rows / kRowsInFlight) * card.tpcLatency) / card.tpcSustainedHz;
   }
   const std::int64_t row = work.depth * static_cast<std::int64_t>(sizeof(float));
   kernel.barrier = !work.contiguous || row > card.localBytes / 2;

@@ -10,31 +10,32 @@ namespace {
 
 using ops::MapFunction;
 
-using FunctionRow = MapInstructions;
+/// Adds up the instructions of functions, with the special ones of a family.
+class Rows {
+ public:
+  explicit Rows(const SpecialFunctions& special) : special_(special) {}
 
-constexpr FunctionRow simple(double instructions) {
-  return {instructions, false};
-}
-constexpr FunctionRow special(double instructions) {
-  return {instructions, true};
-}
-constexpr void add(FunctionRow& sum, const FunctionRow& part) {
-  sum.instructions += part.instructions;
-  sum.wide = sum.wide || part.wide;
-}
-constexpr FunctionRow madeOf(std::initializer_list<FunctionRow> parts) {
-  FunctionRow sum;
-  for (const FunctionRow& part : parts) add(sum, part);
-  return sum;
-}
-constexpr FunctionRow rowOf(MapFunction function);
-constexpr FunctionRow madeOf(const FunctionParts& parts) {
-  FunctionRow sum;
-  for (const MapFunction part : parts) add(sum, rowOf(part));
-  return sum;
-}
+  MapInstructions of(MapFunction function) const;
 
-constexpr FunctionRow rowOf(MapFunction function) {
+ private:
+  static MapInstructions simple(double instructions) { return {instructions, false}; }
+  static MapInstructions special(double instructions) { return {instructions, true}; }
+  template <typename Parts>
+  MapInstructions sumOf(const Parts& parts) const {
+    MapInstructions sum;
+    for (const MapFunction part : parts) {
+      const MapInstructions row = of(part);
+      sum.instructions += row.instructions;
+      sum.wide = sum.wide || row.wide;
+    }
+    return sum;
+  }
+  MapInstructions madeOf(std::initializer_list<MapFunction> parts) const { return sumOf(parts); }
+
+  const SpecialFunctions& special_;
+};
+
+MapInstructions Rows::of(MapFunction function) const {
   using enum MapFunction;
   switch (function) {
     case add:
@@ -61,76 +62,88 @@ constexpr FunctionRow rowOf(MapFunction function) {
     case copy:
     case fill:
     case scaledAdd:
+    case normalise:  // the kernel inverts the sum of a row once, and multiplies
       return simple(1);
     case reluGradient:
     case select:
-    case cast:
     case squareScaledAdd:
       return simple(2);
+    case cast:
+      return simple(special_.cast);
     case tanhGradient:
     case sigmoidGradient:
       return simple(3);
-    case divide:
-    case normalise:
-      return special(9);
     case reciprocal:
+      return special(special_.reciprocal);
+    case divide:
+      return special(special_.divide);
     case sqrt:
+      return special(special_.sqrt);
     case rsqrt:
-      return special(8);
+      return special(special_.rsqrt);
     case exp:
-      return special(10);
+      return special(special_.exp);
+    case fastExp:
+      return simple(special_.fastExp);
     case log:
-    case tanh:
-    case sigmoid:
-    case remainder:
-      return special(12);
-    case sin:
-    case cos:
-    case erf:
-      return special(14);
-    case gelu:
-      return special(18);
-    case adamStep:
-      return special(20);
-    case softplus:
-      return special(23);
+      return special(special_.log);
     case pow:
-      return special(24);
-    case adam:
-    case geluGradient:
-      return special(26);
-    case asin:
-    case atan:  // polynomials like those of sine and error function
-      return special(14);
-
-    case sign:
-      return madeOf({rowOf(less), rowOf(greater), rowOf(subtract)});
+      return special(special_.pow);
+    case remainder:
+      return special(special_.remainder);
+    case tanh:
+      return special(special_.tanh);
+    case sigmoid:
+      return special(special_.sigmoid);
+    case erf:
+      return special(special_.erf);
+    case sin:
+      return special(special_.sin);
+    case cos:
+      return special(special_.cos);
     case tan:
-      return madeOf({rowOf(sin), rowOf(cos), rowOf(divide)});
+      return special(special_.tan);
+    case asin:
+      return special(special_.asin);
+    case atan:
+      return special(special_.atan);
+
+    case gelu:  // made of a hyperbolic tangent
+      return madeOf({square, scaledAdd, multiply, tanh, scaledAdd, multiply, multiply});
+    case geluGradient:
+      return madeOf({gelu, square, scaledAdd, multiply, multiply, scaledAdd, multiply, scaledAdd, multiply});
+    case softplus:
+      return madeOf({exp, add, log});
+    case adamStep:
+      return madeOf({multiply, sqrt, add, divide, copy});
+    case adam:
+      return madeOf({multiply, scaledAdd, multiply, squareScaledAdd, adamStep, scaledAdd});
+    case sign:
+      return madeOf({less, greater, subtract});
     case sinhGradient:
-      return madeOf({rowOf(cosh), rowOf(multiply)});
+      return madeOf({cosh, multiply});
     case coshGradient:
-      return madeOf({rowOf(sinh), rowOf(multiply)});
+      return madeOf({sinh, multiply});
     case elu:
-      return madeOf({rowOf(exp), rowOf(subtract), rowOf(multiply), rowOf(select)});
+      return madeOf({exp, subtract, multiply, select});
     case celu:
-      return madeOf({rowOf(multiply), rowOf(elu)});
+      return madeOf({multiply, elu});
     case celuGradient:
-      return madeOf({rowOf(multiply), rowOf(exp), rowOf(multiply), rowOf(select)});
+      return madeOf({multiply, exp, multiply, select});
     case selu:
-      return madeOf({rowOf(elu), rowOf(multiply)});
+      return madeOf({elu, multiply});
     case seluGradient:
-      return madeOf({rowOf(eluGradient), rowOf(multiply)});
+      return madeOf({eluGradient, multiply});
     case hardSigmoid:
-      return madeOf({rowOf(scaledAdd), rowOf(maximum), rowOf(minimum)});
+      return madeOf({scaledAdd, maximum, minimum});
     case hardSigmoidGradient:
-      return madeOf({rowOf(scaledAdd), rowOf(greater), rowOf(less), rowOf(multiply)});
+      return madeOf({scaledAdd, greater, less, multiply});
     case hardSwish:
-      return madeOf({rowOf(hardSigmoid), rowOf(multiply)});
+      return madeOf({hardSigmoid, multiply});
     case hardSwishGradient:
-      return madeOf({rowOf(hardSigmoid), rowOf(multiply), rowOf(add)});
+      return madeOf({hardSigmoid, multiply, add});
     case quantize:
-      return madeOf({rowOf(multiply), rowOf(round), rowOf(add), rowOf(maximum), rowOf(minimum), rowOf(cast)});
+      return madeOf({multiply, round, add, maximum, minimum, cast});
     case acos:
     case sinh:
     case cosh:
@@ -160,15 +173,15 @@ constexpr FunctionRow rowOf(MapFunction function) {
     case dequantize:
     case complexMultiplyAdd:
     case overlap:
-      return madeOf(commonParts(function));
+      return sumOf(commonParts(function));
   }
   PIPESCOPE_CHECK(false, "an elementwise function that is not in the enumeration");
 }
 
 }  // namespace
 
-MapInstructions instructionsOf(ops::MapFunction function) {
-  return rowOf(function);
+MapInstructions instructionsOf(ops::MapFunction function, const SpecialFunctions& special) {
+  return Rows(special).of(function);
 }
 
 }  // namespace pipescope::devices::hbm_card

@@ -118,6 +118,7 @@ constexpr FunctionRow rowOf(MapFunction function) {
     case rsqrt:
       return {{8, 2}, {19, 4}};
     case exp:
+    case fastExp:
       return {{6, 2}, {4, 4}};
     case log:
       return {{12, 2}, {4, 4}, {14, 2}, {6, 4}};
@@ -252,7 +253,7 @@ std::int64_t mapCycles(const Chip& chip, const ops::Map& work, std::int64_t elem
   }
   // This vertex works on two axes, and its workers take rows (C).
   if (work.function == MapFunction::select) return 11 + chip.workers * (11 + each * pace.cycles);
-  std::int64_t start = work.function == MapFunction::exp ? 33 : 17;
+  std::int64_t start = work.function == MapFunction::exp || work.function == MapFunction::fastExp ? 33 : 17;
   if (work.function == MapFunction::cast) start = 37;
   if (work.function == MapFunction::fill) start = 26;
   if (work.operands > 1) start = half ? 26 : 29;

@@ -13,6 +13,7 @@ namespace pipescope::ops {
 ///   adam                  a whole Adam update: both moments, the direction and the step
 ///   adam_step             m ÷ (√(s · v) + ε): the direction in which Adam, LAMB and RMSprop go
 ///   complex_multiply_add  y + a · x in complex numbers
+///   fast_exp              an exponential in the precision of its operand, as attention kernels take it
 ///   normalise             x ÷ s, where s is the same for a whole row: a device may invert each s once
 ///   overlap               tests how far two boxes overlap (intersection over union)
 ///   scaled_add            y + a · x
@@ -51,6 +52,7 @@ namespace pipescope::ops {
   X(erf, "erf")                                   \
   X(erfGradient, "erf_gradient")                  \
   X(exp, "exp")                                   \
+  X(fastExp, "fast_exp")                          \
   X(fill, "fill")                                 \
   X(floor, "floor")                               \
   X(gelu, "gelu")                                 \

@@ -43,6 +43,7 @@ struct Map {
   std::int64_t operands = 1;
   ElementType type = ElementType::float32;
   bool inPlace = false;
+  bool perRow = false;  ///< the second operand is the same for a whole row of the innermost axis
 };
 
 struct Reduce {

@@ -17,8 +17,8 @@ class WorkText {
           padding, transposed, type, accumulate, trained);
   }
   void add(const Map& work) {
-    const auto& [function, elements, operands, type, inPlace] = work;
-    write(function, elements, operands, type, inPlace);
+    const auto& [function, elements, operands, type, inPlace, perRow] = work;
+    write(function, elements, operands, type, inPlace, perRow);
   }
   void add(const Reduce& work) {
     const auto& [function, outputs, depth, contiguous, type, run, rows] = work;

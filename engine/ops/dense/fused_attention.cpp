@@ -103,7 +103,7 @@ std::vector<Work> attentionWork(const OperatorCall& call) {
   addFunctions(work, setup);
   work.push_back({Reduce{ReduceFunction::max, rows * blocks, depth, true, setup.inner}, 1, "Max"});
   work.push_back({Map{MapFunction::subtract, setup.all, 2, setup.inner, true}, 1, "Shift"});
-  work.push_back({Map{MapFunction::exp, setup.all, 1, setup.inner, true}, 1, "Exp"});
+  work.push_back({Map{MapFunction::fastExp, setup.all, 1, setup.inner, true}, 1, "Exp"});
   work.push_back({Reduce{ReduceFunction::sum, rows * blocks, depth, true, setup.inner}, 1, "Sum"});
   addAttentionProduct(work, setup, setup.context, Contraction::Phase::forward, "Context");
   work.push_back({Map{MapFunction::normalise, results, 2, setup.type, true}, 1, "Normalise"});
@@ -154,7 +154,7 @@ std::vector<Work> attentionGradientWork(const OperatorCall& call) {
   work.push_back({Reduce{ReduceFunction::sum, rows, setup.context.n, true, setup.type}, 1, "RowSum"});
   addFunctions(work, setup);
   work.push_back({Map{MapFunction::subtract, setup.all, 2, setup.inner, true}, 1, "Shift"});
-  work.push_back({Map{MapFunction::exp, setup.all, 1, setup.inner, true}, 1, "Exp"});
+  work.push_back({Map{MapFunction::fastExp, setup.all, 1, setup.inner, true}, 1, "Exp"});
   addAttentionProduct(work, setup, setup.context, Phase::weightGradient, "Values");
   addAttentionProduct(work, setup, setup.context, Phase::inputGradient, "Weights");
   addFunctions(work, setup);

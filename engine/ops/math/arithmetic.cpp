@@ -88,7 +88,11 @@ Result<Kernel> arithmeticKernel(const OperatorCall& call) {
 template <class Op>
 std::vector<Work> arithmeticWork(const OperatorCall& call) {
   const std::int64_t elements = call.outputs.empty() ? 0 : call.outputs[0].elements();
-  return {{Map{Op::kWork, elements, 2, call.input(0).element, call.input(0).elements() == elements}, 1, ""}};
+  Map map{Op::kWork, elements, 2, call.input(0).element, call.input(0).elements() == elements};
+  const Shape& second = call.input(1).shape;
+  map.perRow = (second.empty() || second.back() == 1) && !call.outputs.empty() &&
+               !call.outputs[0].shape.empty() && call.outputs[0].shape.back() > 1;
+  return {{map, 1, ""}};
 }
 
 Result<Shape> resultShape(GradientBuilder& builder) {

@@ -69,7 +69,8 @@ std::vector<Work> lpNormWork(const OperatorCall& call) {
                                  setup.rows.depth, setup.rows.inner == 1, type},
                           1, "Length"}};
   if (setup.squares) work.push_back({Map{MapFunction::sqrt, rows, 1, type, true}, 1, "Sqrt"});
-  work.push_back({Map{MapFunction::divide, call.input(0).elements(), 2, type, true}, 1, "Normalise"});
+  work.push_back({Map{MapFunction::divide, call.input(0).elements(), 2, type, true, setup.rows.inner == 1}, 1,
+                  "Normalise"});
   return work;
 }
 
@@ -118,7 +119,7 @@ std::vector<Work> lpNormGradientWork(const OperatorCall& call) {
   return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
           {Reduce{ReduceFunction::sum, rows, setup.rows.depth, setup.rows.inner == 1, type}, 1, "Sum"},
           {Map{MapFunction::scaledAdd, all, 2, type, false}, 1, "Subtract"},
-          {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
+          {Map{MapFunction::divide, all, 2, type, true, setup.rows.inner == 1}, 1, "Normalise"}};
 }
 
 const std::vector<AttributeRule>& lpNormAttributes() {

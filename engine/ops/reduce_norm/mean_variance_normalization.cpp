@@ -83,7 +83,7 @@ std::vector<Work> meanVarianceNormWork(const OperatorCall& call) {
           {Reduce{ReduceFunction::squareSum, outputs, setup.reduce.depth, neighbours, type}, 1, "Variance"},
           {Map{MapFunction::sqrt, outputs, 1, type, true}, 1, "Deviation"},
           {Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
-          {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
+          {Map{MapFunction::divide, all, 2, type, true, setup.reduce.contiguous()}, 1, "Normalise"}};
 }
 
 Status meanVarianceNormGradient(GradientBuilder& builder) {
@@ -145,7 +145,7 @@ std::vector<Work> meanVarianceNormGradientWork(const OperatorCall& call) {
       {Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
       {Reduce{ReduceFunction::sum, outputs, setup.reduce.depth, setup.reduce.contiguous(), type}, 2, "Sums"},
       {Map{MapFunction::scaledAdd, all, 2, type, false}, 2, "Centre"},
-      {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
+      {Map{MapFunction::divide, all, 2, type, true, setup.reduce.contiguous()}, 1, "Normalise"}};
 }
 
 }  // namespace

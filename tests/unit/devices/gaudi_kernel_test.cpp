@@ -188,9 +188,46 @@ TEST(GaudiKernels, MapsTakeWholeVectors) {
   EXPECT_DOUBLE_EQ(operands(1), (1 + 4) / 1.8e9);
   EXPECT_DOUBLE_EQ(operands(3), (2 + 4) / 1.8e9);
   EXPECT_DOUBLE_EQ(operands(5), (4 + 4) / 1.8e9);
-  // Special functions are computed in float32.
-  EXPECT_DOUBLE_EQ(map(ops::MapFunction::exp, 24 * 128).arithmetic, (20 + 4) / 1.8e9);
-  EXPECT_DOUBLE_EQ(map(ops::MapFunction::exp, 24 * 64, ElementType::float32).arithmetic, (10 + 4) / 1.8e9);
+}
+
+/// The vendor's published softmax of bfloat16 (HabanaAI/Habana_Custom_Kernel, softmax_fcd_bf16.c) does, for
+/// each vector of 128 elements: a maximum; a difference, a conversion to two vectors of float32, the
+/// exponential of each (19 instructions of v_exp_cephes_f32 in its compiler's gaudi2.ll), a conversion back,
+/// a sum; a product.
+TEST(GaudiKernels, SoftmaxTakesTheInstructionsOfThePublishedKernel) {
+  const CardLowering gaudi2("gaudi2");
+  const auto instructions = [&](const ops::WorkItem& item) {
+    return gaudi2.lower(item).arithmetic * 1.8e9 - 4;
+  };
+  const std::int64_t vectors = 24 * 128;
+  EXPECT_NEAR(instructions(ops::Map{ops::MapFunction::subtract, vectors, 2, kBfloat16, true}), 1, 1e-6);
+  EXPECT_NEAR(instructions(ops::Map{ops::MapFunction::exp, vectors, 1, kBfloat16, true}), 1 + 2 * 19 + 1,
+              1e-6);
+  EXPECT_NEAR(instructions(ops::Map{ops::MapFunction::normalise, vectors, 2, kBfloat16, true}), 1, 1e-6);
+  EXPECT_NEAR(instructions(ops::Map{ops::MapFunction::exp, 24 * 64, 1, ElementType::float32, true}), 19,
+              1e-6);
+  // Attention kernels take the exponential of bfloat16, and that of float32 where scores are.
+  EXPECT_NEAR(instructions(ops::Map{ops::MapFunction::fastExp, vectors, 1, kBfloat16, true}), 13, 1e-6);
+  EXPECT_NEAR(instructions(ops::Map{ops::MapFunction::fastExp, 24 * 64, 1, ElementType::float32, true}), 19,
+              1e-6);
+  // 96 rows for each TPC, each of which is a vector, and whose lanes are then added with 15 instructions.
+  const ops::Reduce sum{ops::ReduceFunction::sum, 24 * 96, 128, true, kBfloat16};
+  EXPECT_NEAR(instructions(sum), 96 * (1 + 15), 1e-6);
+  // A single row waits for each of these.
+  const ops::Reduce row{ops::ReduceFunction::sum, 24, 128, true, kBfloat16};
+  EXPECT_NEAR(instructions(row), 1 + 15 * 4, 1e-6);
+}
+
+TEST(GaudiKernels, DividesByTheInverseOfARow) {
+  const CardLowering gaudi2("gaudi2");
+  const auto instructions = [&](bool perRow) {
+    return gaudi2.lower(ops::Map{ops::MapFunction::divide, 24 * 64, 2, ElementType::float32, true, perRow})
+                   .arithmetic *
+               1.8e9 -
+           4;
+  };
+  EXPECT_NEAR(instructions(false), 24, 1e-6);
+  EXPECT_NEAR(instructions(true), 1, 1e-6);
 }
 
 TEST(GaudiKernels, EveryFunctionHasAPrice) {
@@ -200,7 +237,7 @@ TEST(GaudiKernels, EveryFunctionHasAPrice) {
     const double instructions =
         gaudi2.lower(ops::Map{function, 24 * 64, 2, ElementType::float32, false}).arithmetic * 1.8e9 - 4;
     EXPECT_GT(instructions, 0.99) << toString(function);
-    EXPECT_LT(instructions, 60) << toString(function);
+    EXPECT_LT(instructions, 120) << toString(function);
   }
 }
 
