@@ -1,18 +1,27 @@
 // Moves without arithmetic. If whole cache lines stay together, a neighbouring kernel reads or writes in the
-// new order (a logical operation of the graph compiler). Otherwise DMA engines move line by line.
+// new order (a logical operation of the graph compiler). If dual groups of a vector do, it moves these within
+// its registers, as the kernel of rotary positions does. Otherwise DMA engines move line by line.
 #include <algorithm>
 
 #include "engine/devices/gaudi/kernel.h"
 
 namespace pipescope::devices::gaudi {
+namespace {
+
+/// Bytes of a dual group, a quarter of a vector, which one instruction moves to another place of it. (C: the
+/// vendor's compiler, HabanaAI/tpc_llvm, tpc-intrinsics.h: v_bf16_mov_dual_group_all_b.)
+constexpr std::int64_t kDualGroupBytes = 64;
+
+}  // namespace
 
 base::Result<EngineKernel> lower(const ops::Rearrange& work, const GaudiLoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("length of a run", {work.runElements}, context));
   const Card& card = context.card;
   const std::int64_t size = graph::sizeOf(work.type), run = std::min(work.runElements, work.elements) * size;
-  if (run >= card.cacheLine || work.elements * size <= card.vectorBytes * card.tpcs) {
-    EngineKernel kernel = tpcKernel(card, "Copy", work.elements, work.type, 1);
+  if (run >= kDualGroupBytes || work.elements * size <= card.vectorBytes * card.tpcs) {
+    const double instructions = run >= card.cacheLine ? 1 : 2;
+    EngineKernel kernel = tpcKernel(card, "Copy", work.elements, work.type, instructions);
     kernel.elementwise = true;
     return kernel;
   }

@@ -269,6 +269,18 @@ TEST(GaudiKernels, RandomRowsBelowAVectorAreSlower) {
   EXPECT_EQ(gaudi2.lower(ops::Scatter{100, 64, 1000, false, kBfloat16}).againBytes, 0);
 }
 
+/// The kernel of rotary positions turns halves of heads of 64 elements within the registers of a TPC: 64
+/// bytes are a dual group, which one instruction moves. Smaller runs are turned by DMA engines.
+TEST(GaudiKernels, MovesDualGroupsWithinVectors) {
+  const CardLowering gaudi2("gaudi2");
+  const auto move = [&](std::int64_t run) { return gaudi2.lower(ops::Rearrange{24 * 256, run, kBfloat16}); };
+  EXPECT_EQ(move(64).engine, hbm_card::Engine::vector);
+  EXPECT_NEAR(move(64).arithmetic * 1.8e9 - 4, 2, 1e-6);
+  EXPECT_EQ(move(32).engine, hbm_card::Engine::vector);
+  EXPECT_NEAR(move(32).arithmetic * 1.8e9 - 4, 4, 1e-6);
+  EXPECT_EQ(move(31).engine, hbm_card::Engine::copy);
+}
+
 TEST(GaudiKernels, MovesOfWholeLinesNeedNoDma) {
   const CardLowering gaudi2("gaudi2");
   EXPECT_EQ(gaudi2.lower(ops::Rearrange{1 << 20, 64, kBfloat16}).engine, Engine::vector);
