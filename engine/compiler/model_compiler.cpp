@@ -390,7 +390,6 @@ class ModelCompiler {
     return checkDevices(mesh, used);
   }
 
-  /// Warns of tensor ranks whose exchanges leave the box, where links are slower.
   /// Says that ranks along `context` have unequal work under a causal mask.
   void noteCausalWork() {
     const std::int64_t positions = ranks_.contextPositions();
@@ -409,6 +408,7 @@ class ModelCompiler {
             : std::string("leave out execution.context_layout, so that each has an early and a late part")));
   }
 
+  /// Warns of tensor ranks whose exchanges leave the box, where links are slower.
   void noteRanksInBoxes() {
     const int ranks = request_.ranks.tensor;
     if (ranks < 2 || static_cast<int>(result_.system->devices().size()) < ranks) return;
