@@ -80,10 +80,11 @@ base::Result<Configuration> configurationOf(const Point& point, bool training) {
     PIPESCOPE_TRY(c.setText("execution.precision", "bfloat16", Origin::flag));
   if (!c.given("execution.schedule")) PIPESCOPE_TRY(c.setText("execution.schedule", "gpipe", Origin::flag));
   if (point.cards > 1) {
-    const std::string cards = std::to_string(point.cards);
-    PIPESCOPE_TRY(c.setText("system.devices", cards, Origin::flag));
-    PIPESCOPE_TRY(c.setText(training ? "training.replication_factor" : "inference.replication_factor", cards,
-                            Origin::flag));
+    // Cards that are not tensor ranks of one model are replicas of it.
+    const std::int64_t replicas = point.cards / c.integer("execution.tensor_parallel");
+    PIPESCOPE_TRY(c.setText("system.devices", std::to_string(point.cards), Origin::flag));
+    PIPESCOPE_TRY(c.setText(training ? "training.replication_factor" : "inference.replication_factor",
+                            std::to_string(replicas), Origin::flag));
   }
   return c;
 }
@@ -178,8 +179,7 @@ base::Result<double> samplesPerSecond(const Point& point, bool training) {
 
 /// New tokens per second of a generation, prompts included. All cards share one model.
 base::Result<double> tokensPerSecond(const Point& point) {
-  PIPESCOPE_ASSIGN(Configuration c, configurationOf(point, false));
-  PIPESCOPE_TRY(c.setText("inference.replication_factor", "1", config::Origin::flag));
+  PIPESCOPE_ASSIGN(const Configuration c, configurationOf(point, false));
   PIPESCOPE_ASSIGN(const std::optional<app::Generation> generation, app::generationOf(c));
   if (!generation) return base::badInput("A generate point needs the parameter new_tokens.");
   PIPESCOPE_ASSIGN(const std::vector<Call> calls, runCalls(c));
