@@ -403,7 +403,7 @@ PIPESCOPE_REGISTER_BUILDER(decoder) {
          0,
          {},
          "Inference: the model returns the most likely next token of each sample, not the scores of all "
-         "tokens."},
+         "tokens. A run with phase decode, whose caches lie on the device, does so unless told otherwise."},
         {"cache_reuse",
          true,
          0,

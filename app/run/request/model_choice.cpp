@@ -40,6 +40,13 @@ std::optional<std::int64_t> builderNumber(const Configuration& c, const std::str
   return std::nullopt;
 }
 
+/// True for a step of a generation whose caches stay on the device. It returns the next token, as generating
+/// software does, because the scores of many samples would take longer to copy than the step.
+bool decodesOnDevice(const Configuration& c) {
+  return c.given("model.phase") && c.text("model.phase") == "decode" &&
+         !(c.given("model.cache_at") && c.text("model.cache_at") == "host");
+}
+
 builders::BuilderRequest builderRequest(const Configuration& c, bool training) {
   builders::BuilderRequest request;
   request.builder = c.text("model.builder");
@@ -49,6 +56,7 @@ builders::BuilderRequest builderRequest(const Configuration& c, bool training) {
     if (key.chooser == "model.builder" && c.given(key.path))
       request.settings[std::string(config::lastPart(key.path))] = settingOf(c.value(key.path));
   }
+  if (decodesOnDevice(c) && !c.given("model.next_token")) request.settings["next_token"] = true;
   return request;
 }
 
@@ -130,9 +138,8 @@ base::Status checkModelChoice(const Configuration& c) {
         "model.input is given, but the builder {} decides the shape of its samples: leave it out.",
         c.text("model.builder")));
   }
-  if (builder && c.given("model.phase") && c.text("model.phase") == "decode" &&
-      c.boolean("execution.numerics") && c.text("execution.mode") != "training" &&
-      !(c.given("model.cache_at") && c.text("model.cache_at") == "host")) {
+  if (builder && decodesOnDevice(c) && c.boolean("execution.numerics") &&
+      c.text("execution.mode") != "training") {
     return base::badInput(
         "model.phase = \"decode\" keeps keys and values of earlier tokens on the device, which no call has "
         "put there: the "

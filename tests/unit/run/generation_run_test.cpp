@@ -117,6 +117,14 @@ TEST_F(GenerationRunTest, TakesThePromptAndThenAStepForEachToken) {
   EXPECT_EQ(made.catalog->runsOf(made.catalog->executables[model::ExecutableId(1)].id).size(), 29U);
 }
 
+/// The scores of a step would take longer to copy than the tokens that it chooses.
+TEST_F(GenerationRunTest, AStepReturnsTheNextTokenUnlessAskedForScores) {
+  const std::string step = "model.phase = decode\nmodel.cache = 129\nmodel.vocabulary = 100000\n";
+  const double token = callSeconds(step), scores = callSeconds(step + "model.next_token = false");
+  EXPECT_EQ(token, callSeconds(step + "model.next_token = true"));
+  EXPECT_LT(token, scores);
+}
+
 /// A cache takes 2·L·k·d elements a token, for all tokens of the answer from the beginning on.
 TEST_F(GenerationRunTest, KeepsTheWholeCacheInEachExecutable) {
   ASSERT_TRUE(run(given("inference.new_tokens = 200\ninference.cache_bucket = 100")).ok());
