@@ -83,9 +83,8 @@ base::Result<EngineKernel> lower(const ops::Map& work, const CardContext& contex
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context.what));
   PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context.what));
   const auto more = static_cast<double>(std::max<std::int64_t>(0, work.operands - 2));
-  EngineKernel kernel =
-      vectorKernel(context, titleOf(work.function), work.elements,
-                   hbm_card::instructionsOf(work.function, kSpecialFunctions).instructions + more);
+  EngineKernel kernel = vectorKernel(context, titleOf(work.function), work.elements,
+                                     hbm_card::instructionsOf(work, kSpecialFunctions).instructions + more);
   kernel.elementwise = true;
   return kernel;
 }

@@ -34,14 +34,6 @@ constexpr hbm_card::SpecialFunctions kSpecialFunctions{.reciprocal = 15,
                                                        .atan = 63,
                                                        .cast = 1};
 
-/// The function that a kernel computes for each element. It inverts the divisor of a row once, and
-/// multiplies.
-ops::MapFunction functionOf(const ops::Map& work) {
-  using enum ops::MapFunction;
-  if (work.function == divide && work.perRow) return multiply;
-  return work.function == fastExp && graph::sizeOf(work.type) >= 4 ? exp : work.function;
-}
-
 }  // namespace
 
 base::Result<EngineKernel> lower(const ops::Map& work, const GaudiLoweringContext& context) {
@@ -49,7 +41,7 @@ base::Result<EngineKernel> lower(const ops::Map& work, const GaudiLoweringContex
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
   PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context));
   const bool isShort = graph::sizeOf(work.type) < 4;
-  const hbm_card::MapInstructions row = hbm_card::instructionsOf(functionOf(work), kSpecialFunctions);
+  const hbm_card::MapInstructions row = hbm_card::instructionsOf(work, kSpecialFunctions);
   const bool halves = row.wide && isShort;
   // A vector of 16-bit elements is converted to two of float32 and back. Operands beyond the second are taken
   // in one by one.

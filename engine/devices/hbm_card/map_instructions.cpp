@@ -178,10 +178,16 @@ MapInstructions Rows::of(MapFunction function) const {
   PIPESCOPE_CHECK(false, "an elementwise function that is not in the enumeration");
 }
 
+MapFunction functionOf(const ops::Map& work) {
+  using enum MapFunction;
+  if (work.function == divide && work.perRow) return multiply;
+  return work.function == fastExp && graph::sizeOf(work.type) >= 4 ? exp : work.function;
+}
+
 }  // namespace
 
-MapInstructions instructionsOf(ops::MapFunction function, const SpecialFunctions& special) {
-  return Rows(special).of(function);
+MapInstructions instructionsOf(const ops::Map& work, const SpecialFunctions& special) {
+  return Rows(special).of(functionOf(work));
 }
 
 }  // namespace pipescope::devices::hbm_card

@@ -1,5 +1,5 @@
 #pragma once
-#include "engine/ops/core/functions.h"
+#include "engine/ops/core/work.h"
 
 namespace pipescope::devices::hbm_card {
 
@@ -20,7 +20,9 @@ struct SpecialFunctions {
   double cast = 0;  ///< between two types, for a vector of either
 };
 
-/// (D: simple instructions, docs.habana.ai. X: functions that are made of others take the sum.)
-MapInstructions instructionsOf(ops::MapFunction function, const SpecialFunctions& special);
+/// The instructions of a kernel for each vector. It inverts the divisor of a row once, and multiplies by it;
+/// an exponential in the precision of float32 operands is the plain one. (D: simple instructions,
+/// docs.habana.ai. X: functions that are made of others take the sum.)
+MapInstructions instructionsOf(const ops::Map& work, const SpecialFunctions& special);
 
 }  // namespace pipescope::devices::hbm_card
