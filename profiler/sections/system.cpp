@@ -11,6 +11,7 @@
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/links/axis_traffic.h"
 #include "profiler/analysis/pipeline/links/system_links.h"
 #include "profiler/analysis/recorded_devices.h"
 #include "profiler/base/number_ranges.h"
@@ -188,6 +189,37 @@ SectionTable spaceTable(const analysis::Catalog& catalog, const analysis::Memory
   return table;
 }
 
+std::string reachInWords(analysis::LinkReach reach) {
+  switch (reach) {
+    case analysis::LinkReach::withinBox:
+      return "within a box";
+    case analysis::LinkReach::betweenBoxes:
+      return "between boxes";
+    default:
+      return "not known";
+  }
+}
+
+SectionTable axisTable(const std::vector<analysis::AxisTraffic>& rows) {
+  SectionTable table{"axes",
+                     "Bytes by axis and link",
+                     "per iteration",
+                     {{"axis", "Axis", Format::plain, "Axis of the mesh along which the chips lie."},
+                      {"links", "Links", Format::plain,
+                       "Within a box of the system, or between boxes. Sums, gathers and scatters run inside "
+                       "boxes and then between chips of equal number; in an exchange of all with all, each "
+                       "part goes straight to its receiver; on a ring, chips send to the next one."},
+                      {"chips", "Chips", Format::count, "of the largest group that communicates"},
+                      {"senders", "Senders", Format::count, "chips that send over such links"},
+                      {"mean_bytes", "A chip sends", Format::bytes, "mean over the senders"},
+                      {"all_bytes", "All send", Format::bytes, "all stages, ranks and replicas"}},
+                     {}};
+  for (const analysis::AxisTraffic& row : rows)
+    table.rows.push_back(
+        {model::toString(row.axis), reachInWords(row.reach), row.chips, row.senders, row.mean, row.all});
+  return table;
+}
+
 base::Result<Section> makeSystem(const Context& context) {
   base::SilentProgress progress;
   PIPESCOPE_ASSIGN(const analysis::SystemUse use,
@@ -200,6 +232,9 @@ base::Result<Section> makeSystem(const Context& context) {
   section.tables.push_back(systemDeviceTable(context));
   section.tables.push_back(linkTable(use, wordsOf(context.catalog)));
   section.tables.push_back(spaceTable(context.catalog, memory, use));
+  PIPESCOPE_ASSIGN(const auto axes,
+                   analysis::axisTraffic(context.source, context.catalog, context.executable));
+  section.tables.push_back(axisTable(axes));
   constexpr std::size_t kMostLinksInText = 40;
   section.tables[1].mostInText = kMostLinksInText;
   if (use.unknownCollectives)

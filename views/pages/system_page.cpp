@@ -45,6 +45,7 @@ class SystemPage : public shell::Page {
     area->top()->addWidget(topologyPanel_);
     area->top()->addWidget(busyPanel_);
     communication_ = addTable(area->top());
+    axes_ = addTable(area->top());
     links_ = addTable(area->top());
     devices_ = addTable(area->left());
     spaces_ = addTable(area->right());
@@ -74,6 +75,7 @@ class SystemPage : public shell::Page {
       for (sections::SectionTable& table : section.tables) {
         (table.key == "devices" ? content->devices
          : table.key == "links" ? content->links
+         : table.key == "axes"  ? content->axes
                                 : content->spaces) = std::move(table);
       }
       content->perUnit = section.ticksPerShownUnit;
@@ -114,6 +116,7 @@ class SystemPage : public shell::Page {
     set(links_, links);
     // Links without traffic are many if every device is connected to every other.
     if (!std::exchange(sorted_, true)) links_->sortBy(LinkColumn::busy, Qt::DescendingOrder);
+    set(axes_, content.axes);
     set(devices_, content.devices);
     set(spaces_, content.spaces);
   }
@@ -180,10 +183,11 @@ class SystemPage : public shell::Page {
     constexpr int kSmall = 8;
     const bool beside = data_->chips.size() <= kSmall;
     if (std::exchange(beside_, beside) == beside) return;
-    QWidget *const communication = communication_->parentWidget(), *const links = links_->parentWidget();
+    QWidget *const communication = communication_->parentWidget(), *const axes = axes_->parentWidget(),
+                   *const links = links_->parentWidget();
     for (QVBoxLayout* part : {area_->top(), area_->left(), area_->right(), area_->bottom()})
-      for (QWidget* panel :
-           {static_cast<QWidget*>(topologyPanel_), static_cast<QWidget*>(busyPanel_), communication, links})
+      for (QWidget* panel : {static_cast<QWidget*>(topologyPanel_), static_cast<QWidget*>(busyPanel_),
+                             communication, axes, links})
         part->removeWidget(panel);
     if (beside) {
       area_->left()->insertWidget(0, topologyPanel_);
@@ -194,6 +198,7 @@ class SystemPage : public shell::Page {
     }
     QVBoxLayout* const tables = beside ? area_->bottom() : area_->top();
     tables->addWidget(communication);
+    tables->addWidget(axes);
     tables->addWidget(links);
   }
 
@@ -318,7 +323,8 @@ class SystemPage : public shell::Page {
   timeline::ItemChart* topology_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   timeline::BarChart* busy_ = nullptr;
-  DataTable *devices_ = nullptr, *links_ = nullptr, *spaces_ = nullptr, *communication_ = nullptr;
+  DataTable *devices_ = nullptr, *links_ = nullptr, *spaces_ = nullptr, *communication_ = nullptr,
+            *axes_ = nullptr;
   bool sorted_ = false;  ///< later the table keeps the user's order
   std::vector<int> shownLinks_;
 };

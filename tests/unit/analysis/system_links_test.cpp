@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/links/axis_traffic.h"
 #include "profiler/analysis/pipeline/links/collective_groups.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
@@ -349,6 +350,73 @@ TEST(SystemParts, FollowTheFiguresOfTheSystem) {
   EXPECT_EQ(parts(Facts{}).chipsOfBox, 0);
   EXPECT_EQ(parts(Facts{{"figure.devices", "-8 cards"}}).chipsOfBox, 0);
   EXPECT_EQ(parts(Facts{{"imported_from", "chrome"}, {"figure.devices", "8 cards"}}).chipsOfBox, 0);
+}
+
+/// What leaves boxes when the chips of a group really do the steps of the algorithms, each with one unit.
+struct Crossings {
+  double all = 0, between = 0;
+  void send(std::int64_t from, std::int64_t to, double bytes, std::int64_t box) {
+    all += bytes;
+    if (from / box != to / box) between += bytes;
+  }
+  double part() const { return between / all; }
+};
+
+std::vector<model::DeviceId> chipsOf(std::int64_t boxes, std::int64_t each, std::int64_t box) {
+  std::vector<model::DeviceId> chips;
+  for (std::int64_t b = 0; b < boxes; ++b)
+    for (std::int64_t i = 0; i < each; ++i) chips.emplace_back(b * box + i);
+  return chips;
+}
+
+/// Scatters inside boxes, sums between chips of equal number, and gathers inside boxes, chip by chip.
+TEST(AxisTraffic, SumsLeaveBoxesBetweenChipsOfEqualNumber) {
+  constexpr std::int64_t kBox = 8;
+  for (const std::int64_t boxes : {1, 2, 5})
+    for (const std::int64_t each : {1, 2, 8}) {
+      if (boxes * each < 2) continue;
+      Crossings sum, gather;
+      const double shard = 1.0 / static_cast<double>(each), piece = shard / static_cast<double>(boxes);
+      for (std::int64_t b = 0; b < boxes; ++b)
+        for (std::int64_t i = 0; i < each; ++i) {
+          const std::int64_t chip = b * kBox + i, next = b * kBox + (i + 1) % each,
+                             far = (b + 1) % boxes * kBox + i;
+          for (std::int64_t step = 1; step < each; ++step) {
+            sum.send(chip, next, shard, kBox);
+            sum.send(chip, next, shard, kBox);
+            gather.send(chip, next, shard, kBox);
+          }
+          for (std::int64_t step = 1; step < boxes; ++step) {
+            sum.send(chip, far, piece, kBox);
+            sum.send(chip, far, piece, kBox);
+            gather.send(chip, far, piece, kBox);
+          }
+        }
+      const auto chips = chipsOf(boxes, each, kBox);
+      EXPECT_NEAR(partBetweenBoxes("AllReduce", chips, kBox), sum.part(), 1e-12) << boxes << " " << each;
+      EXPECT_NEAR(partBetweenBoxes("AllGather", chips, kBox), gather.part(), 1e-12);
+      EXPECT_NEAR(partBetweenBoxes("ReduceScatter", chips, kBox), gather.part(), 1e-12);
+    }
+}
+
+TEST(AxisTraffic, ExchangesGoStraightAndRingsToTheNextChip) {
+  constexpr std::int64_t kBox = 4;
+  for (const std::vector<std::int64_t>& group : {std::vector<std::int64_t>{0, 1, 2, 3},
+                                                 {0, 4},
+                                                 {0, 1, 4, 5, 8, 9},
+                                                 {2, 3, 4},
+                                                 {0, 1, 2, 3, 4, 5, 6, 7, 8}}) {
+    Crossings exchange, ring;
+    std::vector<model::DeviceId> chips;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      chips.emplace_back(group[i]);
+      ring.send(group[i], group[(i + 1) % group.size()], 1, kBox);
+      for (const std::int64_t other : group)
+        if (other != group[i]) exchange.send(group[i], other, 1, kBox);
+    }
+    EXPECT_NEAR(partBetweenBoxes("AllToAll", chips, kBox), exchange.part(), 1e-12);
+    EXPECT_NEAR(partBetweenBoxes("RingSend", chips, kBox), ring.part(), 1e-12);
+  }
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ std::vector<CollectiveGroup> collectiveGroups(const Catalog& catalog, model::Exe
     }
     const std::size_t first = groups.size();
     for (auto& [key, chips] : members)
-      if (chips.size() > 1) groups.push_back({share.stage, share.axis, share.share, std::move(chips)});
+      if (chips.size() > 1)
+        groups.push_back({share.stage, share.axis, share.share, std::move(chips), share.ranks});
     std::sort(groups.begin() + static_cast<std::ptrdiff_t>(first), groups.end(),
               [](const auto& a, const auto& b) { return a.chips.front() < b.chips.front(); });
   }

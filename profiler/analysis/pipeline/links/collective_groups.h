@@ -20,6 +20,7 @@ struct CollectiveGroup {
   model::MeshAxis axis = model::MeshAxis::data;
   double share = 0;
   std::vector<model::DeviceId> chips;  ///< ascending, at least two
+  std::int64_t ranks = 1;              ///< AxisShare::ranks
 };
 
 /// The groups of all replicas and ranks, by stage, axis and first chip. The axes of a place follow from the

@@ -12,7 +12,7 @@
 namespace pipescope::pages {
 
 struct SystemData {
-  sections::SectionTable devices, links, spaces, communication;
+  sections::SectionTable devices, links, spaces, communication, axes;
   std::int64_t unused = 0;  ///< links that carry nothing, which the table leaves out
   double perUnit = 1;
   QStringList remarks;
