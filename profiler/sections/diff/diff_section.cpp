@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "profiler/sections/diff/diff_axes.h"
 #include "profiler/sections/diff/diff_kernels.h"
 #include "profiler/sections/diff/diff_parts.h"
 #include "profiler/sections/diff/diff_stages.h"
@@ -64,9 +65,10 @@ struct SideReports {
   model::ExecutableId executable;
   bool placed = false;
   double scale = 1;
+  std::vector<analysis::AxisCommunication> axes;
 
   ComparedSide side() const {
-    return {{catalog, executable, &call, stages.get(), memory.get(), placed}, scale};
+    return {{catalog, executable, &call, stages.get(), memory.get(), placed}, scale, axes};
   }
 };
 
@@ -79,6 +81,10 @@ base::Result<SideReports> sideReports(const Context& context, std::int64_t ticks
   PIPESCOPE_ASSIGN(reports.memory, memoryOf(context));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   reports.placed = recorded.placements;
+  PIPESCOPE_ASSIGN(const auto uses,
+                   analysis::collectiveUses(context.source, context.catalog, context.executable));
+  for (const analysis::AxisCommunication& axis : analysis::communicationByAxis(uses))
+    if (axis.stage == reports.stages->limitingStage) reports.axes.push_back(axis);
   reports.scale =
       static_cast<double>(ticksPerSecond) / static_cast<double>(context.catalog.timebase({}).ticksPerSecond);
   return reports;
@@ -173,6 +179,8 @@ Section diffHead(const Context& before, const Context& after, const analysis::Di
                              false});
   section.tables = {changedOptionTable("versions", "Versions", diff.versions),
                     changedOptionTable("options", "Options", diff.options), diffStepTable(one, other, shown)};
+  SectionTable axes = diffAxisTable(one, other, shown);
+  if (choice.all || !axes.rows.empty()) section.tables.push_back(std::move(axes));
   addDiffStages(one, other, shown, choice, section);
   return section;
 }

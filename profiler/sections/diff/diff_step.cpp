@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/figures/step_interval.h"
+#include "profiler/sections/diff/diff_axes.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/figure_facts.h"
 
@@ -107,6 +108,7 @@ std::string diffInShort(const ComparedSide& before, const ComparedSide& after, c
   if (most != 0)
     text += fmt::format(" The largest change is in the time that is {}: {}{}.", largest, most > 0 ? "+" : "",
                         shown(most));
+  text += diffAxesInShort(before, after, words, change);
   const Compared samples = comparedFigure(before, after, "samples_per_step");
   if (samples.before && samples.after && std::fabs(*samples.after - *samples.before) > 0.5)
     text +=

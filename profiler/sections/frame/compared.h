@@ -1,7 +1,9 @@
 #pragma once
 // Quantities of two profiles side by side.
 #include <optional>
+#include <vector>
 
+#include "profiler/analysis/pipeline/collective_uses.h"
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/figures/figure.h"
 #include "profiler/sections/frame/section.h"
@@ -14,6 +16,7 @@ struct ComparedSide {
   figures::Analyses analyses;
   /// Ticks of the comparison in one tick of the profile. It differs from 1 if the clocks differ.
   double scale = 1;
+  std::vector<analysis::AxisCommunication> axes = {};  ///< of the limiting stage, in ticks of the profile
 
   const analysis::StagesReport& stages() const { return *analyses.stages; }
 };
