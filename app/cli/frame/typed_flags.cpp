@@ -112,9 +112,11 @@ base::Status TypedFlags::checkEffect(const config::Configuration& c) const {
   const std::string& mode = c.text("execution.mode");
   const bool infers = mode == "inference";
   if (mode == "all") return {};
+  constexpr std::int64_t kSharesWeights = 3;  // the stage of ZeRO that inference knows, too
   for (const auto& [path, flag] : flags_) {
-    const bool ofTraining =
-        (path.starts_with("training.") && path != "training.loss") || ofBackwardPasses.contains(path);
+    const bool ofTraining = (path.starts_with("training.") && path != "training.loss") ||
+                            (ofBackwardPasses.contains(path) &&
+                             (path != "execution.zero" || c.integer("execution.zero") != kSharesWeights));
     const bool ofInference = path.starts_with("inference.") || path == "data.test_samples";
     const bool validates = c.integer("training.validation_interval") > 0;
     const bool useless = infers ? ofTraining || path == "data.samples" : ofInference && !validates;
