@@ -6,7 +6,7 @@
 
 namespace pipescope::conformance {
 
-/// A folder of the user's own devices for the time of a test.
+/// A folder of the user's own devices and systems for the time of a test.
 class UserDevices {
  public:
   UserDevices();
@@ -16,6 +16,9 @@ class UserDevices {
 
   /// Adds a chip like `base`, but with `factor` times one of its figures.
   void add(const std::string& name, const std::string& base, const std::string& figure, double factor) const;
+  /// Adds a system like `base`, but with another value of one of its figures, or of its chip's.
+  void addSystem(const std::string& name, const std::string& base, const std::string& figure, bool ofChip,
+                 double value) const;
 
  private:
   std::string folder_;

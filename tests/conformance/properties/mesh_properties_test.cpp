@@ -1,0 +1,145 @@
+// Properties of links that must hold of whole systems, whatever dimensions divide a model over them: with a
+// link of twice the bandwidth, or half the latency, no step takes longer.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/devices/core/device_files.h"
+#include "random_model.h"
+#include "user_devices.h"
+
+namespace pipescope::conformance {
+namespace {
+
+using Keys = std::map<std::string, std::string>;
+
+struct LinkFigure {
+  const char* name;
+  double factor;       ///< by which it gets better
+  double most = 1e30;  ///< the best possible value
+  bool ofChip = false;
+};
+
+struct MeshSystem {
+  const char* name;
+  const char* boxes;  ///< what follows its name, so that it has 16 chips or more
+  std::vector<LinkFigure> links;
+};
+
+const std::vector<LinkFigure>& linksOfCards() {
+  static const std::vector<LinkFigure> all = {{"inside_bandwidth", 2},   {"outside_bandwidth", 2},
+                                              {"link_efficiency", 2, 1}, {"switch_sum_efficiency", 2, 1},
+                                              {"inside_latency", 0.5},   {"outside_latency", 0.5}};
+  return all;
+}
+
+const std::vector<MeshSystem>& meshSystems() {
+  static const std::vector<LinkFigure> ofGaudis = {{"scale_out_bandwidth", 2}, {"port_rate", 2, 1e30, true}};
+  static const std::vector<LinkFigure> ofIpus = {
+      {"link_lane", 2},     {"link_efficiency", 2, 1}, {"link_startup", 0.5},
+      {"partner_lanes", 2}, {"transit_lanes", 2},      {"up_lanes", 2},
+      {"down_lanes", 2},    {"gateway_bandwidth", 2},  {"gateway_latency", 0.5}};
+  static const std::vector<MeshSystem> all = {{"dgx-a100", "x2", linksOfCards()},
+                                              {"dgx-h100", "x2", linksOfCards()},
+                                              {"dgx-b200", "x2", linksOfCards()},
+                                              {"mi300x-8", "x2", linksOfCards()},
+                                              {"gb200-nvl72", "", linksOfCards()},
+                                              {"hls-1", "x2", ofGaudis},
+                                              {"hls-gaudi2", "x2", ofGaudis},
+                                              {"hls-3", "x2", ofGaudis},
+                                              {"pod16", "", ofIpus}};
+  return all;
+}
+
+/// A decoder of four or eight layers, divided over 16 chips.
+RandomModel dividedDecoder(ModelDice& dice) {
+  static const std::vector<Keys> divisions = {
+      {{"execution.tensor_parallel", "8"}, {"training.replication_factor", "2"}},
+      {{"execution.tensor_parallel", "16"}, {"execution.sequence_parallel", "true"}},
+      {{"execution.tensor_parallel", "4"},
+       {"execution.sequence_parallel", "true"},
+       {"execution.stages", "2"},
+       {"execution.schedule", "1f1b"},
+       {"training.gradient_accumulation", "4"},
+       {"training.replication_factor", "2"}},
+      {{"training.replication_factor", "16"}, {"execution.zero", "3"}},
+      {{"training.replication_factor", "16"},
+       {"execution.zero", "1"},
+       {"training.gradient_accumulation", "2"}},
+      {{"execution.context_parallel", "4"},
+       {"execution.tensor_parallel", "2"},
+       {"training.replication_factor", "2"}},
+      {{"execution.expert_parallel", "8"},
+       {"model.experts", "16"},
+       {"model.expert_feed_forward", "512"},
+       {"training.replication_factor", "2"}},
+      {{"execution.stages", "8"},
+       {"execution.schedule", "interleaved-1f1b"},
+       {"execution.chunks", "2"},
+       {"training.gradient_accumulation", "8"},
+       {"training.replication_factor", "4"}},
+      {{"execution.stages", "4"},
+       {"execution.schedule", "zb-h1"},
+       {"training.gradient_accumulation", "6"},
+       {"execution.tensor_parallel", "2"},
+       {"training.replication_factor", "2"}}};
+  RandomModel model;
+  model.keys =
+      divisions[static_cast<std::size_t>(dice.upTo(static_cast<std::int64_t>(divisions.size())) - 1)];
+  model.keys.merge(Keys{{"model.builder", "decoder"},
+                        {"model.layers", "8"},
+                        {"model.hidden", std::to_string(16 * dice.oneOf({16, 64}))},
+                        {"model.heads", "16"},
+                        {"model.feed_forward", "2048"},
+                        {"model.sequence", std::to_string(dice.oneOf({64, 512}))},
+                        {"model.vocabulary", "8192"},
+                        {"execution.mode", "training"},
+                        {"execution.numerics", "false"},
+                        {"execution.precision", "bfloat16"},
+                        {"training.micro_batch_size", std::to_string(dice.oneOf({1, 4}))},
+                        {"training.optimizer", "adamw"},
+                        {"data.dataset", "synthetic"}});
+  return model;
+}
+
+/// Every link figure of every system, one at a time, for random divisions.
+TEST(MeshProperties, BetterLinksNeverSlow) {
+  const UserDevices user;
+  const devices::DeviceFiles files({});
+  const int turns = std::getenv("PIPESCOPE_FULL_TESTS") != nullptr ? 20 : 2;
+  ModelDice dice(11);
+  int faster = 0;
+  for (const MeshSystem& system : meshSystems()) {
+    const devices::FigureFile base = files.system(system.name).value();
+    for (int turn = 0; turn < turns; ++turn) {
+      RandomModel model = dividedDecoder(dice);
+      if (base.family == "ipu") model.keys["execution.precision"] = "float16";
+      record::MemoryProfile rows;
+      const auto before = measure(model.with("system.name", std::string(system.name) + system.boxes), rows);
+      ASSERT_TRUE(before.ok()) << before.error().message << "\n" << system.name << " " << model.describe();
+      for (const LinkFigure& link : system.links) {
+        const double now =
+            link.ofChip ? figureOf(base.chip, link.name).value : base.figures.at(link.name).value;
+        const double better = std::min(link.most, now * link.factor);
+        if (better == now) continue;
+        user.addSystem("changed", system.name, link.name, link.ofChip, better);
+        record::MemoryProfile changed;
+        const auto after = measure(model.with("system.name", std::string("changed") + system.boxes), changed);
+        ASSERT_TRUE(after.ok()) << after.error().message << "\n" << system.name << " " << link.name;
+        EXPECT_LE(after->seconds, before->seconds * 1.000001)
+            << link.name << " " << now << " → " << better << " on " << system.name << "\n"
+            << model.describe();
+        if (after->seconds < before->seconds) ++faster;
+      }
+    }
+  }
+  EXPECT_GT(faster, 30) << "the figures reach the steps";
+}
+
+}  // namespace
+}  // namespace pipescope::conformance
