@@ -183,6 +183,56 @@ TEST_F(BoxOfEight, DecodesBestWithTensorRanks) {
   EXPECT_GT(data.exposed.at(model::MeshAxis::data), 0.5) << "the gathers of weights are what it waits for";
 }
 
+/// All 80 layers train on eight cards of 96 GB if gradients and both moments have 16 bits, as the weights do:
+/// 8 bytes for each of 68,976,648,192 parameters are 64.2 GiB a card. With moments of 32 bits they are 96
+/// GiB.
+TEST_F(BoxOfEight, HoldsTheWholeModelWithStatesOf16Bits) {
+  constexpr double kParameters = 68'976'648'192, kCards = 8;
+  const auto held = [](const std::string& execution, int accumulation, int replicas, bool half) {
+    const compile::Compilation all =
+        compiledKnown(fmt::format(R"(
+[model]
+builder = "llama-2-70b"
+sequence = 4096
+[execution]
+mode = "training"
+numerics = false
+precision = "bfloat16"
+recompute = "checkpoints"
+checkpoints = ["*/layer*/output", "*feed_forward_add"]
+{}
+[training]
+optimizer = "adamw"
+micro_batch_size = 1
+accumulator = "float16"
+half_moment1 = {}
+half_moment2 = {}
+gradient_accumulation = {}
+replication_factor = {}
+[system]
+name = "hls-gaudi2"
+)",
+                                  execution, half, half, accumulation, replicas));
+    EXPECT_EQ(all.overflow().empty(), half) << execution;
+    double bytes = 0, cards = 0;
+    for (const devices::LoweredDevice& device : all.executables.front().lowered) {
+      for (const devices::LoweredVariable& variable : device.memory.front().variables)
+        if (variable.category == "weight" || variable.category == "optimizer_state" ||
+            variable.category == "accumulator")
+          bytes += static_cast<double>(variable.bytes.count);
+      ++cards;
+    }
+    return cards > 1 ? bytes : bytes * kCards;
+  };
+  for (const auto& [execution, accumulation, replicas] :
+       {std::tuple("tensor_parallel = 8\nsequence_parallel = true", 64, 1),
+        {"stages = 8\nschedule = \"1f1b\"", 64, 1},
+        {"zero = 3", 8, 8}})
+    EXPECT_NEAR(held(execution, accumulation, replicas, true), 8 * kParameters, 0.01 * 8 * kParameters)
+        << execution;
+  held("zero = 3", 8, 8, false);
+}
+
 TEST_F(KnownOrderTest, SharesWeightsOfAnInferenceByItself) {
   const auto weightsOf = [](const std::string& execution) {
     const compile::Compilation all = compiledKnown(fmt::format(R"(
