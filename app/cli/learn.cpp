@@ -18,6 +18,10 @@ constexpr const char* kLearnGuide =
   pipescope run model.toml --schedule interleaved-1f1b --set execution.chunks=2 -o chunks.pop
   pipescope run model.toml --set fixed.places=4 --gradient-accumulation 32 -o half.pop
   pipescope run model.toml --set fixed.exchange=0.1 -o links.pop
+  pipescope run model.toml --set fixed.places=4 --set fixed.shared_compute=2 -o cores.pop
+
+The last line is about four processes that share two cores. That processes share cores is learned where more of
+them ran than there are cores.
 
 Costs are medians over the steady iterations, of the means over the micro-batches of each. The iterations
 before the first one that lasts at most 5 % longer than the median of all are warm-up and do not count.)";

@@ -150,6 +150,7 @@ emulate::ExecutableFacts factsOf(const FixedRun& run) {
   facts.microBatchCosts = run.microBatchCosts;
   facts.scales = run.scales;
   facts.blockingSends = run.blockingSends;
+  facts.sharedCompute = run.sharedCompute;
   facts.recordAllReplicas = run.recordAllReplicas;
   return facts;
 }
@@ -194,6 +195,20 @@ base::Status checkBlockingSends(const FixedRun& run, const schedules::Shape& sha
                         "them: leave out fixed.blocking_sends, or take another schedule.");
 }
 
+base::Status checkSharedCompute(const FixedRun& run, const schedules::Order& order) {
+  if (run.sharedCompute <= 0) return {};
+  if (order.progression == model::ScheduleKind::barrier)
+    return base::badInput(
+        fmt::format("Behind the barriers of the schedule {} the lengths of passes are as given: leave out "
+                    "fixed.shared_compute, or take a schedule such as 1f1b.",
+                    run.schedule));
+  if (run.replicas > 1)
+    return base::badInput(
+        "fixed.shared_compute is about the devices of one replica, but there are several: leave it out, or "
+        "set training.replication_factor to 1.");
+  return {};
+}
+
 /// Lowers the stages of each device that holds any.
 base::Result<std::vector<devices::LoweredDevice>> lowerStages(const ExecutableIr& ir,
                                                               const devices::System& system) {
@@ -216,6 +231,7 @@ base::Result<Compilation> compileFixed(const FixedRun& run) {
   CompiledExecutable executable;
   PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(run.schedule, shape));
   PIPESCOPE_TRY(checkBlockingSends(run, shape, executable.order));
+  PIPESCOPE_TRY(checkSharedCompute(run, executable.order));
   PIPESCOPE_ASSIGN(const devices::FixedCosts costs, costsOf(run, executable.order));
   Compilation compilation;
   compilation.devicesUsed = places * run.replicas;

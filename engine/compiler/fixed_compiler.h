@@ -31,6 +31,7 @@ struct FixedRun {
   double bandwidth = 0, launch = 0, receive = 0, unitSeconds = 0;  ///< see FixedCosts
   std::int64_t memory = 0;                                         ///< see FixedCosts
   bool blockingSends = false;                                      ///< see clock::Call
+  double sharedCompute = 0;                                        ///< see ExecutableFacts
   int replicas = 1;
   double collective = 0;  ///< sum of a stage's gradients over replicas
   std::vector<emulate::DeviceScale> scales;

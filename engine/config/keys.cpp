@@ -154,6 +154,12 @@ void addFixed(std::vector<Key>& all) {
               "the transfer begins then. Blocking sends of gloo and MPI do so, and NCCL's for messages that "
               "exceed its buffers. Schedules with barriers exchange at fixed times and refuse it."));
   all.push_back(
+      real("fixed.shared_compute", "devices", 0, 0, 1e6,
+           "Devices that compute at full speed at the same time, where they are processes that share "
+           "the cores of one machine. If more of them compute, the passes of all take longer by the "
+           "same factor. It may be a fraction: two threads of one core do the work of 1.3. 0: "
+           "devices share nothing. Schedules with barriers refuse it."));
+  all.push_back(
       integer("fixed.memory", "B", 0, 0, 1e15,
               "Memory of each device. It decides what fits where stages or layers state their bytes. "
               "0: everything fits."));

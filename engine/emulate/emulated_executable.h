@@ -80,6 +80,9 @@ struct ExecutableFacts {
   std::vector<DeviceScale> scales;
   bool recordAllReplicas = false;  ///< false to record one replica of each speed
   bool blockingSends = false;      ///< see clock::Call
+  /// Places that compute at full speed at the same time, because they share the cores of a host: if more
+  /// compute, all take longer by the same factor. 0: places share nothing.
+  double sharedCompute = 0;
   bool overlapIo = false;          ///< host copies run at the same time as the compute (I/O tiles)
   HostModel host;                  ///< takes no time by default
   /// Factors of micro-batches: compute of each ÷ the compiled one (microBatchCosts); further ones repeat

@@ -117,7 +117,7 @@ void LinkContention::findGroups() {
   for (const LinkLoad& load : loads_) {
     std::vector<std::int64_t>& own = links.emplace_back();
     for (const devices::LinkShare& part : load.shares)
-      if (axes[part.link].size() > 1) own.push_back(part.link);
+      if (load.always || axes[part.link].size() > 1) own.push_back(part.link);
   }
   std::vector<int> parent(links.size());
   std::iota(parent.begin(), parent.end(), 0);

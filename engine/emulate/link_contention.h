@@ -22,6 +22,7 @@ std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<
 struct LinkLoad {
   std::vector<devices::LinkShare> shares;
   model::MeshAxis axis = model::MeshAxis::data;
+  bool always = false;  ///< it matters on links that a single axis uses, too
   friend auto operator<=>(const LinkLoad&, const LinkLoad&) = default;
 };
 

@@ -57,6 +57,7 @@ class ExecutableRecorder {
     call.iterations = static_cast<int>(result_.facts.iterations);
     call.microBatches = static_cast<int>(result_.facts.microBatches);
     call.blockingSends = result_.facts.blockingSends;
+    call.sharesHost = result_.facts.sharedCompute > 0;
     call.output = result_.facts.output.forClock();
     call.orders = {std::move(order)};
   }
@@ -249,7 +250,13 @@ class ExecutableRecorder {
     if (costs_.linkUses.empty()) return;
     if (part_.contention == nullptr)
       part_.contention = std::make_shared<LinkContention>(system_, std::vector<devices::Flow>());
-    part_.contention->setLoads(links_->loads());
+    part_.contention->setLoads(sharesCores() ? std::vector<LinkLoad>{coresLoad()} : links_->loads());
+  }
+
+  bool sharesCores() const { return result_.facts.sharedCompute > 0; }
+  /// What a place does to the cores that it shares with others: each of so many fills its part.
+  LinkLoad coresLoad() const {
+    return {.shares = {{.link = 0, .share = 1 / result_.facts.sharedCompute}}, .always = true};
   }
 
   /// The list of collectives of a segment in a pass, or beside one, that may share links with others; −1: it
@@ -259,7 +266,11 @@ class ExecutableRecorder {
     if ((!beside && !model::isComputePass(pass.pass)) ||
         result_.order().progression == model::ScheduleKind::barrier)
       return -1;
-    std::vector<clock::LinkUse> uses = links_->of(pass, segment, device);
+    std::vector<clock::LinkUse> uses;
+    if (!sharesCores())
+      uses = links_->of(pass, segment, device);
+    else if (!beside && segment.ticks.count > 0)
+      uses.push_back({Ticks(0), segment.ticks, Ticks(0), 0});
     if (uses.empty()) return -1;
     costs_.linkUses.push_back(std::move(uses));
     return static_cast<int>(costs_.linkUses.size()) - 1;

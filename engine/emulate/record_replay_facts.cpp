@@ -89,6 +89,7 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
   recordRate("network_ticks", facts.host.networkRate);
   if (facts.overlapIo) record("copies_overlap", "1");
   if (facts.blockingSends) record("blocking_sends", "1");
+  if (facts.sharedCompute > 0) record("shared_compute", fmt::format("{}", facts.sharedCompute));
   const Ticks sync = system.syncTicks(static_cast<int>(executable.order().places.size()));
   if (sync.count > 0 && executable.order().places.size() > 1)
     record("sync_ticks", fmt::format("{}", sync.count));
@@ -98,7 +99,7 @@ void recordReplayFacts(record::Recorder& recorder, const devices::System& system
   if (system.keepsInPlace()) record("stash_in_place", "1");
   const std::string overlapped = overlappedCollectives(executable);
   if (!overlapped.empty()) record("overlapped_collectives", overlapped);
-  const std::string shared = sharedLinks(executable);
+  const std::string shared = facts.sharedCompute > 0 ? "" : sharedLinks(executable);
   if (!shared.empty()) record("shared_links", shared);
   const std::string tied = tiedSums(executable);
   if (!tied.empty()) record("tied_sums", tied);

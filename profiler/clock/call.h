@@ -16,8 +16,8 @@ namespace pipescope::clock {
 using base::Bytes;
 using base::Ticks;
 
-/// A collective within a piece of work, on links that other axes of the mesh use too. It runs alone in this
-/// time, counted from the start of the piece.
+/// A collective within a piece of work, on links that other axes of the mesh use too, or the whole piece, on
+/// cores that places share. It runs alone in this time, counted from the start of the piece.
 struct LinkUse {
   Ticks start, end;
   Ticks slack;   ///< time by which it may end later before the rest of the piece waits for it
@@ -34,8 +34,8 @@ struct Piece {
   /// it is time for which the trace gives no cause; it is negative if passes overlap.
   Ticks lag = Ticks(0);
   Ticks moved = Ticks(0);  ///< time of blocks that moved here; below 0: time of blocks that moved away
-  /// Time by which others on the same links made its collectives longer, as recorded: the place waits so long
-  /// after the piece.
+  /// Time by which others on the same links made its collectives longer, or on the same cores all of it, as
+  /// recorded: the place waits so long after the piece.
   Ticks delay = Ticks(0);
   int uses = -1;  ///< index into ReplicaCosts::linkUses: the clock computes the delay; −1: there are none
   friend bool operator==(const Piece&, const Piece&) = default;
@@ -157,6 +157,9 @@ struct Call {
   /// schedules call batch_isend_irecv for messages that no buffer of the library holds. Otherwise messages
   /// leave by themselves.
   bool blockingSends = false;
+  /// True if pieces take longer because the places share the cores of a host, not the links of a mesh: a
+  /// place then waits for the host after them.
+  bool sharesHost = false;
   int iterations = 0;
   int microBatches = 0;          ///< number in an iteration
   int recordedMicroBatches = 0;  ///< number for which works and flows have values; 0: microBatches

@@ -7,6 +7,7 @@ namespace pipescope::clock {
 PlaceClocks::PlaceClocks(const Call& call, int replica, Ticks now, Sink* sink, Learning* learning)
     : replica_(replica),
       costs_(call.replicas[static_cast<std::size_t>(replica)]),
+      sharesHost_(call.sharesHost),
       sink_(sink),
       learning_(learning),
       clocks_(static_cast<std::size_t>(call.placeCount())) {
@@ -57,7 +58,8 @@ void PlaceClocks::delay(int place, Ticks delay, const WorkOf& work) {
   if (delay.count <= 0) return;
   PlaceClock& at = clock(place);
   const bool results = at.ready == at.free;
-  wait(place, at.free + delay, model::WaitCause::collective, at.last, place, work);
+  wait(place, at.free + delay, sharesHost_ ? model::WaitCause::host : model::WaitCause::collective, at.last,
+       place, work);
   if (results) at.ready = at.free;
 }
 

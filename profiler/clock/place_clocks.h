@@ -66,7 +66,7 @@ class PlaceClocks {
   void lag(int place, Ticks lag, model::WaitCause cause, const WorkOf& work);
 
   /// Lets the place wait for the collectives of the piece that it has just placed, which are longer by so
-  /// much because others used their links.
+  /// much because others used their links; where places share a host, for the host.
   void delay(int place, Ticks delay, const WorkOf& work);
 
   Sink* sink() const { return sink_; }
@@ -75,6 +75,7 @@ class PlaceClocks {
  private:
   int replica_;
   const ReplicaCosts& costs_;
+  const bool sharesHost_;
   Sink* sink_;
   Learning* learning_;
   std::vector<PlaceClock> clocks_;

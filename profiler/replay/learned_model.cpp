@@ -15,6 +15,7 @@
 #include "profiler/analysis/rows_of_run.h"
 #include "profiler/replay/learned_passes.h"
 #include "profiler/replay/planned_order.h"
+#include "profiler/replay/shared_compute.h"
 
 namespace pipescope::replay {
 namespace {
@@ -466,6 +467,26 @@ bool hasBarriers(const model::Executable& executable, const Schedules* schedules
   return order.ok() && order->progression == model::ScheduleKind::barrier;
 }
 
+/// Learns whether devices share cores, and takes that out of the works of passes.
+void addSharing(const analysis::Catalog& catalog, const model::Executable& executable,
+                std::vector<LearnedIteration>& iterations, LearnedModel& model) {
+  if (!catalog.measured()) {
+    const std::string given = catalog.property(fmt::format("replay.{}.shared_compute", executable.id.value));
+    model.sharedCompute = base::numberOf(given).value_or(0);
+    return;
+  }
+  if (model.places < 2 || model.replicas > 1) return;
+  std::vector<int> placeOfStage;
+  for (const LearnedStage& stage : model.stages) placeOfStage.push_back(stage.place);
+  model.sharedCompute = sharedCompute(iterations, placeOfStage);
+  if (model.sharedCompute <= 0) return;
+  removeSharing(model.sharedCompute, placeOfStage, iterations);
+  model.remarks.push_back(fmt::format(
+      "Passes take longer while other devices compute, as processes do that share cores. They are equally "
+      "long if {} devices compute at full speed at the same time: fixed.shared_compute.",
+      model.sharedCompute));
+}
+
 }  // namespace
 
 base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const analysis::Catalog& catalog,
@@ -490,6 +511,7 @@ base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const 
   std::vector<double> lengths;
   for (const LearnedIteration& iteration : iterations) lengths.push_back(iteration.length());
   model.step = middleOf(lengths);
+  addSharing(catalog, *executable, iterations, model);
   Gathered gathered(iterations, model);
   gathered.addStages();
   addSchedule(source, catalog, *executable, schedules, model);

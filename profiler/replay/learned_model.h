@@ -38,6 +38,9 @@ struct LearnedModel {
   double launch = 0;           ///< from the end of a pass to the start of the next one that needs no input
   double receive = 0;          ///< the same where the input came from another device in time, less `launch`
   bool blockingSends = false;  ///< devices wait until the receivers take what they send; see clock::Call
+  /// Devices that compute at full speed at the same time, because they share cores; see fixed.shared_compute.
+  /// The costs of stages are those at full speed. 0: devices share nothing.
+  double sharedCompute = 0;
   double exchange = 0;         ///< from the end of a pass to the arrival of its result at a device that waits
   double bytesPerSecond = 0;   ///< 0: all messages had the same length, or it is not known
   double betweenIterations = 0;  ///< from the end of an iteration to the first pass of the next one

@@ -200,6 +200,7 @@ base::Result<Recording> readRecording(const model::ProfileSource& source, const 
   recording.run = *run;
   recording.measured = catalog.measured();
   recording.blockingSends = numberOf(catalog, recording, "blocking_sends") > 0;
+  recording.sharesHost = numberOf(catalog, recording, "shared_compute") > 0;
   recording.ticksPerSecond = catalog.timebase({}).ticksPerSecond;
   recording.tickMeaning = catalog.target.tickMeaning;
   PIPESCOPE_TRY(addStages(catalog, recording));

@@ -82,7 +82,7 @@ class ReplayWriter {
     writeFact("host_reads_results", host.readsResults ? "1" : "");
     writeFact("loader_ticks", host.loaderTicks > 0 ? fmt::format("{}", host.loaderTicks) : "");
     writeFact("network_ticks", host.networkTicks > 0 ? fmt::format("{}", host.networkTicks) : "");
-    for (const char* fact : {"updates_share_links", "stash_in_place"})
+    for (const char* fact : {"updates_share_links", "stash_in_place", "shared_compute"})
       writeFact(fact, context_.catalog.property(own_ + fact));
     writeFact("copies_overlap", host.overlapsCopies ? "1" : "");
     writeFact("blocking_sends", recording_.blockingSends ? "1" : "");

@@ -87,12 +87,13 @@ class WorkReader {
       tiedAs_[model::SegmentId(collective)] = number;
   }
 
-  /// Reads how much longer others on the same links made the collectives of a pass. The device waits for it
-  /// after the pass.
+  /// Reads how much longer others on the same links made the collectives of a pass, or others on the same cores
+  /// the pass. The device waits for it after the pass.
   void readDelays() {
     if (recording_.measured) return;
+    const auto cause = recording_.sharesHost ? model::WaitCause::host : model::WaitCause::collective;
     for (const model::Wait& wait : rows_.waits)
-      if (wait.cause == model::WaitCause::collective && wait.waitedForDevice == wait.device)
+      if (wait.cause == cause && wait.waitedForDevice == wait.device)
         delays_[wait.waitedFor] = wait.end - wait.start;
     for (const auto& [collective, after] : afterOf_) ends_.try_emplace(after);
   }

@@ -54,6 +54,8 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
                                stage)
                  : "for the other replicas (collective)";
     case model::WaitCause::host:
+      if (g.waitedForDevice == g.device && g.device.valid())
+        return "while others compute on the cores that it shares with them";
       if (catalog.measured())
         return g.reason == "input pipeline"
                    ? "for the next batch or the host (input pipeline)"

@@ -108,6 +108,44 @@ def simulate_blocking(orders, cost, latency, launch=0.0):
     return done
 
 
+def simulate_sharing(orders, cost, latency, cores):
+    """The same for processes that share cores: while n of them compute, each advances at min(1, cores / n). Goes from event to
+    event and advances all that compute."""
+    places = len(orders)
+    stages = places * (1 + max(chunk for order in orders for _, _, chunk in order))
+    done, at, running, ready = {}, [0] * places, {}, [0.0] * places
+    now = 0.0
+    while any(at[p] < len(orders[p]) for p in range(places)):
+        coming = []
+        for p in range(places):
+            if p in running or at[p] == len(orders[p]):
+                continue
+            kind, i, chunk = orders[p][at[p]]
+            stage = chunk * places + p
+            source = stage - 1 if kind == "F" else stage + 1
+            start = ready[p]
+            if 0 <= source < stages:
+                if (kind, i, source) not in done:
+                    continue
+                start = max(start, done[kind, i, source][1] + latency)
+            if start <= now + 1e-12:
+                running[p] = [now, cost(kind, stage, i), (kind, i, stage)]
+            else:
+                coming.append(start)
+        assert running or coming, "the order waits for itself"
+        pace = min(1.0, cores / len(running)) if running else 1.0
+        until = min([now + left / pace for _, left, _ in running.values()] + coming)
+        for p in list(running):
+            running[p][1] -= (until - now) * pace
+            if running[p][1] < 1e-9:
+                begun, _, key = running.pop(p)
+                done[key] = begun, until
+                ready[p] = until
+                at[p] += 1
+        now = until
+    return done
+
+
 def length(done):
     return max(end for _, end in done.values()) - min(start for start, _ in done.values())
 
@@ -123,11 +161,12 @@ def stash_peak(order, bytes_of_stage, place, places):
 class Job:
     """A job of equal layers with an embedding before them and a loss behind them; costs in ms, memory in GiB."""
 
-    def __init__(self, layers, forward, backward, extra_forward, extra_backward, latency, launch=0.0, receive=0.0, seed=1, blocking=False):
+    def __init__(self, layers, forward, backward, extra_forward, extra_backward, latency, launch=0.0, receive=0.0, seed=1, blocking=False,
+                 cores=0.0):
         self.layers, self.forward, self.backward = layers, forward, backward
         self.extra = {"F": extra_forward, "B": extra_backward}
         self.latency, self.launch, self.receive = latency, launch, receive
-        self.blocking = blocking
+        self.blocking, self.cores = blocking, cores
         self.rng = random.Random(seed)
         self.held, self.stash, self.held_first = 0.5, 0.125, 1.0
 
@@ -141,6 +180,8 @@ class Job:
 
     def step(self, schedule, places, micro_batches, split, noise=0.0):
         orders = [schedule(p, places, micro_batches) for p in range(places)]
+        if self.cores:
+            return simulate_sharing(orders, self.cost(split, noise), self.latency, self.cores)
         if self.blocking:
             return simulate_blocking(orders, self.cost(split, noise), self.latency, self.launch)
         return simulate(orders, self.cost(split, noise), self.latency, self.launch, self.receive)
@@ -238,7 +279,8 @@ def main():
     worst = 0
     cases = [Job(16, 3.0, 4.0, 2.0, 1.5, 0.4), Job(16, 2.0, 4.5, 6.0, 3.0, 0.1, launch=0.2),
              Job(16, 5.0, 6.0, 0.0, 0.0, 1.0, receive=0.7),
-             Job(16, 2.0, 3.0, 4.0, 5.0, 0.8, blocking=True), Job(16, 3.0, 4.0, 9.0, 2.0, 3.0, launch=0.2, blocking=True)]
+             Job(16, 2.0, 3.0, 4.0, 5.0, 0.8, blocking=True), Job(16, 3.0, 4.0, 9.0, 2.0, 3.0, launch=0.2, blocking=True),
+             Job(16, 3.0, 4.5, 2.0, 1.5, 0.1, cores=1.4), Job(16, 3.0, 6.0, 0.0, 0.0, 0.3, cores=2.6)]
     for number, job in enumerate(cases):
         folder, places, micro_batches = f"job{number}", 4, 8
         # Equal stages do not show whether sends block, because no device is still computing when the one before it sends.
@@ -248,6 +290,9 @@ def main():
         answer = json.loads(program("learn", f"{folder}.pop", "--layers", ",".join(map(str, split)), "-o", f"{folder}.toml", "--format", "json"))
         assert answer["schedule"] == "1f1b" and answer["warm_up_iterations"] == 2, answer
         assert answer["blocking_sends"] == job.blocking, answer
+        assert bool(answer["shared_compute"]) == bool(job.cores), answer
+        if job.cores:
+            near(f"{folder}, cores", answer["shared_compute"], job.cores, 0.08)
         questions = [
             ("same", one_f_one_b, places, micro_batches, split, []),
             ("gpipe", gpipe, places, micro_batches, split, ["--schedule", "gpipe"]),
@@ -265,12 +310,16 @@ def main():
         for what, schedule, count, batches, division, settings in questions:
             step, memory = predicted(f"{folder}.toml", *settings)
             wanted = length(job.step(schedule, count, batches, division))
-            worst = max(worst, abs(near(f"{folder}, {what}, step", step, wanted, 0.015)))
+            worst = max(worst, abs(near(f"{folder}, {what}, step", step, wanted, 0.03 if job.cores else 0.015)))
             for place, size in enumerate(job.memory(schedule, count, batches, division)):
                 near(f"{folder}, {what}, memory of {place}", memory[place], size, 0.03)
     refusals("job0.toml", "job0.pop")
     refused("The schedule popart exchanges behind barriers", "run", "job3.toml", "--schedule", "popart", "--progress", "off",
             "-o", "refused.pop")
+    refused("Behind the barriers of the schedule popart", "run", "job5.toml", "--schedule", "popart", "--progress", "off", "-o",
+            "refused.pop")
+    refused("fixed.shared_compute is about the devices of one replica", "run", "job5.toml", "--replication-factor", "2", "--progress",
+            "off", "-o", "refused.pop")
     from_emulation("job0.toml")
     print(f"The largest error of a step is {100 * worst:.2f} %.")
 

@@ -77,6 +77,8 @@ std::string fixedText(const LearnedModel& learned, const LearnedLayers& layers) 
   addCost(text, "receive", learned.receive);
   addCost(text, "exchange", learned.exchange);
   if (learned.blockingSends) text += "blocking_sends = true\n";
+  if (learned.sharedCompute > 0)
+    text += fmt::format("shared_compute = {}\n", config::toToml(learned.sharedCompute));
   if (learned.bytesPerSecond > 0)
     text += fmt::format("bandwidth = {}\n", config::toToml(learned.bytesPerSecond / kUnitsPerSecond));
   double collective = 0;
@@ -141,6 +143,10 @@ sections::Section learnedSection(const LearnedModel& learned, const LearnedLayer
   seconds("exchange_s", "Exchange", learned.exchange, "of a message to a device that waits");
   section.facts.push_back({"blocking_sends", "Sends block", learned.blockingSends, Format::plain,
                            "devices wait until the receivers take what they send"});
+  section.facts.push_back(
+      {"shared_compute", "Share cores of",
+       learned.sharedCompute > 0 ? sections::Cell(learned.sharedCompute) : sections::Cell(), Format::amount,
+       "devices that compute at full speed at the same time", learned.sharedCompute > 0});
   section.facts.push_back(
       {"bandwidth_bytes_per_second", "Bandwidth",
        learned.bytesPerSecond > 0 ? sections::Cell(learned.bytesPerSecond) : sections::Cell(),

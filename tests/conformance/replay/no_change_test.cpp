@@ -167,6 +167,35 @@ TEST(NoChange, SendsThatBlockAreReproducedToTheTick) {
   EXPECT_EQ(reproduced, 36);
 }
 
+TEST(NoChange, SharedCoresAreReproducedToTheTick) {
+  std::mt19937 random(8);
+  int reproduced = 0;
+  for (const char* schedule : {"1f1b", "gpipe", "zb-h1"}) {
+    for (int i = 0; i < 8; ++i) {
+      ReplayedSetup setup;
+      const int stages = static_cast<int>(2 + random() % 3);
+      for (int s = 0; s < stages; ++s)
+        setup.tables += "[[fixed.stages]]\nforward = " + std::to_string(1 + random() % 5) +
+                        "\nbackward = " + std::to_string(2 + random() % 7) +
+                        "\nweight = 1\nupdate = " + std::to_string(random() % 3) + "\n";
+      setup.keys = {{"system.name", "fixed"},
+                    {"execution.mode", "training"},
+                    {"execution.schedule", schedule},
+                    {"training.gradient_accumulation", std::to_string(stages * (1 + random() % 3))},
+                    {"training.device_iterations", "2"},
+                    {"fixed.exchange", std::to_string(random() % 3)},
+                    {"fixed.shared_compute", i % 2 == 0 ? "1.3" : "2"}};
+      SCOPED_TRACE(setup.describe());
+      const auto emulated = emulateSetup(setup);
+      ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+      EXPECT_TRUE(recordingOf(*emulated)->sharesHost);
+      expectSame(*emulated, 0);
+      ++reproduced;
+    }
+  }
+  EXPECT_EQ(reproduced, 24);
+}
+
 /// Copies of a weight at the first and last place, in replicas of which one is slower.
 TEST(NoChange, SumsOverPlacesAreReproduced) {
   for (const char* schedule : {"1f1b", "gpipe", "popart", "interleaved-1f1b"}) {

@@ -457,6 +457,26 @@ TEST(SharedLinks, ACollectiveInAPassAndATransferSlowEachOtherWhileBothAreUnderWa
   EXPECT_THAT(most.waits, ElementsAre(std::pair(60, 66)));
 }
 
+/// Two stages of 30 ticks on cores of which each pass fills six tenths. Micro-batch 0 computes alone on stage
+/// 0. From 30 on both stages compute, 1.2 times as long, until 66. Then stage 1 computes alone until 96.
+TEST(SharedLinks, PassesOnSharedCoresSlowEachOtherAndWaitForTheHost) {
+  Call call = callOf({30, 30}, {0, 0}, 2);
+  call.training = false;
+  call.sharesHost = true;
+  for (int s = 0; s < 2; ++s) call.orders.front().places[static_cast<std::size_t>(s)] = {{s, 0}, {s, 1}};
+  ReplicaCosts& replica = call.replicas[0];
+  replica.linkUses = {{{Ticks(0), Ticks(30), Ticks(0), 0}}};
+  for (StageCosts& stage : replica.stages) stage.works[0].forward[0].uses = 0;
+  DividedLink cores({}, {600});
+  Timeline timeline;
+  EXPECT_EQ(runCall(call, {}, {.contention = {&cores}, .sink = &timeline})->end.count, 96);
+  std::vector<std::pair<int, std::int64_t>> waits;
+  for (const Wait& wait : timeline.waits)
+    if (wait.cause == model::WaitCause::host) waits.emplace_back(wait.place, (wait.end - wait.start).count);
+  EXPECT_THAT(waits, ElementsAre(std::pair(0, 6), std::pair(1, 6)));
+  for (const Wait& wait : timeline.waits) EXPECT_NE(wait.cause, model::WaitCause::collective);
+}
+
 TEST(SharedLinks, WhatIsHiddenMayBeLate) {
   // The rest of the pass waits for the collective only from 4 ticks after its end on, so that 6 of 10 count.
   DividedLink link({20}, {1000});

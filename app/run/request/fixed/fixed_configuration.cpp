@@ -122,6 +122,7 @@ base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
   run.exchange = c.real("fixed.exchange");
   run.call = c.real("fixed.call");
   run.blockingSends = c.boolean("fixed.blocking_sends");
+  run.sharedCompute = c.real("fixed.shared_compute");
   run.launch = c.real("fixed.launch");
   run.receive = c.real("fixed.receive");
   const std::string unit = c.text("fixed.unit");
