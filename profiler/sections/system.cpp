@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -215,8 +216,9 @@ SectionTable axisTable(const std::vector<analysis::AxisTraffic>& rows) {
                       {"all_bytes", "All send", Format::bytes, "all stages, ranks and replicas"}},
                      {}};
   for (const analysis::AxisTraffic& row : rows)
-    table.rows.push_back(
-        {model::toString(row.axis), reachInWords(row.reach), row.chips, row.senders, row.mean, row.all});
+    table.rows.push_back({model::toString(row.axis), reachInWords(row.reach), row.chips, row.senders,
+                          static_cast<std::int64_t>(std::llround(row.mean)),
+                          static_cast<std::int64_t>(std::llround(row.all))});
   return table;
 }
 

@@ -66,7 +66,10 @@ SectionTable diffAxisTable(const ComparedSide& before, const ComparedSide& after
   for (const model::MeshAxis axis : axesOf(before, after)) {
     const Compared sent = alongAxis(before, after, axis, &analysis::AxisCommunication::sent, false),
                    exposed = alongAxis(before, after, axis, &analysis::AxisCommunication::exposed, true);
-    table.rows.push_back({model::toString(axis), comparedCell(sent.before), comparedCell(sent.after),
+    const auto bytes = [](const Wanted& value) {
+      return Cell(static_cast<std::int64_t>(std::llround(*value)));
+    };
+    table.rows.push_back({model::toString(axis), bytes(sent.before), bytes(sent.after),
                           comparedCell(exposed.before), comparedCell(exposed.after), exposed.delta()});
   }
   return table;
