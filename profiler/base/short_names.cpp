@@ -22,8 +22,9 @@ std::vector<std::string> wordsIn(const std::string& text) {
   return words;
 }
 
+constexpr std::array<std::string_view, 2> kSeparators = {", ", " · "};
+
 std::vector<NamePart> partsOf(const std::string& name) {
-  constexpr std::array<std::string_view, 2> kSeparators = {", ", " · "};
   std::vector<NamePart> parts;
   std::string before;
   for (std::size_t at = 0; at <= name.size();) {
@@ -121,6 +122,12 @@ std::vector<std::string> shortSides(const std::vector<std::string>& names) {
 std::vector<std::string> shortNames(const std::vector<std::string>& names) {
   const auto hasArrow = [](const std::string& name) { return name.find(kArrow) != std::string::npos; };
   if (std::any_of(names.begin(), names.end(), hasArrow)) return shortSides(names);
+  // A system of 100,000 chips has as many names without parts.
+  const auto hasParts = [](const std::string& name) {
+    return std::ranges::any_of(
+        kSeparators, [&](std::string_view separator) { return name.find(separator) != std::string::npos; });
+  };
+  if (std::ranges::none_of(names, hasParts)) return names;
   std::map<std::size_t, std::vector<std::size_t>> byCount;
   Names all;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -32,13 +32,7 @@ bool isAlike(const DeviceWork& one, const DeviceWork& other) {
 }  // namespace
 
 std::vector<std::int32_t> alikeDevices(const Catalog& catalog, model::ExecutableId executable) {
-  std::vector<DeviceWork> works;
-  std::map<model::DeviceId, std::size_t> places;
-  for (const model::Device& device : catalog.devices) {
-    places[device.id] = works.size();
-    works.push_back({device.kind, {}});
-  }
-  std::vector<std::int32_t> alike(works.size(), -1);
+  std::vector<std::int32_t> alike(catalog.devices.size(), -1);
   if (!catalog.measured()) {
     // The first rank of a place is recorded for all of them.
     std::size_t d = 0;
@@ -47,6 +41,12 @@ std::vector<std::int32_t> alikeDevices(const Catalog& catalog, model::Executable
       ++d;
     }
     return alike;
+  }
+  std::vector<DeviceWork> works;
+  std::map<model::DeviceId, std::size_t> places;
+  for (const model::Device& device : catalog.devices) {
+    places[device.id] = works.size();
+    works.push_back({device.kind, {}});
   }
   for (const model::Segment& segment : catalog.segments) {
     const auto place = places.find(segment.device);

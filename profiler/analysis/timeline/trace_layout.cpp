@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "profiler/analysis/timeline/trace_draft.h"
 #include "profiler/analysis/timeline/trace_tracks.h"
@@ -13,6 +14,8 @@ class Layout {
   explicit Layout(TraceDraft& draft) : draft_(draft) {}
 
   void make() {
+    for (std::size_t i = 0; i < draft_.segmentDevice.size(); ++i)
+      segmentsOf_[draft_.segmentDevice[i]].push_back(i);
     for (DeviceTrace& device : draft_.trace->devices) finishDevice(device);
     for (TraceSegment& segment : draft_.trace->segments) {
       if (segment.flame.empty())
@@ -155,10 +158,11 @@ class Layout {
     std::vector<std::size_t> used;
     std::set<model::LaneId> lanes;
     bool sequential = true;
-    for (std::size_t i = 0; i < draft_.trace->segments.size(); ++i) {
+    // Most chips of a large system have none.
+    const auto own = segmentsOf_.find(device.id);
+    for (const std::size_t i : own == segmentsOf_.end() ? std::vector<std::size_t>() : own->second) {
       const TraceSegment& segment = draft_.trace->segments[i];
-      if (draft_.segmentDevice[i] != device.id || (track.lane.valid() && segment.lane != track.lane))
-        continue;
+      if (track.lane.valid() && segment.lane != track.lane) continue;
       if (segment.steps.empty() && draft_.farSteps.count(segment.id.value) == 0) continue;
       used.push_back(i);
       sequential = sequential && isSequential(segment.steps);
@@ -260,6 +264,7 @@ class Layout {
   }
 
   TraceDraft& draft_;
+  std::unordered_map<model::DeviceId, std::vector<std::size_t>> segmentsOf_;  ///< indices, ascending
 };
 
 }  // namespace
