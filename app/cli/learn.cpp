@@ -18,10 +18,10 @@ constexpr const char* kLearnGuide =
   pipescope run model.toml --schedule interleaved-1f1b --set execution.chunks=2 -o chunks.pop
   pipescope run model.toml --set fixed.places=4 --gradient-accumulation 32 -o half.pop
   pipescope run model.toml --set fixed.exchange=0.1 -o links.pop
-  pipescope run model.toml --set fixed.places=4 --set fixed.shared_compute=2 -o cores.pop
+  pipescope learn run.pop --cores 2 -o model.toml
+  pipescope run model.toml --set fixed.places=4 -o four.pop
 
-The last line is about four processes that share two cores. That processes share cores is learned where more of
-them ran than there are cores.
+With --cores, four processes that share two cores slow each other, whether two or four of them were recorded.
 
 Costs are medians over the steady iterations, of the means over the micro-batches of each. The iterations
 before the first one that lasts at most 5 % longer than the median of all are warm-up and do not count.)";
@@ -30,6 +30,7 @@ struct LearnOptions {
   std::string profile, executable, output, format = "text";
   CsvOptions csv;
   std::vector<std::int64_t> layers;
+  double cores = 0;
   bool overwrite = false;
 };
 
@@ -41,9 +42,9 @@ base::Status learn(const LearnOptions& options) {
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
   PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
   base::SilentProgress progress;
-  PIPESCOPE_ASSIGN(
-      const replay::LearnedModel learned,
-      replay::learnModel(*reader, *catalog, executable->id, sections::knownSchedules(), progress));
+  PIPESCOPE_ASSIGN(const replay::LearnedModel learned,
+                   replay::learnModel(*reader, *catalog, executable->id, sections::knownSchedules(), progress,
+                                      options.cores));
   PIPESCOPE_ASSIGN(const app::LearnedLayers layers, app::layersOfStages(learned, options.layers));
   const std::string toml = app::learnedToml(learned, layers, options.profile);
   PIPESCOPE_ASSIGN(const double step, app::stepOfLearned(toml));
@@ -72,6 +73,12 @@ std::function<int()> setUpLearn(CLI::App& command) {
                   "Number of layers of the model, or of each stage, as 8,8,6,6. Without it each stage can be "
                   "divided into equal parts")
       ->delimiter(',');
+  command
+      .add_option(
+          "--cores", options->cores,
+          "Cores that all devices of a recorded run shared, as processes of one machine. Without it, it is "
+          "found out where more of them ran than there were cores")
+      ->check(CLI::Range(1.0, 1e6));
   command.add_option("--executable", options->executable, "training (default), inference …");
   command.add_flag("--overwrite", options->overwrite, kOverwriteHelp);
   command.add_option("--format", options->format, "text, json or csv (one table)")

@@ -467,31 +467,38 @@ bool hasBarriers(const model::Executable& executable, const Schedules* schedules
   return order.ok() && order->progression == model::ScheduleKind::barrier;
 }
 
-/// Learns whether devices share cores, and takes that out of the works of passes.
-void addSharing(const analysis::Catalog& catalog, const model::Executable& executable,
-                std::vector<LearnedIteration>& iterations, LearnedModel& model) {
+/// Learns whether devices share cores where nobody says it, and takes that out of the works of passes.
+base::Status addSharing(const analysis::Catalog& catalog, const model::Executable& executable, double cores,
+                        std::vector<LearnedIteration>& iterations, LearnedModel& model) {
+  if (cores > 0 && (!catalog.measured() || model.replicas > 1))
+    return base::badInput(
+        "--cores is about recorded processes of one replica, but the profile " +
+        std::string(catalog.measured() ? "has several replicas" : "comes from an emulation") +
+        ": leave it out.");
   if (!catalog.measured()) {
     const std::string given = catalog.property(fmt::format("replay.{}.shared_compute", executable.id.value));
     model.sharedCompute = base::numberOf(given).value_or(0);
-    return;
+    return {};
   }
-  if (model.places < 2 || model.replicas > 1) return;
+  if (model.replicas > 1) return {};
   std::vector<int> placeOfStage;
   for (const LearnedStage& stage : model.stages) placeOfStage.push_back(stage.place);
-  model.sharedCompute = sharedCompute(iterations, placeOfStage);
-  if (model.sharedCompute <= 0) return;
+  model.sharedCompute = cores > 0 ? cores : sharedCompute(iterations, placeOfStage);
+  if (model.sharedCompute <= 0) return {};
   removeSharing(model.sharedCompute, placeOfStage, iterations);
+  if (cores > 0) return {};
   model.remarks.push_back(fmt::format(
       "Passes take longer while other devices compute, as processes do that share cores. They are equally "
       "long if {} devices compute at full speed at the same time: fixed.shared_compute.",
       model.sharedCompute));
+  return {};
 }
 
 }  // namespace
 
 base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const analysis::Catalog& catalog,
                                       model::ExecutableId id, const Schedules* schedules,
-                                      base::Progress& progress) {
+                                      base::Progress& progress, double cores) {
   const model::Executable* executable = catalog.executable(id);
   const model::Run* run = catalog.lastRunOf(id);
   if (executable == nullptr || run == nullptr)
@@ -511,7 +518,7 @@ base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const 
   std::vector<double> lengths;
   for (const LearnedIteration& iteration : iterations) lengths.push_back(iteration.length());
   model.step = middleOf(lengths);
-  addSharing(catalog, *executable, iterations, model);
+  PIPESCOPE_TRY(addSharing(catalog, *executable, cores, iterations, model));
   Gathered gathered(iterations, model);
   gathered.addStages();
   addSchedule(source, catalog, *executable, schedules, model);

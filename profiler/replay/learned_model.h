@@ -41,8 +41,8 @@ struct LearnedModel {
   /// Devices that compute at full speed at the same time, because they share cores; see fixed.shared_compute.
   /// The costs of stages are those at full speed. 0: devices share nothing.
   double sharedCompute = 0;
-  double exchange = 0;         ///< from the end of a pass to the arrival of its result at a device that waits
-  double bytesPerSecond = 0;   ///< 0: all messages had the same length, or it is not known
+  double exchange = 0;        ///< from the end of a pass to the arrival of its result at a device that waits
+  double bytesPerSecond = 0;  ///< 0: all messages had the same length, or it is not known
   double betweenIterations = 0;  ///< from the end of an iteration to the first pass of the next one
   double begin = 0;  ///< time by which the first passes of devices in an iteration last longer, all together
   std::vector<std::optional<std::int64_t>> memory;  ///< most bytes of each place; none: not stated
@@ -51,9 +51,11 @@ struct LearnedModel {
   std::vector<std::string> remarks;
 };
 
-/// Learns from the executable's last call. Errors: there are no whole iterations, or no stages.
+/// Learns from the executable's last call. `cores` is the number of cores that all devices of a recorded run
+/// shared, as their processes ran on one machine; 0: it is found out where the passes tell it. Errors: there
+/// are no whole iterations, or no stages.
 base::Result<LearnedModel> learnModel(const model::ProfileSource& source, const analysis::Catalog& catalog,
                                       model::ExecutableId executable, const Schedules* schedules,
-                                      base::Progress& progress);
+                                      base::Progress& progress, double cores = 0);
 
 }  // namespace pipescope::replay

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
+#include <utility>
 
 namespace pipescope::replay {
 namespace {
@@ -59,49 +59,70 @@ double fullSpeed(double shared, const std::vector<double>& parts) {
   return all > 0 ? sum / all : 1;
 }
 
-using Group = std::tuple<int, int, model::Pass>;  ///< iteration, stage, pass
+using Group = std::pair<int, model::Pass>;  ///< stage and pass
 
-/// Mean distance of works from the middle of their stage, pass and iteration, relative to it.
-double spread(double shared, const std::vector<LearnedIteration>& iterations,
-              const std::vector<Company>& companies) {
-  std::map<Group, std::vector<double>> works;
-  for (std::size_t i = 0; i < iterations.size(); ++i)
+/// Mean distance of works from the middle of their stage and pass, relative to it, in each iteration.
+std::vector<double> spreads(double shared, const std::vector<LearnedIteration>& iterations,
+                            const std::vector<Company>& companies) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < iterations.size(); ++i) {
+    std::map<Group, std::vector<double>> works;
     for (std::size_t p = 0; p < iterations[i].passes.size(); ++p) {
       const LearnedPass& pass = iterations[i].passes[p];
-      works[{static_cast<int>(i), pass.stage, pass.pass}].push_back(pass.work *
-                                                                    fullSpeed(shared, companies[i][p]));
+      works[{pass.stage, pass.pass}].push_back(pass.work * fullSpeed(shared, companies[i][p]));
     }
-  double sum = 0, count = 0;
-  for (const auto& [group, all] : works) {
-    const double middle = middleOf(all);
-    if (middle <= 0) continue;
-    for (const double work : all) sum += std::fabs(work - middle) / middle;
-    count += static_cast<double>(all.size());
+    double sum = 0, count = 0;
+    for (const auto& [group, own] : works) {
+      const double middle = middleOf(own);
+      if (middle <= 0) continue;
+      for (const double work : own) sum += std::fabs(work - middle) / middle;
+      count += static_cast<double>(own.size());
+    }
+    all.push_back(count > 0 ? sum / count : 0);
   }
-  return count > 0 ? sum / count : 0;
+  return all;
+}
+
+double meanOfSpreads(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+/// True if the spreads are smaller than before by more than a twentieth, and by more than twice the standard
+/// error over the iterations, so that it is hardly chance.
+bool isNarrower(const std::vector<double>& before, const std::vector<double>& now) {
+  constexpr double kNotable = 0.05, kErrors = 2;
+  const double gain = meanOfSpreads(before) - meanOfSpreads(now);
+  if (before.size() < 2 || gain < kNotable * meanOfSpreads(before)) return false;
+  double squares = 0;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    squares += (before[i] - now[i] - gain) * (before[i] - now[i] - gain);
+  const auto count = static_cast<double>(before.size());
+  return gain > kErrors * std::sqrt(squares / (count - 1) / count);
 }
 
 }  // namespace
 
 double sharedCompute(const std::vector<LearnedIteration>& iterations, const std::vector<int>& placeOfStage) {
-  constexpr int kPerDevice = 20;    // tried parts of a device
-  constexpr double kNotable = 0.8;  // of the spread without sharing: smaller gains may be chance
-  constexpr double kLeast = 0.01;   // spread of passes that are equal already
+  constexpr int kPerDevice = 20;   // tried parts of a device
+  constexpr double kLeast = 0.01;  // spread of passes that are equal already
   std::vector<Company> companies;
   for (const LearnedIteration& iteration : iterations)
     companies.push_back(companyOf(iteration, placeOfStage));
   const int places = *std::ranges::max_element(placeOfStage) + 1;
-  const double without = spread(static_cast<double>(places), iterations, companies);
-  if (without < kLeast) return 0;
-  double best = 0, least = kNotable * without;
+  const std::vector<double> without = spreads(static_cast<double>(places), iterations, companies);
+  if (meanOfSpreads(without) < kLeast) return 0;
+  double best = 0;
+  std::vector<double> least = without;
   for (int part = kPerDevice; part < places * kPerDevice; ++part) {
     const double shared = static_cast<double>(part) / kPerDevice;
-    const double own = spread(shared, iterations, companies);
-    if (own >= least) continue;
+    std::vector<double> own = spreads(shared, iterations, companies);
+    if (meanOfSpreads(own) >= meanOfSpreads(least)) continue;
     best = shared;
-    least = own;
+    least = std::move(own);
   }
-  return best;
+  return best > 0 && isNarrower(without, least) ? best : 0;
 }
 
 void removeSharing(double shared, const std::vector<int>& placeOfStage,

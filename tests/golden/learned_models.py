@@ -258,6 +258,7 @@ def refusals(model, profile):
 def from_emulation(model):
     """A run of a model is learned from as a trace is, and gives the same steps as the model itself."""
     program("run", model, "--progress", "off", "-o", "emulated.pop", "--schedule", "gpipe")
+    refused("the profile comes from an emulation", "learn", "emulated.pop", "--cores", "2")
     program("learn", "emulated.pop", "--layers", "16", "-o", "again.toml")
     gpipe_too = ["--schedule", "gpipe"]
     for settings in (gpipe_too, ["--schedule", "1f1b"], ["--schedule", "zb-h1"],
@@ -320,6 +321,13 @@ def main():
             "refused.pop")
     refused("fixed.shared_compute is about the devices of one replica", "run", "job5.toml", "--replication-factor", "2", "--progress",
             "off", "-o", "refused.pop")
+    # Two processes on two cores do not tell what four do to each other, but --cores does.
+    two = Job(16, 3.0, 4.5, 0.0, 0.0, 0.1, cores=2.0)
+    two.dump("two", one_f_one_b, 2, 8, [8, 8])
+    program("import", "two", "-o", "two.pop", "--progress", "off")
+    program("learn", "two.pop", "--layers", "8,8", "--cores", "2", "-o", "two.toml")
+    step, _ = predicted("two.toml", "--set", "fixed.places=4")
+    near("four processes on two cores", step, length(two.step(one_f_one_b, 4, 8, [4] * 4)), 0.02)
     from_emulation("job0.toml")
     print(f"The largest error of a step is {100 * worst:.2f} %.")
 
