@@ -1,20 +1,92 @@
 #include "engine/emulate/device_program.h"
 
+#include <algorithm>
+#include <limits>
+
+#include "profiler/base/check.h"
+
 namespace pipescope::emulate {
 
 using model::Pass;
 using model::ProgramId;
 
+namespace {
+
+/// The number of first characters that two paths have in common.
+std::size_t commonLength(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+/// Spreads numbers over all bits (the last step of splitmix64).
+std::size_t spread(std::uint64_t number) {
+  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  number = (number ^ (number >> 27)) * 0x94d049bb133111ebULL;
+  return number ^ (number >> 31);
+}
+
+}  // namespace
+
 model::DebugContextId NameTree::at(std::string_view path, const char* layer) {
-  if (path.empty()) return {};
-  if (const auto found = known_.find(path); found != known_.end()) return found->second;
-  const std::size_t slash = path.rfind('/');
-  const bool isRoot = slash == std::string_view::npos;
-  const model::DebugContextId parent = isRoot ? model::DebugContextId() : at(path.substr(0, slash), "scope");
-  const std::string own(isRoot ? path : path.substr(slash + 1));
-  const model::DebugContextId id = recorder_.add(model::DebugContext{{}, parent, own, layer});
-  known_.emplace(path, id);
-  return id;
+  const std::size_t common = commonLength(path, last_);
+  // A prefix counts if the path goes on with a slash, or ends, behind it.
+  while (!prefixes_.empty()) {
+    const std::size_t end = prefixes_.back().end;
+    if (end <= common && (end == path.size() || path[end] == '/')) break;
+    prefixes_.pop_back();
+  }
+  last_.resize(common);
+  last_.append(path.substr(common));
+  model::DebugContextId context = prefixes_.empty() ? model::DebugContextId() : prefixes_.back().context;
+  std::size_t begin = prefixes_.empty() ? 0 : prefixes_.back().end + 1;
+  while (begin <= path.size() && !path.empty()) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const bool isScope = end < path.size();
+    if (end > 0) context = child(context, path.substr(begin, end - begin), isScope ? "scope" : layer);
+    prefixes_.push_back({end, context});
+    begin = end + 1;
+  }
+  return context;
+}
+
+model::DebugContextId NameTree::child(model::DebugContextId parent, std::string_view word,
+                                      const char* layer) {
+  const std::int32_t number = numberOf(word);
+  if (4 * used_ >= 3 * places_.size()) grow();
+  const auto above = static_cast<std::int32_t>(parent.value);
+  Place& place = placeOf(above, number);
+  if (place.word < 0) {
+    ++used_;
+    const std::int64_t id = recorder_.add(model::DebugContext{{}, parent, std::string(word), layer}).value;
+    PIPESCOPE_CHECK(id < std::numeric_limits<std::int32_t>::max(), "fewer names than 2³¹");
+    place = {above, number, static_cast<std::int32_t>(id)};
+  }
+  return model::DebugContextId(place.context);
+}
+
+std::int32_t NameTree::numberOf(std::string_view word) {
+  const auto known = words_.find(word);
+  if (known != words_.end()) return known->second;
+  const auto number = static_cast<std::int32_t>(words_.size());
+  words_.emplace(word, number);
+  return number;
+}
+
+NameTree::Place& NameTree::placeOf(std::int32_t parent, std::int32_t word) {
+  const std::size_t mask = places_.size() - 1;
+  const auto key = (static_cast<std::uint64_t>(parent) << 32) ^ static_cast<std::uint32_t>(word);
+  std::size_t at = spread(key) & mask;
+  while (places_[at].word >= 0 && (places_[at].parent != parent || places_[at].word != word))
+    at = (at + 1) & mask;
+  return places_[at];
+}
+
+void NameTree::grow() {
+  constexpr std::size_t kFirst = 64;
+  const std::vector<Place> before =
+      std::exchange(places_, std::vector<Place>(std::max(kFirst, 2 * places_.size())));
+  for (const Place& place : before) {
+    if (place.word >= 0) placeOf(place.parent, place.word) = place;
+  }
 }
 
 ProgramTree::ProgramTree(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,

@@ -15,12 +15,15 @@
 //
 // The ramps of a pipeline run parts of the body of the inner loop. The tree has no programs of their own for
 // them.
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "engine/devices/core/device_family.h"
 #include "profiler/record/recorder.h"
@@ -34,12 +37,35 @@ class NameTree {
   model::DebugContextId at(std::string_view path, const char* layer);
 
  private:
+  /// A part of a path below the context of those before it. Long models have some hundred thousand of them,
+  /// but few different words, so that no path is kept as text.
+  struct Place {
+    std::int32_t parent = -1;
+    std::int32_t word = -1;  ///< −1: the place is free
+    std::int32_t context = -1;
+  };
+  /// A prefix of the last path that was asked for.
+  struct Known {
+    std::size_t end = 0;  ///< characters up to the slash behind it
+    model::DebugContextId context;
+  };
   struct Hash {
     using is_transparent = void;
-    std::size_t operator()(std::string_view path) const { return std::hash<std::string_view>()(path); }
+    std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>()(word); }
   };
+  model::DebugContextId child(model::DebugContextId parent, std::string_view word, const char* layer);
+  std::int32_t numberOf(std::string_view word);
+  /// The place of this part, or the free one where it belongs.
+  Place& placeOf(std::int32_t parent, std::int32_t word);
+  void grow();
+
   record::Recorder& recorder_;
-  std::unordered_map<std::string, model::DebugContextId, Hash, std::equal_to<>> known_;
+  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> words_;
+  std::vector<Place>
+      places_;  ///< a table of 2ⁿ places, a quarter of them free; parts that meet take the next
+  std::size_t used_ = 0;
+  std::string last_;
+  std::vector<Known> prefixes_;  ///< of last_, shortest first
 };
 
 class ProgramTree {
