@@ -15,16 +15,15 @@ namespace {
 /// Finds the tensors that cross between stages. A tensor that skips stages passes through each of them.
 class BoundaryFinder {
  public:
-  BoundaryFinder(const graph::Graph& graph, const std::map<std::string, int>& stageOf)
-      : graph_(graph), stageOf_(stageOf) {}
+  BoundaryFinder(const graph::Graph& graph, const StageOfNodes& stageOf) : graph_(graph), stageOf_(stageOf) {}
 
   std::vector<StageBoundary> find() {
     for (const graph::Node& node : graph_.nodes()) {
-      const int consumer = stageOf_.at(node.block);
+      const int consumer = stageOf_[node.id];
       for (const graph::TensorId input : node.inputs) {
         if (!input.valid() || !graph_.tensor(input).producer.valid()) continue;
         const graph::Node& producer = graph_.node(graph_.tensor(input).producer);
-        const int from = stageOf_.at(producer.block);
+        const int from = stageOf_[producer.id];
         if (producer.pass == node.pass && from != consumer) addHops(input, from, consumer, producer.pass);
         // If a backward node needs a forward value of another stage, the forward pass carries the value
         // there.
@@ -45,10 +44,18 @@ class BoundaryFinder {
   }
 
   const graph::Graph& graph_;
-  const std::map<std::string, int>& stageOf_;
+  const StageOfNodes& stageOf_;
   std::set<std::tuple<graph::TensorId, int, int>> seen_;
   std::vector<StageBoundary> found_;
 };
+
+StageOfNodes stageOfNodes(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
+  const std::map<std::string, int> stageOf = stageOfBlocks(stages);
+  StageOfNodes all;
+  all.reserve(graph.nodes().size());
+  for (const graph::Node& node : graph.nodes()) all.push_back(stageOf.at(node.block));
+  return all;
+}
 
 /// Repeats the IR for each pipe.
 base::Result<ExecutableIr> buildPipes(const graph::Graph& graph, const std::vector<StageSpec>& stages,
@@ -132,9 +139,9 @@ base::Result<ExecutableIr> buildIr(const graph::Graph& graph, const std::vector<
     kept.recompute = false;
     return buildIr(again, stages, kept, registry);
   }
-  const std::map<std::string, int> stageOf = stageOfBlocks(stages);
   const std::optional<LocalSums> sums = withLocalSums(graph, stages);
   const graph::Graph& planned = sums ? sums->graph : graph;
+  const StageOfNodes stageOf = stageOfNodes(planned, stages);
   const std::vector<PartialGradient> partial = sums ? sums->partial : std::vector<PartialGradient>();
   const std::vector<StageBoundary> boundaries = BoundaryFinder(planned, stageOf).find();
   const std::vector<TiedWeight> tied = tiedWeights(planned, stages);

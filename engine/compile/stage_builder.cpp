@@ -16,7 +16,7 @@ using graph::TensorType;
 using model::Pass;
 
 StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
-                           const std::vector<TiedWeight>& tied, const std::map<std::string, int>& stageOf,
+                           const std::vector<TiedWeight>& tied, const StageOfNodes& stageOf,
                            const std::vector<StageBoundary>& boundaries, const IrOptions& options,
                            const ops::OperatorRegistry& registry, int stage)
     : graph_(graph),
@@ -26,7 +26,8 @@ StageBuilder::StageBuilder(const graph::Graph& graph, const std::vector<PartialG
       boundaries_(boundaries),
       options_(options),
       registry_(registry),
-      stage_(stage) {
+      stage_(stage),
+      known_(graph.tensors().size()) {
   ir_.index = stage;
   for (const auto& [parameter, gradient] : graph_.parameterGradients)
     ofParameters_.push_back({parameter, gradient, true, 0});
@@ -67,7 +68,7 @@ std::int64_t StageBuilder::copiesOf(TensorUse use) const {
 
 IrTensorId StageBuilder::tensorFor(TensorId id) {
   if (!id.valid()) return {};
-  if (const auto found = known_.find(id); found != known_.end()) return found->second;
+  if (known_[id].valid()) return known_[id];
   const Tensor& tensor = graph_.tensor(id);
   TensorUse use = TensorUse::activation;
   if (tensor.role == TensorRole::parameter) use = TensorUse::weight;

@@ -18,13 +18,16 @@ struct StageBoundary {
   model::Pass pass = model::Pass::forward;
 };
 
+/// The stage of each node of a graph.
+using StageOfNodes = base::IdVector<graph::NodeId, int>;
+
 class StageBuilder {
   using Pass = model::Pass;
   using Holders = ops::Collective::Holders;
 
  public:
   StageBuilder(const graph::Graph& graph, const std::vector<PartialGradient>& partial,
-               const std::vector<TiedWeight>& tied, const std::map<std::string, int>& stageOf,
+               const std::vector<TiedWeight>& tied, const StageOfNodes& stageOf,
                const std::vector<StageBoundary>& boundaries, const IrOptions& options,
                const ops::OperatorRegistry& registry, int stage);
   base::Result<StageIr> build();
@@ -32,7 +35,7 @@ class StageBuilder {
  private:
   bool training() const { return options_.kind == model::ExecutableKind::training; }
   bool stashes() const { return training() && options_.stashEntries[static_cast<std::size_t>(stage_)] > 0; }
-  bool mine(const graph::Node& node) const { return stageOf_.at(node.block) == stage_; }
+  bool mine(const graph::Node& node) const { return stageOf_[node.id] == stage_; }
 
   IrTensorId add(std::string name, graph::TensorType type, TensorUse use, std::int64_t copies = 1);
   /// The stage's tensor for a value of the graph; it is made at the first use.
@@ -131,14 +134,14 @@ class StageBuilder {
   std::vector<PartialGradient> ofParameters_;  ///< whole gradients by parameter, then parts
   /// Index of each gradient in ofParameters_.
   std::unordered_map<graph::TensorId, std::vector<std::size_t>> places_;
-  const std::map<std::string, int>& stageOf_;
+  const StageOfNodes& stageOf_;
   const std::vector<StageBoundary>& boundaries_;
   const IrOptions& options_;
   const ops::OperatorRegistry& registry_;
   int stage_;
   StageIr ir_;
-  std::map<graph::TensorId, IrTensorId> known_;
-  std::vector<Gradient> gradients_;  ///< gradients in the order in which they are made
+  base::IdVector<graph::TensorId, IrTensorId> known_;  ///< invalid: the stage has no such tensor so far
+  std::vector<Gradient> gradients_;                    ///< gradients in the order in which they are made
   /// Gradients of one type that wait for their common reduce-scatter, and what uses their shares.
   struct PendingScatter {
     graph::ElementType element{};

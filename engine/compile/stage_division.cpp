@@ -119,6 +119,8 @@ std::vector<StageSpec> expanded(const std::vector<std::string>& blocks, std::vec
 }  // namespace
 
 std::vector<TiedWeight> tiedWeights(const graph::Graph& graph, const std::vector<StageSpec>& stages) {
+  const auto elsewhere = [&](const StageSpec& stage) { return stage.place != stages.front().place; };
+  if (std::ranges::none_of(stages, elsewhere)) return {};
   const std::map<std::string, int> stageOf = stageOfBlocks(stages);
   std::map<graph::TensorId, std::set<int>> placesOf;
   for (const graph::Node& node : graph.nodes()) {

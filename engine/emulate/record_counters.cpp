@@ -1,6 +1,9 @@
 #include "engine/emulate/record_counters.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
 
 namespace pipescope::emulate {
 namespace {
@@ -17,11 +20,11 @@ Bytes waitingEntries(const devices::LoweredMemory& memory, int stage) {
 LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecutable& executable,
                       const ReplicaPart& part) {
   LiveBytes live;
-  std::map<std::pair<std::string, model::Pass>, int> stageOfStep;
+  std::map<model::Pass, std::unordered_map<std::string_view, int>> stageOfStep;
   for (const devices::LoweredPass& pass : device.passes) {
     for (const devices::LoweredSegment& segment : pass.segments) {
       const model::Pass kind = segment.pass == model::Pass::recompute ? *segment.pass : pass.pass;
-      for (const devices::LoweredStep& step : segment.steps) stageOfStep[{step.name, kind}] = pass.stage;
+      for (const devices::LoweredStep& step : segment.steps) stageOfStep[kind][step.name] = pass.stage;
     }
   }
   const devices::LoweredMemory& memory = device.memory.front();
@@ -38,8 +41,9 @@ LiveBytes liveBytesOf(const devices::LoweredDevice& device, const EmulatedExecut
     live.always -= live.inPlace.contains(stage) ? waiting : ring;
   }
   for (const devices::LoweredStepMemory& step : memory.steps) {
-    const auto stage = stageOfStep.find({step.name, step.pass});
-    if (stage == stageOfStep.end()) continue;
+    const std::unordered_map<std::string_view, int>& steps = stageOfStep[step.pass];
+    const auto stage = steps.find(step.name);
+    if (stage == steps.end()) continue;
     Bytes& peak = live.peak[{stage->second, step.pass}];
     peak = std::max(peak, step.notAlwaysLive);
   }

@@ -1,6 +1,6 @@
 #include "engine/emulate/record_edges.h"
 
-#include <set>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -35,6 +35,7 @@ class EdgeRecorder {
 
   void recordStage(const compile::StageIr& stage) {
     std::vector<OperatorId> producers(stage.tensors.size());
+    std::vector<IrTensorId> inputs;
     for (const compile::PassIr& pass : stage.passes) {
       const auto recorded = operators_.find({stage.index, pass.pass});
       if (recorded == operators_.end() || recorded->second.size() != pass.operators.size()) continue;
@@ -42,11 +43,15 @@ class EdgeRecorder {
         const compile::IrOperator& op = pass.operators[i];
         const OperatorId own = recorded->second[i];
         // An operator may read a tensor twice, as in x · x.
-        const std::set<IrTensorId> inputs(op.inputs.begin(), op.inputs.end());
+        inputs = op.inputs;
+        std::ranges::sort(inputs);
+        const auto repeated = std::ranges::unique(inputs);
+        inputs.erase(repeated.begin(), repeated.end());
         for (const IrTensorId input : inputs) read(stage, producers, input, own);
         for (const IrTensorId output : op.outputs) {
           if (!output.valid()) continue;
           producers[static_cast<std::size_t>(output.value)] = own;
+          if (crossing_.empty()) continue;
           const std::string& name = stage.tensors[output].name;
           if (crossing_.contains(name)) ends_[{stage.index, name}].producer = own;
         }

@@ -2,6 +2,9 @@
 // stage and pass: keeping a value from the forward to the backward pass, or sending it to another device,
 // costs more than computing it twice.
 #include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "engine/compile/passes/graph_edit.h"
@@ -71,8 +74,10 @@ class Numbering {
     return constants_.try_emplace(std::move(key), id.value).first->second;
   }
 
-  std::string keyOf(const Node& node) {
-    std::string key;
+  /// The text by which equal nodes are found, which holds until the next call.
+  const std::string& keyOf(const Node& node) {
+    std::string& key = key_;
+    key.clear();
     put(key, std::string_view(node.op));
     put(key, static_cast<std::int64_t>(node.pass));
     const auto stage = context_.stageOf.find(node.block);
@@ -89,16 +94,30 @@ class Numbering {
     return key;
   }
 
+  /// The first node that does the same; none: it is this one. Keys are long and few nodes are equal, so that
+  /// only their hashes are kept, and a key is made again where two hashes are equal.
+  std::optional<graph::NodeId> firstLike(const Node& node) {
+    const std::size_t hash = std::hash<std::string>()(keyOf(node));
+    const auto [begin, end] = first_.equal_range(hash);
+    if (begin != end) {
+      const std::string own = key_;
+      for (auto known = begin; known != end; ++known)
+        if (keyOf(graph_.node(known->second)) == own) return known->second;
+    }
+    first_.emplace(hash, node.id);
+    return {};
+  }
+
   base::Status visit(const Node& node) {
-    const auto [first, isNew] = first_.try_emplace(keyOf(node), node.id);
-    if (isNew) return {};
+    const std::optional<graph::NodeId> first = firstLike(node);
+    if (!first) return {};
     // Few nodes have an equal one, so this is asked last.
     PIPESCOPE_ASSIGN(const bool deterministic, isDeterministic(graph_, node, context_));
     if (!deterministic) return {};
     for (const TensorId output : node.outputs) {
-      if (results_.contains(output)) return {};
+      if (output.valid() && results_[output]) return {};
     }
-    const Node& equal = graph_.node(first->second);
+    const Node& equal = graph_.node(*first);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (!node.outputs[i].valid()) continue;
       edit_.replaced[node.outputs[i]] = equal.outputs[i];
@@ -111,9 +130,10 @@ class Numbering {
 
   const graph::Graph& graph_;
   const PassContext& context_;
-  std::set<TensorId> results_;
+  base::IdVector<TensorId, bool> results_;
   std::unordered_map<std::string, std::int64_t> constants_;
-  std::unordered_map<std::string, graph::NodeId> first_;
+  std::unordered_multimap<std::size_t, graph::NodeId> first_;  ///< keyed by the hash of keyOf()
+  std::string key_;
   GraphEdit edit_;
   PassEffect effect_;
 };

@@ -53,7 +53,7 @@ class Folding {
     }
     for (const TensorId output : node.outputs) {
       if (!output.valid()) continue;
-      if (results_.contains(output)) return false;
+      if (output.valid() && results_[output]) return false;
       made += graph_.tensor(output).type.bytes().count;
     }
     return made <= std::max(given, kLargestGrowth);
@@ -109,7 +109,7 @@ class Folding {
 
   const graph::Graph& graph_;
   const PassContext& context_;
-  std::set<TensorId> results_;
+  base::IdVector<TensorId, bool> results_;
   GraphEdit edit_;
   PassEffect effect_;
 };

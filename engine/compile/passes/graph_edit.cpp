@@ -15,7 +15,10 @@ namespace {
 
 class Editor {
  public:
-  Editor(const Graph& source, const GraphEdit& edit) : source_(source), edit_(edit) { findRead(); }
+  Editor(const Graph& source, const GraphEdit& edit)
+      : source_(source), edit_(edit), map_(source.tensors().size()) {
+    findRead();
+  }
 
   Graph run() {
     for (const Tensor& tensor : source_.tensors()) copy(tensor);
@@ -43,7 +46,9 @@ class Editor {
   TensorId of(TensorId old) const {
     if (!old.valid()) return old;
     const auto replaced = edit_.replaced.find(old);
-    return map_.at(replaced == edit_.replaced.end() ? old : replaced->second);
+    const TensorId copy = map_[replaced == edit_.replaced.end() ? old : replaced->second];
+    PIPESCOPE_CHECK(copy.valid(), "an edited graph keeps what it reads");
+    return copy;
   }
 
   void findRead() {
@@ -52,7 +57,7 @@ class Editor {
       if (edit_.dropped.contains(node.id)) continue;
       for (const TensorId input : node.inputs) {
         const auto replaced = edit_.replaced.find(input);
-        read_.insert(replaced == edit_.replaced.end() ? input : replaced->second);
+        if (input.valid()) read_[replaced == edit_.replaced.end() ? input : replaced->second] = true;
       }
     }
   }
@@ -61,7 +66,7 @@ class Editor {
     if (edit_.replaced.contains(tensor.id)) return;
     const auto known = edit_.constants.find(tensor.id);
     const bool dropped = tensor.producer.valid() && edit_.dropped.contains(tensor.producer);
-    const bool unread = !read_.contains(tensor.id);
+    const bool unread = !read_[tensor.id];
     if (known != edit_.constants.end()) {
       if (!unread) map_[tensor.id] = result_.addConstant(tensor.name, tensor.type, known->second);
     } else if (tensor.role == graph::TensorRole::parameter) {
@@ -78,8 +83,8 @@ class Editor {
 
   const Graph& source_;
   const GraphEdit& edit_;
-  std::set<TensorId> read_;
-  std::map<TensorId, TensorId> map_;
+  base::IdVector<TensorId, bool> read_;
+  base::IdVector<TensorId, TensorId> map_;  ///< invalid: the tensor was left out
   Graph result_;
 };
 
@@ -93,11 +98,12 @@ Graph applied(const Graph& source, const GraphEdit& edit) {
   return Editor(source, edit).run();
 }
 
-std::set<TensorId> resultsOf(const Graph& graph) {
-  std::set<TensorId> results(graph.outputs.begin(), graph.outputs.end());
-  if (graph.loss) results.insert(*graph.loss);
-  for (const auto& [parameter, gradient] : graph.parameterGradients) results.insert(gradient);
-  for (const graph::StateUpdate& update : graph.stateUpdates) results.insert(update.result);
+base::IdVector<TensorId, bool> resultsOf(const Graph& graph) {
+  base::IdVector<TensorId, bool> results(graph.tensors().size());
+  for (const TensorId output : graph.outputs) results[output] = true;
+  if (graph.loss) results[*graph.loss] = true;
+  for (const auto& [parameter, gradient] : graph.parameterGradients) results[gradient] = true;
+  for (const graph::StateUpdate& update : graph.stateUpdates) results[update.result] = true;
   return results;
 }
 

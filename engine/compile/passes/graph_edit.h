@@ -22,7 +22,7 @@ graph::Graph applied(const graph::Graph& source, const GraphEdit& edit);
 
 /// The results that must keep their names, because they leave the graph or because something other than a
 /// node reads them.
-std::set<graph::TensorId> resultsOf(const graph::Graph& graph);
+base::IdVector<graph::TensorId, bool> resultsOf(const graph::Graph& graph);
 
 /// True if the node gives the same bits under any name and in any run. Nodes with random numbers or with
 /// graphs inside do not.

@@ -46,28 +46,20 @@ void PassRunner::runOn(ExecutableIr& ir) {
   }
 }
 
-void PassRunner::add(const std::vector<PassReport>& ofPart) {
-  for (const PassReport& part : ofPart) {
+void PassRunner::add(std::vector<PassReport> ofPart) {
+  for (PassReport& part : ofPart) {
     const auto report = std::ranges::find(reports_, part.name, &PassReport::name);
     if (report == reports_.end()) {
-      reports_.push_back(part);
+      reports_.push_back(std::move(part));
       continue;
     }
     PassEffect& effect = report->effect;
     effect.changes += part.effect.changes;
     effect.bytes += part.effect.bytes;
     effect.ticks += part.effect.ticks;
-    effect.removed.insert(part.effect.removed.begin(), part.effect.removed.end());
-    effect.added.insert(part.effect.added.begin(), part.effect.added.end());
+    effect.removed.merge(part.effect.removed);
+    effect.added.merge(part.effect.added);
   }
-}
-
-std::vector<PassReport> PassRunner::takeReports() {
-  for (PassReport& report : reports_) {
-    report.effect.removed.clear();
-    report.effect.added.clear();
-  }
-  return std::exchange(reports_, {});
 }
 
 void PassRunner::addClaim(const std::string& pass, std::int64_t changes, base::Bytes bytes, double ticks) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/compile/ir.h"
@@ -72,11 +73,11 @@ class PassRunner {
   base::Status runOn(graph::Graph& graph);
   void runOn(ExecutableIr& ir);
   /// Adds the reports of passes that ran over a part of the IR.
-  void add(const std::vector<PassReport>& ofPart);
+  void add(std::vector<PassReport> ofPart);
   /// The reports of passes over the graph come first. Complete after both calls of runOn().
   const std::vector<PassReport>& reports() const { return reports_; }
-  /// The same without the operators of their effects, which take much memory. Call it last.
-  std::vector<PassReport> takeReports();
+  /// The same. Call it last.
+  std::vector<PassReport> takeReports() { return std::exchange(reports_, {}); }
   /// Adds the effect of a proposal that a device carried out.
   void addClaim(const std::string& pass, std::int64_t changes, base::Bytes bytes, double ticks);
 

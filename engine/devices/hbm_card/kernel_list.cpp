@@ -67,6 +67,8 @@ StageUses::StageUses(const StageIr& stage)
       isState_(stage.tensors.size()),
       productsOnly_(stage.tensors.size(), true),
       isRead_(stage.tensors.size()) {
+  bytes_.reserve(stage.tensors.size());
+  for (const compile::IrTensor& tensor : stage.tensors) bytes_.push_back(tensor.type.bytes().count);
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
   // Walks backwards, because the readers of a view's result read what the view hands on.
   for (auto pass = stage.passes.rbegin(); pass != stage.passes.rend(); ++pass) {

@@ -45,6 +45,7 @@ class StageUses {
   /// The tensor that holds the memory. For an operator without Work, or a transposition that products read,
   /// it is the input.
   std::size_t root(std::size_t tensor) const;
+  std::int64_t bytes(std::size_t tensor) const { return bytes_[tensor]; }
   std::int64_t readers(std::size_t root) const { return readers_[root]; }
   /// True if the operator moves no data: its result is its input, read in another order.
   bool isView(const compile::IrOperator& op) const;
@@ -56,6 +57,7 @@ class StageUses {
  private:
   void alias(const compile::IrOperator& op);
   std::vector<std::size_t> alias_;
+  std::vector<std::int64_t> bytes_;
   std::vector<std::int64_t> readers_;
   std::vector<bool> outlives_, isState_;
   std::vector<bool> productsOnly_;  ///< true for a tensor whose readers are all products

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "engine/devices/hbm_card/card_model.h"
 
@@ -13,7 +14,6 @@ class TrafficCounter {
   TrafficCounter(const CardModel& model, const compile::StageIr& stage, const StageUses& uses,
                  const KernelList& list)
       : card_(model.figures()),
-        stage_(stage),
         uses_(uses),
         list_(list),
         bundles_(model.bundlesOf(stage, list)),
@@ -34,7 +34,7 @@ class TrafficCounter {
     bool handed = false;     ///< true: handed over in slices, within its bundle
   };
 
-  std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors.items()[tensor].type.bytes().count; }
+  std::int64_t bytesOf(std::size_t tensor) const { return uses_.bytes(tensor); }
 
   /// True if a kernel hands slices to another one, on a different engine, of the same bundle.
   bool hands(std::size_t maker, std::size_t reader) const {
@@ -160,12 +160,11 @@ class TrafficCounter {
   }
 
   const CardFigures& card_;
-  const compile::StageIr& stage_;
   const StageUses& uses_;
   const KernelList& list_;
   const std::vector<std::int32_t> bundles_;
   std::vector<Traffic> traffic_;
-  std::map<std::size_t, Place> places_;
+  std::unordered_map<std::size_t, Place> places_;
   std::map<std::int32_t, std::size_t> begins_;
   std::int64_t passed_ = 0;
 };
