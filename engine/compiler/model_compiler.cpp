@@ -117,6 +117,7 @@ class ModelCompiler {
     PIPESCOPE_ASSIGN(const IrOptions options, planOptions(asked, executable, shape, replicas));
     PIPESCOPE_ASSIGN(executable.ir, buildIr(fused ? fused->graph : staged.graph, staged.stages, options,
                                             ops::standardOperators()));
+    fused.reset();  // lowering may use its memory
     executable.ir.ordersForMemory = result_.system->ordersForMemory();
     executable.ir.sharesCode = result_.system->sharesCode();
     executable.ir.runsSideBySide = result_.system->runsSideBySide();
@@ -127,6 +128,11 @@ class ModelCompiler {
     PIPESCOPE_TRY(lower(executable));
     if (!request_.devicesOnly) addSavings(ofPlan, executable.ir, *result_.system, executable.lowered);
     executable.passes = ofPlan.takeReports();
+    for (PassReport& report : executable.passes) {
+      // The operators of a long model take much memory, and nothing needs them any more.
+      report.effect.removed.clear();
+      report.effect.added.clear();
+    }
     executable.rankGraph = std::make_shared<const graph::Graph>(std::move(staged.graph));
     executable.graph = executable.rankGraph;
     if (request_.ranks.width() > 1 && !request_.devicesOnly) {
@@ -278,7 +284,7 @@ class ModelCompiler {
       passed[i] = known_->passed(*list[i], off, [&] {
         PassRunner own = makePasses(specs);
         own.runOn(*list[i]);
-        return PassedStages{std::move(list[i]->stages), own.reports()};
+        return PassedStages{std::move(list[i]->stages), own.takeReports()};
       });
     });
     std::map<int, StageIr> byIndex;
@@ -287,7 +293,7 @@ class ModelCompiler {
         const int index = stage.index;
         byIndex[index] = std::move(stage);
       }
-      passes.add(device.reports);
+      passes.add(std::move(device.reports));
     }
     for (auto& [index, stage] : byIndex) ir.stages.push_back(std::move(stage));
   }

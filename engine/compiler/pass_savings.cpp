@@ -27,9 +27,18 @@ double ticksOf(const OperatorsByStage& byStage, const ExecutableIr& ir, const de
 
 }  // namespace
 
+bool usesPass(const devices::System& system, const std::string& name) {
+  if (name == "outline") return system.sharesCode();
+  if (name == "schedule") return system.ordersForMemory();
+  if (name == "join_convolutions") return system.runsSideBySide();
+  if (name == "in_place" || name == "fuse_elementwise") return system.takesProposals();
+  return true;
+}
+
 void addSavings(PassRunner& passes, const ExecutableIr& ir, const devices::System& system,
                 const std::vector<devices::LoweredDevice>& lowered) {
   for (const PassReport& report : passes.reports()) {
+    if (!usesPass(system, report.name)) continue;
     const double saved =
         ticksOf(report.effect.removed, ir, system) - ticksOf(report.effect.added, ir, system);
     if (saved != 0) passes.addClaim(report.name, 0, base::Bytes(0), saved);

@@ -7,19 +7,12 @@
 #include <functional>
 #include <set>
 
+#include "engine/compiler/pass_savings.h"
 #include "engine/compiler/stage_layout.h"
 #include "engine/schedules/schedule.h"
 
 namespace pipescope::compile {
 namespace {
-
-bool usesPass(const devices::System& system, const std::string& name) {
-  if (name == "outline") return system.sharesCode();
-  if (name == "schedule") return system.ordersForMemory();
-  if (name == "join_convolutions") return system.runsSideBySide();
-  if (name == "in_place" || name == "fuse_elementwise") return system.takesProposals();
-  return true;
-}
 
 bool hasOffChip(const Compilation& compilation, TensorUse use) {
   for (const CompiledExecutable& executable : compilation.executables) {
