@@ -38,7 +38,9 @@ class SharedStages : public compile::LoweredStages {
 };
 
 /// Divides the model into the stages that its request asks for, then compiles it. A request that states its
-/// stages is compiled as it is. The compilation begins its notices with those of the search. Errors: those of
+/// stages is compiled as it is. The stages are those that are estimated fastest (splitIntoStages); where they
+/// do not fit into the devices and others may, planModel searches the fastest ones that fit. If it finds
+/// none, the first ones stay. The compilation begins its notices with those of the search. Errors: those of
 /// splitIntoStages, splitAtCuts and compileModel.
 base::Result<compile::Compilation> compileDivided(const compile::ModelRequest& request,
                                                   base::Executor& executor, SharedStages* known = nullptr);

@@ -31,9 +31,10 @@ class ModelPlanner {
  public:
   ModelPlanner(const compile::ModelRequest& request, const std::vector<compile::StageRequest>& start,
                compile::LoweredStages& known, base::Executor& executor, base::Progress& progress,
-               CutLevel level)
+               CutLevel level, std::int64_t mostCompiled)
       : request_(request),
         level_(level),
+        mostCompiled_(mostCompiled),
         start_(start),
         known_(known),
         executor_(executor),
@@ -156,6 +157,7 @@ class ModelPlanner {
     request.executables.resize(1);
     const base::Result<compile::Compilation> compilation = compile::compileModel(request, executor_, &known_);
     if (!compilation.ok()) {
+      if (compilation.error().kind == base::ErrorKind::cancelled) return compilation.error();
       if (firstRefusal_.message.empty()) firstRefusal_ = compilation.error();
       tried_.emplace(cuts, std::nullopt);
       return {};
@@ -185,7 +187,8 @@ class ModelPlanner {
   bool isSmall() const {
     constexpr std::int64_t kMostSplits = 150;
     constexpr std::size_t kMostUnits = 64;
-    return depths_.size() <= kMostUnits && countSplits(spaceOf(SIZE_MAX - 1)) <= kMostSplits;
+    return depths_.size() <= kMostUnits &&
+           countSplits(spaceOf(SIZE_MAX - 1)) <= std::min(kMostSplits, mostCompiled_);
   }
 
   base::Status tryAll() {
@@ -211,8 +214,10 @@ class ModelPlanner {
   /// such split would be better than the best one, or when several in a row were hardly better.
   base::Status improveAt(std::size_t level) {
     constexpr int kMostRounds = 24, kPatience = 4;
-    for (int round = 0, idle = 0; round < kMostRounds && idle < kPatience && !progress_.cancelled();
-         ++round) {
+    const auto mayCompile = [&] {
+      return static_cast<std::int64_t>(tried_.size()) < mostCompiled_ && !progress_.cancelled();
+    };
+    for (int round = 0, idle = 0; round < kMostRounds && idle < kPatience && mayCompile(); ++round) {
       const Value before = ranked().front()->value;
       PIPESCOPE_ASSIGN(const std::optional<Candidate> next, mostPromising(level));
       if (!next || !(next->value < withMargin(before))) return {};
@@ -314,10 +319,9 @@ class ModelPlanner {
   }
 
   SplitPlan splitPlan(const TriedPlan& tried) const {
-    SplitPlan plan{tried, {}, blocksOf(tried.cuts), {}};
+    SplitPlan plan{tried, {}, blocksOf(tried.cuts), {}, placesOfSplit(splits_->problem(), tried.cuts)};
     for (std::size_t s = 1; s < stages_; ++s) plan.cuts.push_back(splits_->nameOf(tried.cuts[s]));
-    const std::vector<int> devices = placesOfSplit(splits_->problem(), tried.cuts);
-    if (devices != splits_->places().placeOfStage) plan.devices = devices;
+    if (plan.places != splits_->places().placeOfStage) plan.devices = plan.places;
     return plan;
   }
 
@@ -340,6 +344,7 @@ class ModelPlanner {
 
   const compile::ModelRequest& request_;
   const CutLevel level_;
+  const std::int64_t mostCompiled_;
   const std::vector<compile::StageRequest>& start_;
   compile::LoweredStages& known_;
   base::Executor& executor_;
@@ -358,14 +363,14 @@ class ModelPlanner {
 base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
                                   const std::vector<compile::StageRequest>& start,
                                   compile::LoweredStages& known, base::Executor& executor,
-                                  base::Progress& progress, CutLevel level) {
+                                  base::Progress& progress, CutLevel level, std::int64_t mostCompiled) {
   if (compile::isPhased(request.layout.strategy)) {
     return base::badInput(
         "A plan divides pipelines and sharded models, but execution.strategy is " +
         compile::toString(request.layout.strategy) +
         ", whose phases load and store tensors: plan with another strategy, or cut the phases by hand.");
   }
-  return ModelPlanner(request, start, known, executor, progress, level).plan();
+  return ModelPlanner(request, start, known, executor, progress, level, mostCompiled).plan();
 }
 
 base::Result<double> mostSamplesPerSecond(const compile::ModelRequest& request, compile::LoweredStages& known,

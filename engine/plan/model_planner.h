@@ -1,5 +1,7 @@
 #pragma once
 // The best contiguous split of a model into a number of stages, by compiling and emulating.
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "engine/compiler/lowered_stages.h"
@@ -19,6 +21,7 @@ struct SplitPlan {
   std::vector<std::vector<std::string>> blocks;
   /// Device of each stage. Empty: the schedule's devices.
   std::vector<int> devices;
+  std::vector<int> places;  ///< place of each stage
 };
 
 struct ModelPlan {
@@ -48,13 +51,15 @@ enum class CutLevel {
 /// The costs of stages are estimated from those of the operators, and known once a stage was compiled. The
 /// search repeats: find the best split for the costs that are known, with the schedule emulated on given
 /// costs; compile it; correct the costs. Small models have all their splits compiled. Cuts between blocks are
-/// preferred to others that gain less than 0.3 %. `known` serves further plans, too.
+/// preferred to others that gain less than 0.3 %. `known` serves further plans, too. The search ends once it
+/// has compiled about `mostCompiled` splits.
 /// Refused: phased strategies, what the compiler refuses, and fewer blocks than stages where only they may be
 /// divided.
 base::Result<ModelPlan> planModel(const compile::ModelRequest& request,
                                   const std::vector<compile::StageRequest>& start,
                                   compile::LoweredStages& known, base::Executor& executor,
-                                  base::Progress& progress, CutLevel level = CutLevel::anywhere);
+                                  base::Progress& progress, CutLevel level = CutLevel::anywhere,
+                                  std::int64_t mostCompiled = std::numeric_limits<std::int64_t>::max());
 
 /// Samples per second that no plan of the request exceeds: with stages that all take the mean of the
 /// operators' costs, and without fill, drain and exchange. A margin allows for what splitting changes in the

@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "engine/builders/builder.h"
 #include "engine/ops/standard_operators.h"
 #include "engine/plan/divided_model.h"
 #include "engine/plan/split_costs.h"
+#include "engine/plan/tried_plan.h"
 
 namespace pipescope::plan {
 namespace {
@@ -332,6 +336,74 @@ TEST(StageSplit, WorksWithEverySchedule) {
     request.layout.strategy = strategy;
     EXPECT_EQ(splitRefusal(request), "") << toString(strategy);
   }
+}
+
+/// A box of cards with so many bytes of memory, in a folder of the user's.
+ModelRequest onSmallCards(const std::filesystem::path& folder, int64_t bytes, int stages) {
+  for (const char* part : {"devices", "systems"}) std::filesystem::create_directories(folder / part);
+  std::ofstream(folder / "devices" / "small.toml")
+      << "family = \"card\"\nbase = \"h100\"\n[figures]\nhbm = { value = " << bytes
+      << ", unit = \"B\", grade = \"X\", source = \"test\" }\n"
+         "hbm_reserved = { value = 0, unit = \"B\", grade = \"X\", source = \"test\" }\n";
+  std::ofstream(folder / "systems" / "smallbox.toml")
+      << "family = \"card\"\nbase = \"dgx-h100\"\nchip = \"small\"\n";
+  ModelRequest request = requestOf({trainingOf("decoder", {{"layers", int64_t{2}},
+                                                           {"hidden", int64_t{64}},
+                                                           {"heads", int64_t{4}},
+                                                           {"sequence", int64_t{256}},
+                                                           {"vocabulary", int64_t{6000}}})},
+                                   stages);
+  request.system = "smallbox";
+  request.systemOptions.userFolder = folder;
+  request.layout.schedule = "1f1b";
+  return request;
+}
+
+/// The oracle compiles every cut of a model on cards with plenty of memory, and notes what it needs and how
+/// long its call takes. Cards that have a byte less than the fastest cut needs must then get the fastest cut
+/// of those that need no more.
+TEST(StageSplit, TakesTheFastestStagesThatFit) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "stage_split_small_cards";
+  const auto neededBy = [](const TriedPlan& plan) {
+    int64_t most = 0;
+    for (const TriedStage& stage : plan.stages) most = std::max(most, stage.used);
+    return most;
+  };
+  constexpr int64_t kPlenty = int64_t{1} << 36;
+  ModelRequest every = onSmallCards(folder / "plenty", kPlenty, 0);
+  struct Cut {
+    int64_t bytes = 0, ticks = 0;
+  };
+  std::vector<Cut> cuts;
+  base::SerialExecutor executor;
+  for (const graph::Node& node : every.executables.front().forward->nodes()) {
+    every.layout.cuts = {node.name};
+    const auto compiled = compileDivided(every, executor);
+    if (!compiled.ok()) continue;  // no stage can begin there
+    const TriedPlan plan = tryOut(*compiled);
+    cuts.push_back({neededBy(plan), plan.value.time});
+  }
+  ASSERT_GT(cuts.size(), 20u);
+  const TriedPlan fastest = tryOut(splitCompilation(onSmallCards(folder / "plenty", kPlenty, 2)));
+  const int64_t limit = neededBy(fastest) - 1;
+  int64_t best = std::numeric_limits<int64_t>::max(), least = best;
+  for (const Cut& cut : cuts) {
+    if (cut.bytes <= limit) best = std::min(best, cut.ticks);
+    least = std::min(least, cut.bytes);
+  }
+  ASSERT_LT(least, limit) << "another cut must need less for this test to say anything";
+  const Compilation found = splitCompilation(onSmallCards(folder / "small", limit, 2));
+  EXPECT_THAT(found.overflow(), ::testing::IsEmpty());
+  const TriedPlan plan = tryOut(found);
+  EXPECT_LE(neededBy(plan), limit);
+  // Cuts between blocks are preferred to others that are less than 0.3 % faster.
+  EXPECT_LE(static_cast<double>(plan.value.time), 1.003 * static_cast<double>(best));
+  EXPECT_THAT(found.notices.front(), HasSubstr("do not fit"));
+  // Where none fits, the fastest stages stay, with what they lack.
+  const Compilation none = splitCompilation(onSmallCards(folder / "none", least - 1, 2));
+  EXPECT_THAT(none.overflow(), ::testing::Not(::testing::IsEmpty()));
+  EXPECT_EQ(tryOut(none).stages.front().last, fastest.stages.front().last);
 }
 
 TEST(StageSplit, OneStageIsTheWholeModel) {
