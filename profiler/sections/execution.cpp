@@ -44,6 +44,16 @@ Breakdown partsByLane(const DeviceExecution& device, const analysis::Catalog& ca
   return parts;
 }
 
+/// Titles of lanes, which each kind of device has its own ones of: MME on a Gaudi, matrix on another card.
+std::map<std::string, std::string> laneTitles(const analysis::Catalog& catalog) {
+  std::map<std::string, std::string> titles;
+  for (int i = 0; i <= static_cast<int>(model::LaneRole::network); ++i) {
+    const auto role = static_cast<model::LaneRole>(i);
+    titles[model::laneKey(role)] = catalog.laneTitle(role);
+  }
+  return titles;
+}
+
 constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "compute_cycles"},
                                                        {StepKind::exchange, "exchange_cycles"},
                                                        {StepKind::sync, "sync_cycles"},
@@ -118,7 +128,7 @@ SectionTable executionDeviceTable(const Execution& e, const analysis::Catalog& c
                    {"total_cycles", "Total", Format::ticks, ""},
                    {"idle_cycles", "Idle", Format::ticks, "time without work and without transfers"},
                    {"by_lane", "By lane", Format::ticks, "time in which each lane works; lanes may overlap",
-                    !words.tiles, laneNames()},
+                    !words.tiles, laneNames(), laneTitles(catalog)},
                    {"by_kind", "By kind", Format::ticks,
                     "every moment counts once, so the kinds and idle add up to the total; control is time of "
                     "passes in which no lane computes or moves data",

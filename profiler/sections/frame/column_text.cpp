@@ -85,6 +85,16 @@ SectionTable withRowsOfText(const SectionTable& table) {
   keepShown(shown.rows);
   keepShown(shown.rowFormats);
   shown.rowsNotInText.clear();
+  for (std::size_t c = 0; c < shown.columns.size(); ++c) {
+    const std::map<std::string, std::string>& titles = shown.columns[c].titles;
+    for (auto& row : shown.rows) {
+      auto* const parts = titles.empty() ? nullptr : std::get_if<Breakdown>(&row[c]);
+      for (std::size_t p = 0; parts != nullptr && p < parts->size(); ++p) {
+        std::string& name = (*parts)[p].first;
+        if (const auto title = titles.find(name); title != titles.end()) name = title->second;
+      }
+    }
+  }
   return shown;
 }
 

@@ -33,7 +33,8 @@ void hideUnused(SectionTable& table, std::initializer_list<std::string_view> key
 
 /// Adds a row that text and window leave out if it has no figure.
 void addRowIf(SectionTable& table, std::vector<Cell> row, bool hasFigure);
-/// The table as text and window show it: without the rows that only JSON and CSV have.
+/// The table as text and window show it: without the rows that only JSON and CSV have, and with the titles of
+/// parts.
 SectionTable withRowsOfText(const SectionTable& table);
 
 /// True for the key of a fact or column that has differences between two profiles.

@@ -2,6 +2,7 @@
 // A section of a report: facts and tables with units. The command line and the window show the same sections.
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ struct SectionColumn {
   std::string doc;
   bool inText = true;  ///< false if only JSON and CSV have it, because other columns show it in text
   PartNames parts = {};
+  /// Titles that text and window show instead of names of parts, keyed by name. Parts without one keep their
+  /// names.
+  std::map<std::string, std::string> titles = {};
 };
 
 struct SectionTable {

@@ -392,6 +392,15 @@ TEST(Section, NumbersAreExactOrHaveTwelveDigits) {
             "key,value\nwhole,9007199254740993\nmean,12337\nthird,0.333333333333\nnone,0\nlarge,1e+300\n");
 }
 
+TEST(Section, TitlesOfPartsStandInTextOnly) {
+  Section section = small();
+  section.tables[0].columns[1].titles = {{"sync", "waiting"}, {"nothing", "unused"}};
+  EXPECT_NE(toText(section).find("waiting 12"), std::string::npos) << toText(section);
+  EXPECT_EQ(toText(section).find("sync 12"), std::string::npos) << toText(section);
+  EXPECT_EQ(toJson(section), toJson(small())) << "keys stay, whatever a device calls its parts";
+  EXPECT_EQ(toCsv(section, "devices").value(), toCsv(small(), "devices").value());
+}
+
 TEST(Section, KeysAreInSnakeCase) {
   EXPECT_EQ(snakeCase("forward_cycles"), "forward_cycles");
   EXPECT_EQ(snakeCase("slower stage"), "slower_stage");
