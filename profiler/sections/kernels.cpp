@@ -145,10 +145,11 @@ base::Result<SectionTable> counterTable(const Context& context, const Words& wor
   table.columns = {{"device", "Index", Format::index, "Device index", false},
                    {"device_name", "Device", Format::plain, ""},
                    {"name", "Counter", Format::plain, ""},
+                   {"unit", "Unit", Format::plain, "unit of the values; none: the trace states none"},
                    {"samples", "Samples", Format::count, ""},
-                   {"smallest", "Smallest", Format::number, ""},
-                   {"largest", "Largest", Format::number, ""},
-                   {"last", "Last", Format::number, ""}};
+                   {"smallest", "Smallest", Format::ofRow, ""},
+                   {"largest", "Largest", Format::ofRow, ""},
+                   {"last", "Last", Format::ofRow, ""}};
   table.mostInText = 20;
   if (!context.catalog.measured()) return table;
   constexpr std::size_t kFewPoints = 16;
@@ -160,10 +161,14 @@ base::Result<SectionTable> counterTable(const Context& context, const Words& wor
                    analysis::counterSeries(context.source, context.catalog, request, progress));
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.counter.device < b.counter.device; });
-  for (const analysis::CounterSeries& series : all)
+  for (const analysis::CounterSeries& series : all) {
+    const std::string& unit = series.counter.unit;
     table.rows.push_back({deviceIndexCell(series.counter.device),
                           deviceNameCell(context.catalog, series.counter.device), series.counter.name,
-                          series.samples, series.smallest, series.largest, series.points.back().last});
+                          unit.empty() ? Cell() : Cell(unit), series.samples, series.smallest, series.largest,
+                          series.points.back().last});
+    table.rowFormats.push_back(unit == "B" ? Format::bytes : Format::number);
+  }
   return table;
 }
 

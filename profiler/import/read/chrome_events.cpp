@@ -392,6 +392,7 @@ struct ChromeEvents::Parser {
       event.name =
           window->newName((key == "Total Allocated" ? "allocated memory" : "reserved memory") + where);
       event.value = value;
+      window->countsBytes(event.name);
       window->add(event);
     }
   }

@@ -410,6 +410,7 @@ class SnapshotReader {
   base::Status sample(const char* name, std::int64_t bytes) {
     row_.kind = EventKind::counter;
     row_.name = data_.tables.names.add(name);
+    data_.tables.counterUnits[row_.name] = "B";
     row_.value = static_cast<double>(bytes);
     return data_.add(row_);
   }

@@ -49,7 +49,8 @@ struct PacketSequence {
 
 struct PerfettoTrack {
   ThreadId thread;
-  std::string counter;  // name of the counter; empty: none
+  std::string counter;   // name of the counter; empty: none
+  std::string unitName;  // empty: not stated
   std::int64_t unit = 1;
   bool incremental = false;
 };
@@ -129,6 +130,7 @@ class PerfettoReader {
     if (descriptor.has_counter()) {
       track.counter = name.empty() ? "counter" : name;
       track.unit = descriptor.counter().has_unit_multiplier() ? descriptor.counter().unit_multiplier() : 1;
+      track.unitName = unitOf(descriptor.counter());
       track.incremental = descriptor.counter().is_incremental();
     }
     data_.tables.threads[track.thread].name = name;
@@ -179,7 +181,7 @@ class PerfettoReader {
         break;
       case perfetto_wire::TrackEvent::COUNTER:
         event.kind = EventKind::counter;
-        event.name = tables.names.add(track.counter.empty() ? "counter" : track.counter);
+        event.name = counterName(track);
         event.value = valueOf(from, uuid, track, sequence);
         break;
       default:
@@ -188,6 +190,24 @@ class PerfettoReader {
     }
     PIPESCOPE_TRY(data_.add(event));
     return flows(from, event);
+  }
+
+  /// Values are multiplied by the unit's multiplier, so that the unit is the plain one.
+  static std::string unitOf(const perfetto_wire::CounterDescriptor& counter) {
+    switch (counter.unit()) {
+      case perfetto_wire::CounterDescriptor::UNIT_SIZE_BYTES:
+        return "B";
+      case perfetto_wire::CounterDescriptor::UNIT_TIME_NS:
+        return "ns";
+      default:
+        return mended(counter.unit_name());
+    }
+  }
+
+  NameId counterName(const PerfettoTrack& track) {
+    const NameId name = data_.tables.names.add(track.counter.empty() ? "counter" : track.counter);
+    if (!track.unitName.empty()) data_.tables.counterUnits.emplace(name, track.unitName);
+    return name;
   }
 
   /// Values of other counters at the time of the event.
@@ -199,7 +219,7 @@ class PerfettoReader {
       PerfettoTrack& track = trackOf(uuid);
       event.thread = track.thread;
       event.process = data_.tables.threads[track.thread].process;
-      event.name = data_.tables.names.add(track.counter.empty() ? "counter" : track.counter);
+      event.name = counterName(track);
       event.value =
           whole ? wholeValue(number, uuid, track, sequence) : real * static_cast<double>(track.unit);
       return data_.add(event);

@@ -44,6 +44,8 @@ struct TraceTables {
   std::optional<Picoseconds> origin;
   /// Members of the file beside the events, as JSON text: "distributedInfo", "baseTimeNanoseconds" …
   std::map<std::string, std::string> members;
+  /// Units of counters whose file states them, keyed by the counter's name: "B" for bytes.
+  std::map<NameId, std::string> counterUnits;
   /// Names of further arguments that rules use (Rules::ownArguments).
   std::vector<std::string> ownArguments;
   Findings findings;

@@ -404,6 +404,8 @@ struct ProfileRows::TraceRows {
       row.executable = kExecutable;
       row.device = deviceOf(event.process);
       row.name = text(event.name);
+      const auto unit = trace.tables.counterUnits.find(event.name);
+      if (unit != trace.tables.counterUnits.end()) row.unit = unit->second;
       id = recorder().add(row);
     }
     recorder().add(model::CounterSample{id, ticks(event.time), model::RunId(0), event.value});

@@ -156,6 +156,7 @@ TEST_F(HardwareTraces, ReadsCountersWithSeveralSeriesAndMemory) {
                                                                 {"heap, free", 7.5},
                                                                 {"heap, used", 5},
                                                                 {"reserved memory, device 1", 128}}));
+  for (const auto& row : counters) EXPECT_EQ(row.unit, row.name.starts_with("heap") ? "" : "B") << row.name;
 }
 
 /// The clocks of both files have the same zero once the base time is added.

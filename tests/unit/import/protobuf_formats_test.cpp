@@ -29,7 +29,7 @@ std::string eventPacket(std::uint64_t time, const std::string& event, const std:
 /// Two threads of a process, a counter, a slice with an interned name, and a flow between the threads.
 std::string perfettoTrace() {
   // TrackDescriptor (60): uuid 1, parent_uuid 5, process 3 {pid 1, process_name 6}, thread 4 {pid 1, tid 2,
-  // thread_name 5}, counter 8, name 2.
+  // thread_name 5}, counter 8 {unit 3: 3 are bytes}, name 2.
   const auto track = [](std::uint64_t uuid, const std::string& rest) {
     return block(1, number(10, 1) + block(60, number(1, uuid) + rest));
   };
@@ -39,7 +39,7 @@ std::string perfettoTrace() {
   trace += track(10, block(3, number(1, 4) + block(6, "python")));
   trace += track(11, number(5, 10) + block(4, number(1, 4) + number(2, 40) + block(5, "main")));
   trace += track(12, number(5, 10) + block(2, "queue"));
-  trace += track(13, number(5, 10) + block(2, "memory") + block(8, ""));
+  trace += track(13, number(5, 10) + block(2, "memory") + block(8, number(3, 3)));
   const std::uint64_t zero = 1'700'000'000'123'456'789U;
   // TrackEvent: type 9 (1 begin, 2 end, 4 counter), track_uuid 11, name_iid 10, category_iids 3, name 23,
   // flow_ids 47, terminating_flow_ids 48, counter_value 30. InternedData is field 12.
@@ -132,6 +132,7 @@ TEST_F(ProtobufFormats, ReadsPerfettoTrackEvents) {
   ASSERT_EQ(samples.size(), 1U);
   EXPECT_EQ(samples[0].value, 4096);
   EXPECT_EQ(rows<model::Counter>()[0].name, "memory");
+  EXPECT_EQ(rows<model::Counter>()[0].unit, "B");
   const auto flows = rows<model::Transfer>();
   ASSERT_EQ(flows.size(), 1U);
   EXPECT_EQ(flows[0].start.count, 0);

@@ -88,6 +88,7 @@ TEST_F(ReadFormats, ReadsMemorySnapshots) {
   EXPECT_EQ(values["allocated memory"], (Values{{0, 1024}, {10, 2048}, {20, 2560}, {40, 1536}}));
   EXPECT_EQ(values["reserved memory"], (Values{{0, 4096}, {10, 4096}, {20, 4096}, {40, 4096}}));
   EXPECT_EQ(rows<model::Device>().at(0).name, "GPU 0");
+  for (const auto& row : counters) EXPECT_EQ(row.unit, "B") << row.name;
 }
 
 /// The second file asks Python to call print().

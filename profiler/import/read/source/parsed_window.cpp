@@ -148,6 +148,7 @@ base::Status ParsedWindow::mergeInto(TraceData& trace) {
     if (own.about == About::threadName) thread.name = own.text;
     if (own.about == About::threadOrder) thread.sortIndex = own.number;
   }
+  for (const NameId own : byteCounters_) tables.counterUnits.emplace(names[at(indexOf(own))], "B");
   for (const auto& [what, count] : findings.counts()) tables.findings.add(what, count);
   if (!tables.origin) tables.origin = origin;
   std::span<ArgumentValue> arguments(arguments_);
@@ -168,6 +169,7 @@ base::Status ParsedWindow::mergeInto(TraceData& trace) {
 }
 
 void ParsedWindow::clear() {
+  byteCounters_.clear();
   texts_.clear();
   keys_.clear();
   processes_.clear();

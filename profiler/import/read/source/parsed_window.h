@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,6 +57,8 @@ class ParsedWindow {
   /// The row of all asynchronous events of a category.
   ThreadId asynchronousThread(ProcessId process, std::string_view category);
   void add(const TraceEvent& event);
+  /// Says that the values of counters of this name are bytes.
+  void countsBytes(NameId counter) { byteCounters_.insert(counter); }
   /// Takes what a metadata event states about its process or thread.
   void describe(About about, ProcessId process, ThreadId thread, std::string_view text, std::int64_t number);
 
@@ -91,6 +94,7 @@ class ParsedWindow {
   std::vector<PackedEvent> events_;
   std::vector<ArgumentValue> arguments_;  // arguments of all events, in their order
   std::vector<Description> descriptions_;
+  std::set<NameId> byteCounters_;
 };
 
 /// An identity that is a text becomes a negative number, which mergeInto() translates.
