@@ -48,6 +48,43 @@ class Classifier(pl.LightningModule):
         self.called.append(("on_load_checkpoint", checkpoint["own"]))
 
 
+class Flags(pl.Callback):
+    """Keeps what the trainer says of itself in some hooks."""
+
+    NAMES = ("training", "validating", "testing", "predicting", "sanity_checking", "evaluating")
+
+    def __init__(self):
+        self.seen = {}
+
+    def note(self, hook, trainer):
+        on = [name for name in self.NAMES if getattr(trainer, name)]
+        self.seen.setdefault(hook, []).append((on, trainer.is_last_batch) if hook == "train_batch" else on)
+
+    def setup(self, trainer, module, stage):
+        self.note(f"setup {stage}", trainer)
+
+    def teardown(self, trainer, module, stage):
+        self.note(f"teardown {stage}", trainer)
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx):
+        self.note("train_batch", trainer)
+
+    def on_validation_start(self, trainer, module):
+        self.note("validation", trainer)
+
+    def on_validation_end(self, trainer, module):
+        self.note("validation_end", trainer)
+
+    def on_test_start(self, trainer, module):
+        self.note("test", trainer)
+
+    def on_predict_start(self, trainer, module):
+        self.note("predict", trainer)
+
+    def on_train_epoch_end(self, trainer, module):
+        self.note("epoch_end", trainer)
+
+
 class Recorder(pl.Callback):
     """Keeps the names of all hooks that are called."""
 
@@ -89,6 +126,28 @@ class Hooks(unittest.TestCase):
                                                f"on_{stage}_epoch_end", f"on_{stage}_end"])
         self.assertEqual(module.called[0], "on_validation_start")
         self.assertEqual(module.called[1], ("on_test_batch_end", (8,), 0, 0))
+
+    def test_the_trainer_says_which_stage_runs(self):
+        """The values are those of Lightning 2.2: `training` holds from setup() to teardown() of fit() but for what runs between."""
+        flags = Flags()
+        runner = trainer(accelerator="cpu", max_epochs=1, callbacks=[flags], num_sanity_val_steps=1)
+        model, rows = Classifier(), data()
+        self.assertFalse(runner.training or runner.evaluating)
+        runner.fit(model, rows, rows)
+        batches = len(rows)
+        self.assertEqual(flags.seen.pop("train_batch"), [(["training"], number + 1 == batches) for number in range(batches)])
+        self.assertEqual(flags.seen.pop("setup fit") + flags.seen.pop("teardown fit"), [["training"], ["training"]])
+        between = [["sanity_checking", "evaluating"], ["validating", "evaluating"]]
+        self.assertEqual(flags.seen.pop("validation"), between)
+        self.assertEqual(flags.seen.pop("validation_end"), between)
+        self.assertEqual(flags.seen.pop("epoch_end"), [["training"]])
+        runner.test(model, rows, verbose=False)
+        runner.predict(model, rows)
+        self.assertEqual(flags.seen["test"], [["testing", "evaluating"]])
+        self.assertEqual(flags.seen["predict"], [["predicting"]])
+        self.assertFalse(runner.training or runner.validating or runner.testing or runner.predicting)
+        self.assertTrue(runner.is_global_zero)
+        self.assertEqual((runner.global_rank, runner.local_rank, runner.world_size), (0, 0, 1))
 
     def test_checkpoints_and_exceptions_have_hooks(self):
         recorder, module = Recorder(), Classifier()

@@ -89,13 +89,14 @@ class EvaluationLoop:
         """Run once. Returns a list of what was logged, and one of what the steps returned: an entry for each loader."""
         trainer, stage = self._trainer, self._stage
         metrics, before = trainer.metrics, (trainer.metrics.results, trainer.metrics.at_step)
+        outer, trainer._running = trainer._running, stage
         metrics.results, metrics.at_step = None if stage == "predict" else Results(training=False), False
         try:
             with _evaluating(trainer, self._model):
                 return self._run(metrics)
         finally:
             metrics.results, metrics.at_step = before
-            trainer._loader_number = None
+            trainer._loader_number, trainer._running = None, outer
 
     def _run(self, metrics):
         trainer, stage = self._trainer, self._stage
@@ -201,7 +202,7 @@ class TrainingLoop:
         outputs, number = [], None
         trainer._ended_whole = False
         for number, batch, is_last in numbered(self._train):
-            trainer._batch_number, metrics.at_step = number, True
+            trainer._batch_number, metrics.at_step, trainer.is_last_batch = number, True, is_last
             trainer._updates_now = is_last or (number + 1) % trainer.accumulate_grad_batches == 0
             metrics.results.begin_batch(batch)
             if trainer._call("on_train_batch_start", batch, number) == -1:

@@ -101,6 +101,7 @@ class Trainer:
         # Answers to a step or hook while it runs: the place in the loops, and whether this batch changes the weights.
         self._on_devices, self._hook, self._batch_number, self._loader_number, self._updates_now = "", "", 0, None, False
         self._batches_that_stepped, self._in_epoch, self._ended_whole = 0, False, True
+        self._running, self.is_last_batch = None, False  # the stage that runs, and whether its batch ends the epoch
 
     def _only_try(self, count):
         """Run `count` batches of each stage, as fast_dev_run asks."""
@@ -150,9 +151,54 @@ class Trainer:
         return min(most, math.ceil(self.num_training_batches / together) * max(self.max_epochs, 1))
 
     @property
+    def training(self):
+        """True while fit() trains, and not while it validates in between."""
+        return self._running == "training" and not self.sanity_checking
+
+    @property
+    def validating(self):
+        """True while validate() runs, or a validation of fit()."""
+        return self._running == "validation" and not self.sanity_checking
+
+    @property
+    def testing(self):
+        """True while test() runs."""
+        return self._running == "test"
+
+    @property
+    def predicting(self):
+        """True while predict() runs."""
+        return self._running == "predict"
+
+    @property
+    def evaluating(self):
+        """True while a validation or test runs, also the few batches of the sanity check."""
+        return self.validating or self.testing or self.sanity_checking
+
+    @property
     def instance(self):
         """The number of this process among those of a launcher, from 0. The first one writes files."""
         return instances.getInstanceIndex()
+
+    @property
+    def is_global_zero(self):
+        """True in the process that writes files."""
+        return self.instance == 0
+
+    @property
+    def global_rank(self):
+        """The number of this process among those of a launcher, from 0."""
+        return self.instance
+
+    @property
+    def local_rank(self):
+        """The number of this process among those on its host, from 0."""
+        return instances.getLocalInstanceIndex()
+
+    @property
+    def world_size(self):
+        """The number of processes of a launcher; 1 without one. Replicas are devices of one process."""
+        return instances.getNumInstances()
 
     @property
     def checkpoint_folder(self):
@@ -322,6 +368,7 @@ class Trainer:
         self.lightning_module, model.trainer = model, self
         self.metrics.forget()
         self.fits, self._in_epoch = name == "fit", False
+        self._running = {"fit": "training", "validate": "validation"}.get(name, name)
         for source in (model, *self.callbacks, *([] if datamodule is None else [datamodule])):
             check_hooks(source)
         if datamodule is not None:
@@ -350,6 +397,7 @@ class Trainer:
             for callback in self.callbacks:
                 callback.teardown(self, model, name)
             model.teardown(name)
+            self._running = None
 
     def _optional_loader(self, model, datamodule, method):
         source = datamodule if datamodule is not None else model
