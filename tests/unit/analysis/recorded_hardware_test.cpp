@@ -200,6 +200,53 @@ TEST(RecordedHardware, KnowsTheWorkOfOtherAccelerators) {
   EXPECT_EQ(report.devices[0].busy.count, 35 * kTicksPerUs);
 }
 
+TEST(RecordedHardware, QueuesThatWaitDoNotWork) {
+  // Names and categories of PyTorch's profiler for MTIA: the queue waits 60 µs and marks an event for 1 µs,
+  // copies 10 + 4 µs, and computes 20 µs.
+  const auto file = std::filesystem::path(::testing::TempDir()) / "mtia.json";
+  std::ofstream(file) << R"([
+    {"ph":"X","cat":"mtia_ccp_events","name":"event_wait","pid":17,"tid":1,"ts":0,"dur":60},
+    {"ph":"X","cat":"mtia_ccp_events","name":"dma_request","pid":17,"tid":2,"ts":10,"dur":10,
+     "args":{"direction":"HOST_TO_DEVICE","size":4096}},
+    {"ph":"X","cat":"mtia_ccp_events","name":"merge","pid":17,"tid":1,"ts":60,"dur":20,"args":{"stream":1}},
+    {"ph":"X","cat":"mtia_ccp_events","name":"event_record","pid":17,"tid":1,"ts":80,"dur":1},
+    {"ph":"X","cat":"mtia_ccp_events","name":"dma_request","pid":17,"tid":2,"ts":85,"dur":4,
+     "args":{"direction":"DEVICE_TO_HOST","size":64}}])";
+  const AcceleratorReport report = acceleratorsOf(ImportedTrace(file));
+  ASSERT_EQ(report.devices.size(), 1U);
+  const AcceleratorTimes& times = report.devices[0];
+  EXPECT_EQ(times.count, 3) << "waits and marks are no kernels";
+  EXPECT_EQ(times.compute.count, 20 * kTicksPerUs);
+  EXPECT_EQ(times.busy.count, 34 * kTicksPerUs);
+  EXPECT_EQ((times.end - times.start).count, 79 * kTicksPerUs) << "from the first copy to the last";
+}
+
+TEST(RecordedHardware, StreamsOfTensorFlowAreOneDevice) {
+  // TensorFlow's client writes a process for each stream, one that repeats all streams, and one for copies.
+  const auto file = std::filesystem::path(::testing::TempDir()) / "timeline.json";
+  std::ofstream(file) << R"({"traceEvents":[
+    {"ph":"M","name":"process_name","pid":3,"args":{"name":"/job:localhost/replica:0/task:0/device:GPU:0 Compute"}},
+    {"ph":"M","name":"process_name","pid":5,"args":{"name":"/device:GPU:0/stream:all Compute"}},
+    {"ph":"M","name":"process_name","pid":7,"args":{"name":"/device:GPU:0/stream:13 Compute"}},
+    {"ph":"M","name":"process_name","pid":9,"args":{"name":"/device:GPU:0/memcpy Compute"}},
+    {"cat":"Op","ph":"X","name":"MatMul","ts":1000,"dur":5,"pid":3,"tid":0},
+    {"cat":"Op","ph":"X","name":"MatMul","ts":1003,"dur":100,"pid":5,"tid":0},
+    {"cat":"Op","ph":"X","name":"Relu","ts":1103,"dur":50,"pid":5,"tid":0},
+    {"cat":"Op","ph":"X","name":"MatMul","ts":1003,"dur":100,"pid":7,"tid":0},
+    {"cat":"Op","ph":"X","name":"Relu","ts":1103,"dur":50,"pid":7,"tid":0},
+    {"cat":"Op","ph":"X","name":"MEMCPYHtoD","ts":990,"dur":10,"pid":9,"tid":0}]})";
+  const ImportedTrace trace(file);
+  const auto made = execution(trace.profile, *trace.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(made.ok());
+  const auto gpu = std::ranges::find(made->devices, "GPU 0", &DeviceExecution::name);
+  ASSERT_NE(gpu, made->devices.end());
+  EXPECT_EQ(gpu->total.count, 163 * kTicksPerUs);
+  EXPECT_EQ(gpu->idle.count, 3 * kTicksPerUs);
+  EXPECT_EQ(gpu->byLane.at(model::LaneRole::compute).count, 150 * kTicksPerUs);
+  EXPECT_EQ(gpu->byLane.at(model::LaneRole::copy).count, 10 * kTicksPerUs);
+  EXPECT_EQ(made->devices.size(), 2U) << "the launching process and the GPU";
+}
+
 TEST(RecordedHardware, MatchesCollectivesWithinTheirProcessGroups) {
   // Ranks 0 and 1 are group 1, ranks 2 and 3 group 2, which sums more often. All sum once in group 0.
   const auto folder = std::filesystem::path(::testing::TempDir()) / "process_groups";

@@ -122,9 +122,11 @@ class AcceleratorReader {
         return;
       }
       if (!names.work && !(names.uncategorised && isWorkByRule(lane->role, step.kind))) return;
+      if (step.kind == model::StepKind::sync) return;  // The queue waits.
+      const bool copies =
+          names.copy || step.kind == model::StepKind::streamCopy || step.kind == model::StepKind::exchange;
       works_[lane->device].push_back({from, from + step.ticks, step.lane, step.program,
-                                      step.kind == model::StepKind::globalExchange,
-                                      names.copy || step.kind == model::StepKind::streamCopy});
+                                      step.kind == model::StepKind::globalExchange, copies});
     });
   }
 
