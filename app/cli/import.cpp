@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -120,7 +121,7 @@ base::Status runImport(const ImportOptions& options) {
   finishProgress(*progress);
   if (!imported.ok()) return withOutcome(imported.error(), options.output);
   for (const std::string& finding : imported->findings)
-    fmt::print(stderr, "note: {}\n", base::printable(finding));
+    std::fputs(("note: " + base::printable(finding) + "\n").c_str(), stderr);
   const int status = print(fmt::format(
       "{}: {} events of {} {}, {} slices\n", options.output, base::groupedText(imported->events),
       imported->files, imported->files == 1 ? "trace" : "traces", base::groupedText(imported->slices)));

@@ -1,11 +1,14 @@
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "app/cli/frame/command.h"
 #include "app/cli/frame/help_format.h"
@@ -190,7 +193,24 @@ const std::string& commandLine() {
 
 }  // namespace pipescope::cli
 
+namespace {
+
+/// Opens the standard streams that the caller has closed. Otherwise the first file that is opened, such as a
+/// profile, would become one of them and receive messages. Reading finds nothing, and messages vanish. What
+/// is printed cannot be written, as before, because an answer that nobody gets is an error.
+void openClosedStreams() {
+  for (const auto& [stream, mode] : {std::pair(STDIN_FILENO, O_RDONLY), std::pair(STDOUT_FILENO, O_RDONLY),
+                                     std::pair(STDERR_FILENO, O_WRONLY)}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = open("/dev/null", mode);
+    if (opened >= 0 && opened != stream) close(opened);
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  openClosedStreams();
   pipescope::base::setCheckHandler(pipescope::cli::onBrokenInvariant);
   std::signal(SIGXFSZ,
               SIG_IGN);  // A file that reaches the limit of its size is then reported like a full disk.

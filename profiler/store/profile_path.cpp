@@ -48,6 +48,10 @@ base::Result<fs::path> outputPath(const fs::path& path) {
                                      (path / "profile.pop").string()));
   }
   const fs::path folder = absolute.parent_path();
+  if (folder.empty()) {
+    return base::ioError(
+        fmt::format("cannot write {}: the current folder is gone; change to another one.", path.string()));
+  }
   if (!fs::is_directory(folder, failed)) {
     return base::ioError(
         fmt::format("cannot write {}: {} is not a folder; make it first, or choose another path.",

@@ -218,6 +218,18 @@ class Trouble(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertLess(len(err), 1000)
 
+    def test_closed_streams(self):
+        """A message that nobody gets changes nothing, and no file takes the place of a closed stream."""
+        for closed in ("2>&-", "2>/dev/full", "<&-", "<&- 2>&-"):
+            for progress in ("plain", "bar", "json", "off"):
+                profile = self.path("profile.pop")
+                shell = f'"$0" run "$1" -o "$2" --overwrite --progress {progress} {closed}'
+                done = subprocess.run(["sh", "-c", shell, PIPESCOPE, FIXED, profile], capture_output=True)
+                self.assertEqual(done.returncode, 0, (closed, progress, done.stderr))
+                self.done("verify", profile)
+        answer = subprocess.run(["sh", "-c", '"$0" report "$1" >&-', PIPESCOPE, profile], capture_output=True, text=True)
+        self.assertEqual((answer.returncode, "Cannot write to standard output" in answer.stderr), (2, True), answer.stderr)
+
     def test_files_without_an_end(self):
         self.done("run", FIXED, "-o", "m.pop", "--progress", "off")
         self.write("trace.json", '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]}')

@@ -63,7 +63,8 @@ class Silent : public Display {
 class Plain : public Display {
  public:
   void report(double fraction, std::string_view what) override {
-    if (isDue(fraction, std::chrono::seconds(1))) fmt::print(stderr, "{:3.0f} %  {}\n", fraction * 100, what);
+    if (isDue(fraction, std::chrono::seconds(1)))
+      std::fputs(fmt::format("{:3.0f} %  {}\n", fraction * 100, what).c_str(), stderr);
   }
 };
 
@@ -89,7 +90,7 @@ class Bar : public Display {
     std::string line;
     for (std::size_t i = 0; i < cells; ++i) line += i < full ? "█" : "░";
     line += text;
-    fmt::print(stderr, "\r\033[K{}", fitted(line, room));
+    std::fputs(("\r\033[K" + std::string(fitted(line, room))).c_str(), stderr);
     std::fflush(stderr);
     open_ = true;
   }

@@ -138,10 +138,16 @@ base::Result<RunResult> runProgram(const run::ModelOptions& whole, const RunOpti
   record::nameHostThread("main");
   std::shared_ptr<record::HostTrace> host;
   if (recordsHost(whole, given)) host = std::make_shared<record::HostTrace>();
-  PIPESCOPE_ASSIGN(const auto program, run::CompiledModel::compile(whole, progress));
   RunOptions options = given;
   // Only the first instance writes files.
   if (whole.instances() && whole.instances()->index() > 0) options.output.clear();
+  // A name that cannot be written is refused before the model is compiled, which may take long.
+  if (!options.output.empty()) {
+    PIPESCOPE_ASSIGN(const std::filesystem::path profile, store::outputPath(options.output));
+    PIPESCOPE_TRY(
+        store::checkProfileOutput(profile, run::withInputs(whole.configuration(), options.rules)));
+  }
+  PIPESCOPE_ASSIGN(const auto program, run::CompiledModel::compile(whole, progress));
   const config::Configuration& configuration = program->configuration();
   const base::OutputRules rules = run::withInputs(configuration, options.rules);
   const bool writes = !options.output.empty();
