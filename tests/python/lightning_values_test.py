@@ -27,6 +27,25 @@ class Weighted(pl.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=self.hparams.rate)
 
 
+class Base(pl.LightningModule):
+    def __init__(self, rate=0.1, *, width=4, **more):
+        super().__init__()
+        self.save_hyperparameters(ignore=["encoder"])
+
+
+class Derived(Base):
+    def __init__(self, encoder, depth=2):
+        super().__init__(rate=0.5, momentum=0.9)
+        self.layer = nn.Linear(depth, 1)
+
+
+class Whole(pl.LightningModule):
+    def __init__(self, settings):
+        super().__init__()
+        self.save_hyperparameters(settings, logger=False)
+        self.layer = nn.Linear(self.hparams.inputs, 1)
+
+
 class Samples(torch.utils.data.Dataset):
     """Dictionaries, whose Python numbers a loader makes tensors of int64 and float64."""
 
@@ -91,6 +110,30 @@ class Values(unittest.TestCase):
             again = Weighted.load_from_checkpoint(saving.best_model_path)
         self.assertEqual(dict(again.hparams), {"hidden": 6, "rate": 0.2})
         self.assertTrue(torch.equal(again.layers[0].weight, module.layers[0].weight))
+
+    def test_hyperparameters_are_those_of_all_classes(self):
+        """As in Lightning: arguments of derived classes count, `ignore` leaves out, and a dictionary may hold them all."""
+        module = Derived(nn.Linear(2, 2))
+        self.assertEqual(module.hparams, {"rate": 0.5, "width": 4, "momentum": 0.9, "depth": 2})
+        whole = Whole({"inputs": 3, "rate": 0.1})
+        self.assertEqual(whole.hparams, {"inputs": 3, "rate": 0.1})
+        self.assertEqual(whole.hparams.inputs, 3)
+
+        class Data(pl.LightningDataModule):
+            def __init__(self, folder="here", batch=4):
+                super().__init__()
+                self.save_hyperparameters("batch")
+
+        self.assertEqual(Data(batch=2).hparams, {"batch": 2})
+        with self.assertRaisesRegex(TypeError, "takes names of arguments, or a dictionary"):
+            whole.save_hyperparameters(3)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "whole.ckpt")
+            torch.save({"state_dict": whole.state_dict(), "hyper_parameters": dict(whole.hparams),
+                        "hparams_name": whole._hparams_name}, path)
+            self.assertEqual(Whole.load_from_checkpoint(path).hparams, whole.hparams)
+            torch.save({"state_dict": module.state_dict(), "hyper_parameters": dict(module.hparams)}, path)
+            self.assertEqual(Derived.load_from_checkpoint(path, encoder=None).hparams, module.hparams)
 
     def test_arguments_that_ask_for_nothing(self):
         trainer(num_sanity_val_steps=0, enable_model_summary=False, deterministic=True, profiler=None, num_nodes=1)

@@ -1,12 +1,12 @@
 """LightningModule and LightningDataModule: what users derive from."""
 
 import copy
-import inspect
 
 import torch
 
 from .errors import MisconfigurationException
 from .hooks import call_hook
+from .hyperparameters import KeepsHyperparameters, arguments_from
 
 
 class _Hooks:
@@ -19,20 +19,7 @@ class _Hooks:
         """Called after a stage."""
 
 
-class Hyperparameters(dict):
-    """A dictionary whose entries are attributes, too: hparams["lr"] or hparams.lr."""
-
-    def __getattr__(self, name):
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"There is no hyperparameter {name}; there are: {', '.join(self) or 'none'}.") from None
-
-    def __setattr__(self, name, value):
-        self[name] = value
-
-
-class LightningModule(torch.nn.Module, _Hooks):
+class LightningModule(torch.nn.Module, _Hooks, KeepsHyperparameters):
     """A model with its steps and optimizer.
 
     On IPUs and HPUs a step is traced once with the first batch: plain Python values, such as batch_idx, become
@@ -43,7 +30,6 @@ class LightningModule(torch.nn.Module, _Hooks):
         super().__init__(*args, **kwargs)
         self.trainer = None
         self.automatic_optimization = True  # a trainer refuses False
-        self._hparams = Hyperparameters()
 
     def __deepcopy__(self, memo):
         # A copy has the same trainer, which holds files and callbacks that cannot be copied.
@@ -108,18 +94,6 @@ class LightningModule(torch.nn.Module, _Hooks):
         """Called after each training batch, on the host, with what the step returned."""
 
     # --- parts that the trainer gives ----------------------------------------------------------------------
-    @property
-    def hparams(self):
-        """The arguments that save_hyperparameters() kept."""
-        return self._hparams
-
-    def save_hyperparameters(self, *names):
-        """Keep the arguments of __init__ (or those named) in hparams and in checkpoints."""
-        frame = inspect.currentframe().f_back
-        arguments, _, _, values = inspect.getargvalues(frame)
-        chosen = {name: values[name] for name in arguments[1:] if not names or name in names}
-        self._hparams = Hyperparameters(chosen)
-
     @property
     def current_epoch(self):
         """The number of the epoch, from 0."""
@@ -195,13 +169,13 @@ class LightningModule(torch.nn.Module, _Hooks):
         if hparams_file is not None:
             raise MisconfigurationException("hparams_file is not supported: pass the arguments of __init__ by their names.")
         checkpoint = torch.load(checkpoint_path, map_location=map_location)
-        module = cls(**{**checkpoint.get("hyper_parameters", {}), **kwargs})
+        module = cls(**{**arguments_from(checkpoint, cls.__init__), **kwargs})
         call_hook(module, "on_load_checkpoint", checkpoint)
         module.load_state_dict(checkpoint["state_dict"], strict=strict is not False)
         return module
 
 
-class LightningDataModule(_Hooks):
+class LightningDataModule(_Hooks, KeepsHyperparameters):
     """The data loaders of a model."""
 
     def __init__(self):

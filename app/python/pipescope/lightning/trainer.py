@@ -381,7 +381,8 @@ class Trainer:
             callback.setup(self, model, name)
         model.setup(name)
         for logger in self.loggers if self.instance == 0 else ():
-            logger.log_hyperparams(model.hparams)
+            sources = [source for source in (datamodule, model) if getattr(source, "_logs_hparams", False)]
+            logger.log_hyperparams({name: value for source in sources for name, value in source.hparams.items()})
         self._runner = (HostRunner if self.accelerator_name == "cpu" else DeviceRunner)(self, model)
         try:
             yield
@@ -498,7 +499,8 @@ class Trainer:
         """
         module = self.lightning_module
         checkpoint = {"epoch": self.current_epoch, "global_step": self.global_step,
-                      "state_dict": module.state_dict(), "hyper_parameters": dict(module.hparams)}
+                      "state_dict": module.state_dict(), "hyper_parameters": dict(module.hparams),
+                      "hparams_name": module._hparams_name}
         trains = self._runner is not None and self._runner.has("training")
         if not weights_only and (trains or self.accelerator_name == "cpu" and self.optimizer is not None):
             checkpoint["optimizer_states"] = self._optimizer_state()
