@@ -58,6 +58,8 @@ class Flags(pl.Callback):
 
     def note(self, hook, trainer):
         on = [name for name in self.NAMES if getattr(trainer, name)]
+        stages = {"training": "train", "validating": "validate", "testing": "test", "predicting": "predict"}
+        assert trainer.state.stage == stages.get(on[0], "sanity_check") and trainer.state.status == "running"
         self.seen.setdefault(hook, []).append((on, trainer.is_last_batch) if hook == "train_batch" else on)
 
     def setup(self, trainer, module, stage):
@@ -146,6 +148,7 @@ class Hooks(unittest.TestCase):
         self.assertEqual(flags.seen["test"], [["testing", "evaluating"]])
         self.assertEqual(flags.seen["predict"], [["predicting"]])
         self.assertFalse(runner.training or runner.validating or runner.testing or runner.predicting)
+        self.assertEqual((runner.state.fn, runner.state.stage, runner.state.status), ("predict", None, "finished"))
         self.assertTrue(runner.is_global_zero)
         self.assertEqual((runner.global_rank, runner.local_rank, runner.world_size), (0, 0, 1))
 

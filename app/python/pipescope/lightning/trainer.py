@@ -5,6 +5,7 @@ import math
 import os
 import random
 import sys
+import types
 import warnings
 
 import numpy
@@ -102,6 +103,7 @@ class Trainer:
         self._on_devices, self._hook, self._batch_number, self._loader_number, self._updates_now = "", "", 0, None, False
         self._batches_that_stepped, self._in_epoch, self._ended_whole = 0, False, True
         self._running, self.is_last_batch = None, False  # the stage that runs, and whether its batch ends the epoch
+        self._function, self._status, self.datamodule = None, "initializing", None
 
     def _only_try(self, count):
         """Run `count` batches of each stage, as fast_dev_run asks."""
@@ -149,6 +151,14 @@ class Trainer:
             return most
         together = self.accumulate_grad_batches if self.accelerator_name == "cpu" else 1
         return min(most, math.ceil(self.num_training_batches / together) * max(self.max_epochs, 1))
+
+    @property
+    def state(self):
+        """What runs, in Lightning's words: fn ("fit", "validate" …), stage ("train", "sanity_check" …) and status."""
+        words = {"training": "train", "validation": "validate"}
+        stage = "sanity_check" if self.sanity_checking else words.get(self._running, self._running)
+        return types.SimpleNamespace(fn=self._function, stage=stage, status=self._status, finished=self._status == "finished",
+                                     stopped=self._status in ("finished", "interrupted"))
 
     @property
     def training(self):
@@ -369,6 +379,7 @@ class Trainer:
         self.metrics.forget()
         self.fits, self._in_epoch = name == "fit", False
         self._running = {"fit": "training", "validate": "validation"}.get(name, name)
+        self._function, self._status, self.datamodule = name, "running", datamodule
         for source in (model, *self.callbacks, *([] if datamodule is None else [datamodule])):
             check_hooks(source)
         if datamodule is not None:
@@ -387,6 +398,7 @@ class Trainer:
         try:
             yield
         except BaseException as error:
+            self._status = "interrupted"
             for callback in self.callbacks:
                 call_hook(callback, "on_exception", self, model, error)
             raise
@@ -398,7 +410,7 @@ class Trainer:
             for callback in self.callbacks:
                 callback.teardown(self, model, name)
             model.teardown(name)
-            self._running = None
+            self._running, self._status = None, "finished" if self._status == "running" else self._status
 
     def _optional_loader(self, model, datamodule, method):
         source = datamodule if datamodule is not None else model
