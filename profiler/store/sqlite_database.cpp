@@ -148,7 +148,7 @@ base::Result<Database> Database::open(const std::string& path, Mode mode,
   Database database;
   database.database_.reset(raw);
   database.path_ = path;
-  PIPESCOPE_CHECK(raw != nullptr, "no memory for SQLite");
+  if (raw == nullptr) return databaseError(nullptr, SQLITE_NOMEM, path, "opening");
   if (code != SQLITE_OK) return database.error(code, "opening");
   harden(raw);
   sqlite3_busy_timeout(raw, static_cast<int>(patience.count()));
