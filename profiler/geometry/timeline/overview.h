@@ -4,7 +4,8 @@
 
 namespace pipescope::geometry {
 
-/// The time of `view` on a strip of `height` pixels: a thin lane per recorded device with its passes.
+/// The time of `view` on a strip of `height` pixels: a thin lane per recorded device that works, with its
+/// passes.
 Shapes overview(const TimelineModel& model, const TimeView& view, int height, bool byMicroBatch);
 
 }  // namespace pipescope::geometry

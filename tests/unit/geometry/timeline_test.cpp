@@ -405,6 +405,43 @@ TEST(TimelineScene, OverviewShowsTheStepsOfADeviceWithoutKnownPasses) {
   EXPECT_TRUE(fills(ColourRole::otherPass).empty());
 }
 
+TEST(TimelineScene, OverviewLeavesOutIdleDevicesWhereThereIsLittleRoom) {
+  SmallProfile small;
+  small.place(small.forward1, 1, 100, 160, Pass::forward, 0, 0);
+  small.addRun(0, 800);
+  const auto model = TimelineModel::make(small.trace());
+  const auto forwardOf = [&](int height) {
+    const Shapes shapes = overview(*model, TimeView(Ticks(0), Ticks(800), 400), height, false);
+    return shapes.fills[static_cast<std::size_t>(ColourRole::forward)];
+  };
+  ASSERT_EQ(forwardOf(40).size(), 1U);
+  EXPECT_EQ(forwardOf(40)[0].y, 20) << "below the lane of the idle device";
+  ASSERT_EQ(forwardOf(5).size(), 1U);
+  EXPECT_EQ(forwardOf(5)[0].y, 0);
+  EXPECT_GE(forwardOf(5)[0].height, 4);
+}
+
+/// A trace of a training loop names its weight updates, but its forward and backward passes are kernels.
+TEST(TimelineScene, OverviewShowsTheStepsBesideWeightUpdates) {
+  SmallProfile small;
+  const auto kernels = small.segment(0, Pass::other, 100);
+  small.step(kernels, 0, model::StepKind::compute, "kernel", 0, 20);
+  const auto thread = small.segment(0, Pass::other, 800, small.exchange[0]);
+  small.step(thread, 0, model::StepKind::control, "host", 0, 800, small.exchange[0]);
+  small.place(small.forward0, 0, 600, 660, Pass::update, -1, 0);
+  small.place(kernels, 0, 100, 200, Pass::other, -1, -1);
+  small.place(thread, 0, 0, 800, Pass::other, -1, -1);
+  small.addRun(0, 800);
+  const Shapes shapes = stripOf(small);
+  const auto fills = [&](ColourRole role) { return shapes.fills[static_cast<std::size_t>(role)]; };
+  ASSERT_EQ(fills(ColourRole::update).size(), 1U);
+  EXPECT_EQ(fills(ColourRole::update)[0].x, 300);
+  ASSERT_GE(fills(ColourRole::compute).size(), 1U);
+  EXPECT_EQ(fills(ColourRole::compute)[0].x, 50);
+  EXPECT_EQ(fills(ColourRole::compute)[0].width, 10);
+  EXPECT_TRUE(fills(ColourRole::control).empty()) << "the host's thread would hide when the device is idle";
+}
+
 TEST(TimelineScene, OverviewShowsThePassesOfAllTracksAndTheFirstOneOnTop) {
   SmallProfile small;
   small.place(small.forward0, 0, 100, 160, Pass::forward, 0, 0);
