@@ -44,6 +44,13 @@ std::vector<Line> besideColumn(const Box& a, const Box& b) {
   return {{x, from, out, from}, {out, from, out, to}, {out, to, x, to}};
 }
 
+/// Three lines below a row, around the chips that lie in it between the ends of a link.
+std::vector<Line> belowRow(const Box& a, const Box& b) {
+  constexpr int kBelow = 8;
+  const int y = std::max(a.bottom(), b.bottom()), out = y + kBelow, from = middleX(a), to = middleX(b);
+  return {{from, y, from, out}, {from, out, to, out}, {to, out, to, y}};
+}
+
 double distanceTo(const Line& line, int x, int y) {
   const double dx = line.x2 - line.x1, dy = line.y2 - line.y1, length = dx * dx + dy * dy;
   const double at =
@@ -279,6 +286,36 @@ Topology::Arrangement Topology::ring(std::size_t count, const Size& size) const 
   return made;
 }
 
+/// The distance of most links between chips, counted in members. Where a trace records the devices of several
+/// replicas in turn, it is the number of replicas.
+int Topology::commonDistance(const std::vector<int>& members) const {
+  std::map<std::ptrdiff_t, int> counts;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    for (const int link : linksOf_[static_cast<std::size_t>(members[i])]) {
+      const TopologyLink& one = links_[static_cast<std::size_t>(link)];
+      const int other = one.from == members[i] ? one.to : one.from;
+      const auto found = std::ranges::lower_bound(members, other);
+      const std::ptrdiff_t distance = found - members.begin() - static_cast<std::ptrdiff_t>(i);
+      if (found != members.end() && *found == other && distance > 0) ++counts[distance];
+    }
+  }
+  const auto most =
+      std::ranges::max_element(counts, [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? 1 : static_cast<int>(most->first);
+}
+
+/// Neighbours lie below each other, so that what is `rows` apart lies side by side.
+Topology::Arrangement Topology::interleaved(std::size_t count, int rows, const Size& size) {
+  Arrangement made;
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    made.chips.push_back(
+        {i / rows * (size.chip + size.gap), i % rows * (size.tall + size.gap), size.chip, size.tall});
+    made.width = std::max(made.width, made.chips.back().right());
+    made.height = std::max(made.height, made.chips.back().bottom());
+  }
+  return made;
+}
+
 /// Two rows: below each chip lies the one with which it has its fastest link.
 Topology::Arrangement Topology::ladder(const std::vector<int>& members, const Size& size) const {
   const int wide = size.chip, tall = size.tall;
@@ -302,6 +339,11 @@ Topology::Arrangement Topology::ladder(const std::vector<int>& members, const Si
   }
   constexpr int kSides = 2 * (kTopologyMargin + kFramePad);
   const int perRow = std::clamp((width_ - kSides + size.gap) / (wide + size.gap), 1, kMostColumns);
+  if (columns.size() == members.size()) {
+    const int count = static_cast<int>(members.size()), rows = commonDistance(members),
+              wanted = (count + rows - 1) / rows;
+    if (rows > 1 && wanted <= perRow) return interleaved(members.size(), rows, size);
+  }
   Arrangement made;
   made.chips.resize(members.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -367,9 +409,9 @@ std::vector<Line> Topology::linesOf(const TopologyLink& link) const {
   if (link.trunk) return aroundBoxes(link);
   const Line direct = between(a, b);
   const bool alongBox = inside || rails_;
-  // Lines within a ring pass beside its chips, so only those along a column are looked at.
-  if ((alongBox && a.x != b.x) || !crossesChips(direct, link)) return {direct};
-  return alongBox ? besideColumn(a, b) : aroundBoxes(link);
+  // Lines within a ring pass beside its chips, so only those along a column or row are looked at.
+  if ((alongBox && a.x != b.x && a.y != b.y) || !crossesChips(direct, link)) return {direct};
+  return !alongBox ? aroundBoxes(link) : a.x == b.x ? besideColumn(a, b) : belowRow(a, b);
 }
 
 void Topology::drawFrames(const TextMeasure& measure, Shapes& shapes) const {

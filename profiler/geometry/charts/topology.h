@@ -75,6 +75,8 @@ class Topology {
   Arrangement arrange(const std::vector<int>& members, const Size& size) const;
   Arrangement ring(std::size_t count, const Size& size) const;
   Arrangement ladder(const std::vector<int>& members, const Size& size) const;
+  int commonDistance(const std::vector<int>& members) const;
+  static Arrangement interleaved(std::size_t count, int rows, const Size& size);
   Arrangement grid(std::size_t count, const Size& size) const;
   bool isComplete(const std::vector<int>& members) const;
   bool findRails() const;

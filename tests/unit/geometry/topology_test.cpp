@@ -72,6 +72,41 @@ TEST(Topology, ALadderHasPairsBelowEachOther) {
 }
 
 /// A long ladder goes back in the next rows. No line crosses a chip.
+/// Two replicas of a pipeline of four places, recorded in turn, without speeds of links.
+TEST(Topology, ReplicasThatAreRecordedInTurnHaveARowEach) {
+  std::vector<TopologyLink> links;
+  for (int chip = 0; chip + 2 < 8; ++chip) links.push_back({chip, chip + 2, 0, 0});
+  links.push_back({6, 7, 0, 0});
+  const Topology topology(chips(8), links, 900);
+  for (int place = 0; place < 4; ++place) {
+    EXPECT_EQ(topology.boxOf(2 * place).y, topology.boxOf(0).y);
+    EXPECT_EQ(topology.boxOf(2 * place + 1).y, topology.boxOf(1).y);
+    EXPECT_EQ(topology.boxOf(2 * place).x, topology.boxOf(2 * place + 1).x)
+        << "the replicas below each other";
+    if (place > 0) {
+      EXPECT_GT(topology.boxOf(2 * place).x, topology.boxOf(2 * place - 2).right());
+    }
+  }
+  EXPECT_GT(topology.boxOf(1).y, topology.boxOf(0).bottom());
+}
+
+/// The first and the last place add up the gradients of a weight that both have.
+TEST(Topology, ALinkAlongARowGoesAroundTheChipsBetweenItsEnds) {
+  std::vector<TopologyLink> links;
+  for (int chip = 0; chip + 1 < 4; ++chip) links.push_back({chip, chip + 1, 0, 0.5});
+  links.push_back({0, 3, 0, 0.5});
+  const Topology topology(chips(4), links, 900);
+  for (const Line& line : topology.draw({}).lines) {
+    for (const int chip : {1, 2}) {
+      const Box box = topology.boxOf(chip);
+      const bool isWithin = std::min(line.y1, line.y2) < box.bottom() - 1 &&
+                            std::max(line.y1, line.y2) > box.y && std::min(line.x1, line.x2) < box.x + 1 &&
+                            std::max(line.x1, line.x2) > box.right() - 1;
+      EXPECT_FALSE(isWithin) << chip;
+    }
+  }
+}
+
 TEST(Topology, ALongLadderTurns) {
   std::vector<TopologyLink> links;
   for (int i = 0; i < 32; i += 2) links.push_back({i, i + 1, 60e9});

@@ -9,6 +9,7 @@
 #include "profiler/analysis/pipeline/links/collective_groups.h"
 #include "profiler/analysis/recorded_devices.h"
 #include "profiler/base/number_ranges.h"
+#include "profiler/base/short_names.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 
@@ -54,11 +55,14 @@ class PictureMaker {
     const auto places = analysis::devicePlaces(catalog_, executable_);
     const auto stands = analysis::recordedDevices(catalog_, executable_);
     std::set<std::int32_t> stages;
+    std::vector<std::string> names;
+    for (const model::Device& device : catalog_.devices) names.push_back(device.name);
+    names = base::shortNames(names);
     for (const model::Device& device : catalog_.devices) {
       chipOf_[device.name] = static_cast<int>(made_.chips.size());
       const std::vector<std::int32_t>& held = places[device.id].stages;
       stages.insert(held.begin(), held.end());
-      geometry::TopologyChip chip{device.name, "", ColourRole::free, 0};
+      geometry::TopologyChip chip{names[made_.chips.size()], "", ColourRole::free, 0};
       if (!held.empty()) {
         chip.note = (held.size() == 1 ? QObject::tr("stage %1") : QObject::tr("stages %1"))
                         .arg(text(base::numberRanges(held)))
