@@ -30,7 +30,11 @@ class StretchMaker {
     const Ticks part = std::max(Ticks(), end - std::max(start, now_.end));
     now_.parts[wait.cause] += part;
     now_.end = std::max(now_.end, end);
-    if (part > longestWait_) longestWait_ = part, now_.waitedForDevice = wait.waitedForDevice;
+    if (part > longestWait_) {
+      longestWait_ = part;
+      now_.waitedForDevice = wait.waitedForDevice;
+      now_.waitCause = wait.cause;
+    }
   }
 
   void finish() {
@@ -80,8 +84,11 @@ Result<IdleStretches> idleStretches(const model::ProfileSource& source, const Ca
     return std::tuple(a.device, a.start, a.end) < std::tuple(b.device, b.start, b.end);
   });
   StretchMaker maker(made, most);
-  for (const model::Wait& wait : waits)
+  for (model::Wait& wait : waits) {
+    // The first iteration of an emulated call begins with the call, and so with the wait for the host.
+    if (wait.iteration < 0 && !catalog.measured() && wait.start == run->start) wait.iteration = 0;
     maker.add(wait, catalog.toAxis(wait.device, wait.start), catalog.toAxis(wait.device, wait.end));
+  }
   maker.collect();
   return made;
 }

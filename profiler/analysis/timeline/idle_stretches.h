@@ -12,8 +12,9 @@ namespace pipescope::analysis {
 struct IdleStretch {
   model::DeviceId device, waitedForDevice;  ///< waitedForDevice: of the longest wait
   Ticks start, end;
-  model::WaitCause cause = model::WaitCause::fill;  ///< of the largest part
-  std::map<model::WaitCause, Ticks> parts;          ///< they add up to the length
+  model::WaitCause cause = model::WaitCause::fill;      ///< of the largest part
+  model::WaitCause waitCause = model::WaitCause::fill;  ///< of the longest wait
+  std::map<model::WaitCause, Ticks> parts;              ///< they add up to the length
   std::int32_t iteration = -1;  ///< in which it begins, or the next one if it begins before an iteration
   Ticks length() const { return end - start; }
 };

@@ -127,6 +127,27 @@ TEST_F(IdleStretchesTest, AStretchBelongsToTheFirstIterationThatItReaches) {
   EXPECT_EQ(made.longest[1].iteration, -1);
 }
 
+TEST_F(IdleStretchesTest, TheWaitWithWhichACallBeginsBelongsToItsFirstIteration) {
+  wait(0, WaitCause::host, 0, 40);
+  wait(0, WaitCause::host, 500, 530);  // between iterations: the rows do not say of which
+  const IdleStretches made = found();
+  ASSERT_EQ(made.longest.size(), 2U);
+  EXPECT_EQ(made.longest[0].start, Ticks(0));
+  EXPECT_EQ(made.longest[0].iteration, 0);
+  EXPECT_EQ(made.longest[1].iteration, -1);
+}
+
+TEST_F(IdleStretchesTest, AStretchNamesTheCauseOfItsLongestWait) {
+  wait(0, WaitCause::fill, 0, 60, 1);
+  wait(0, WaitCause::collective, 60, 150, 0);
+  wait(0, WaitCause::fill, 150, 200, 1);
+  const IdleStretches made = found();
+  ASSERT_EQ(made.longest.size(), 1U);
+  EXPECT_EQ(made.longest[0].cause, WaitCause::fill) << "60 + 50 ticks in two waits";
+  EXPECT_EQ(made.longest[0].waitCause, WaitCause::collective) << "90 ticks in one";
+  EXPECT_EQ(made.longest[0].waitedForDevice, model::DeviceId(0));
+}
+
 TEST_F(IdleStretchesTest, OverlappingWaitsCountOnce) {
   wait(0, WaitCause::fill, 0, 100);
   wait(0, WaitCause::host, 50, 120);

@@ -14,6 +14,18 @@ std::string nameOfDevice(const analysis::Catalog& catalog, model::DeviceId id) {
   return device == nullptr ? "host" : device->name;
 }
 
+/// What the longest wait of a stretch is for. If it names its own device, that has done its part, and others
+/// have not.
+std::string waitedForIn(const analysis::Catalog& catalog, model::ExecutableId executable,
+                        const analysis::IdleStretch& gap) {
+  if (gap.waitedForDevice != gap.device) return nameOfDevice(catalog, gap.waitedForDevice);
+  if (gap.waitCause == model::WaitCause::exchange) return "copies of others";
+  if (gap.waitCause != model::WaitCause::collective) return nameOfDevice(catalog, gap.device);
+  const bool shared =
+      !catalog.property("replay." + std::to_string(executable.value) + ".shared_links").empty();
+  return shared ? "other replicas or shared links" : "other replicas";
+}
+
 /// A text such as "fill 80 %, exchange 20 %"; empty if there is one cause only.
 std::string causesIn(const analysis::IdleStretch& gap) {
   if (gap.parts.size() < 2) return {};
@@ -68,7 +80,7 @@ sections::SectionTable gapTable(const std::vector<analysis::IdleStretch>& gaps, 
     const double share = length > 0 ? static_cast<double>(gap.length().count) / length : 0;
     table.rows.push_back(
         {gap.device.value, nameOfDevice(catalog, gap.device), gap.start.count, gap.end.count,
-         gap.length().count, share, model::toString(gap.cause), nameOfDevice(catalog, gap.waitedForDevice),
+         gap.length().count, share, model::toString(gap.cause), waitedForIn(catalog, executable, gap),
          gap.iteration < 0 ? sections::Cell() : sections::Cell(std::int64_t{gap.iteration}), causesIn(gap)});
   }
   return table;
