@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "profiler/figures/figure.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/words.h"
 #include "profiler/sections/replays.h"
@@ -56,6 +59,8 @@ SectionTable plannedTable(const PlanComparison& comparison, const analysis::Cata
     }
     table.rows.push_back(std::move(row));
   }
+  std::ranges::stable_sort(table.rows, {},
+                           [](const std::vector<Cell>& row) { return figures::numberIn(row.front()); });
   table.mostInText = 20;
   return table;
 }
