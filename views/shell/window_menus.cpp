@@ -82,7 +82,8 @@ void WindowMenus::makeActions() {
                        [this] { window_.goBack(); });
   forward_ = actions_.add(goGroup, tr("Fo&rward"), {QKeySequence(QStringLiteral("Alt+Right"))},
                           [this] { window_.goForward(); });
-  actions_.add(goGroup, tr("C&ommands…"), {QKeySequence(QStringLiteral("Ctrl+Shift+P"))},
+  actions_.add(goGroup, tr("C&ommands…"),
+               {QKeySequence(QStringLiteral("Ctrl+Shift+P")), QKeySequence(QStringLiteral("Ctrl+K"))},
                [this] { dialogs_.showCommands(); });
   for (std::size_t i = 0; i < pages_.size(); ++i) {
     const QKeySequence key = pageKey(i);

@@ -64,6 +64,18 @@ bool contains(const QString& text, const QStringList& words) {
                      [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
 }
 
+/// How an entry fits a text, best first.
+enum class PaletteMatch { same, begins, name, detail, none };
+
+PaletteMatch matchOf(const PaletteEntry& entry, const QString& text, const QStringList& words) {
+  if (contains(entry.name, words)) {
+    if (entry.name.compare(text, Qt::CaseInsensitive) == 0) return PaletteMatch::same;
+    return entry.name.startsWith(text, Qt::CaseInsensitive) ? PaletteMatch::begins : PaletteMatch::name;
+  }
+  return contains(entry.name + QLatin1Char(' ') + entry.detail, words) ? PaletteMatch::detail
+                                                                       : PaletteMatch::none;
+}
+
 }  // namespace
 
 CommandPalette::CommandPalette(std::vector<PaletteEntry> commands, QWidget* parent)
@@ -108,7 +120,8 @@ QString CommandPalette::answer() const {
   return answer_->text();
 }
 
-/// Lists the entries whose names match before those of which only the details do.
+/// Lists names that are the text first, then those that begin with it, then other names that match, and last
+/// those of which only the details do. So the page Compare stands before the command "Compare with…".
 void CommandPalette::narrow(const QString& text) {
   list_->clear();
   runs_.clear();
@@ -117,12 +130,10 @@ void CommandPalette::narrow(const QString& text) {
   for (const PaletteEntry& entry : commands_) all.push_back(&entry);
   if (!words.isEmpty())
     for (const PaletteEntry& entry : further_) all.push_back(&entry);
-  for (const bool byName : {true, false}) {
-    for (const PaletteEntry* entry : all) {
-      const bool named = contains(entry->name, words);
-      if (named == byName && (named || contains(entry->name + QLatin1Char(' ') + entry->detail, words)))
-        add(*entry);
-    }
+  for (const PaletteMatch match :
+       {PaletteMatch::same, PaletteMatch::begins, PaletteMatch::name, PaletteMatch::detail}) {
+    for (const PaletteEntry* entry : all)
+      if (matchOf(*entry, text.trimmed(), words) == match) add(*entry);
   }
   list_->setCurrentRow(0);
   ++searches_;
