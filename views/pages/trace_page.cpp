@@ -76,6 +76,7 @@ class TracePage : public shell::Page {
     rest_.setInterval(kRestMs);
     connect(&rest_, &QTimer::timeout, reader_, &TraceFollower::follow);
     connect(&context.timeRange, &shell::TimeRange::changed, this, &TracePage::followRange);
+    connect(&context.timeRange, &shell::TimeRange::remembered, bar_, &TraceToolbar::stopFollowing);
     connect(&context.selection, &shell::Selection::changed, this, &TracePage::followOthers);
     applyOptions();
   }
@@ -88,7 +89,9 @@ class TracePage : public shell::Page {
       if (model_ && isSettled() && !place.time) showPendingLane();
     }
     if (!place.time) return;
+    bar_->stopFollowing();
     pendingTime_ = place.time;
+    pendingWhole_ = place.wholeStep;
     const shell::ProfileSnapshot* snapshot = context_.session.snapshot();
     for (const model::Run* run : snapshot->catalog->runsOf(context_.session.executable())) {
       if (*place.time < run->start || *place.time >= run->end || (model_ && calls_.shows(run->id))) continue;
@@ -151,6 +154,7 @@ class TracePage : public shell::Page {
   /// Another executable has its own calls and steps, so the choices are dropped.
   void forget() override {
     calls_.forget();
+    offered_ = false;
     reader_->setTrace({}, nullptr);
     find_->clear();
   }
@@ -316,8 +320,15 @@ class TracePage : public shell::Page {
     context_.timeRange.reset(view);
   }
 
+  /// A run that goes on is followed until the user looks at something of it.
   void fillCalls() {
-    bar_->setRunning(context_.session.snapshot()->catalog->state.state == model::ProfileState::running);
+    const bool running = context_.session.snapshot()->catalog->state.state == model::ProfileState::running;
+    bar_->setRunning(running);
+    if (running && !offered_) {
+      bar_->startFollowing();
+      calls_.setFollowing(true);
+    }
+    offered_ = running;
     bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()),
                    calls_.chosen(), true);
   }
@@ -466,6 +477,7 @@ class TracePage : public shell::Page {
         context_.selection.clear();
       return;
     }
+    if (!applying_ && !following_) bar_->stopFollowing();
     if (!canvas_->isSelectionShown()) return;  // the details stay until the item's part is shown again
     details_->show(texts(), item, static_cast<bool>(geometry::waitedFor(canvas_->scene(), item)));
     if (item.kind == TimelineItem::Kind::step) {
@@ -526,7 +538,9 @@ class TracePage : public shell::Page {
       return remark(tr("Nothing of this executable ran at that time."));
     Ticks length = trace.end - trace.start;
     for (const analysis::IterationSpan& step : trace.iterations) {
-      if (step.start <= time && time < step.end) length = step.end - step.start;
+      if (step.start > time || time >= step.end) continue;
+      if (pendingWhole_) return canvas_->zoomTo(step.start, step.end, 0);
+      length = step.end - step.start;
     }
     canvas_->zoomTo(time - Ticks(length.count / 16), time + Ticks(length.count / 16), 0);
   }
@@ -549,8 +563,10 @@ class TracePage : public shell::Page {
   bool following_ = false, applying_ = false;
 
   TimelineModelPointer model_;
-  bool whole_ = false;  ///< true with counters and tiles
+  bool whole_ = false;    ///< true with counters and tiles
+  bool offered_ = false;  ///< to follow the run that goes on
   std::optional<Ticks> pendingTime_;
+  bool pendingWhole_ = false;  ///< the whole iteration around that time
   QString pendingLane_;
   int entered_ = 0;  ///< the call was entered from the one before (+1) or behind (−1)
   geometry::TimeScale scale_;

@@ -37,6 +37,7 @@ struct Place {
   std::int64_t unit = -1;  ///< a tile
   QStringList changes;     ///< on the page of what-ifs: KEY=VALUE of each change to replay
   bool compare = false;    ///< and opens the replayed call beside the recorded one
+  bool wholeStep = false;  ///< on the trace: with `time`, shows the whole iteration around it
 };
 
 /// Content that "Save picture" draws.

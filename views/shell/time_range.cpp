@@ -9,6 +9,7 @@ void TimeRange::show(const geometry::TimeView& view) {
 }
 
 void TimeRange::remember() {
+  Q_EMIT remembered();
   if (!past_.empty() && past_.back() == view_) return;
   past_.push_back(view_);
   if (past_.size() > kRemembered) past_.erase(past_.begin());

@@ -30,6 +30,7 @@ class TimeRange : public QObject {
 
  Q_SIGNALS:
   void changed();
+  void remembered();  ///< before a gesture or jump
 
  private:
   static constexpr std::size_t kRemembered = 100;

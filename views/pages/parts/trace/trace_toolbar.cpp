@@ -42,6 +42,11 @@ TraceToolbar::TraceToolbar(shell::PageContext& context, shell::Page& owner) : Ru
   addPicture();
 }
 
+void TraceToolbar::startFollowing() {
+  const QSignalBlocker quiet(follow_);
+  follow_->setChecked(true);
+}
+
 void TraceToolbar::setRunning(bool running) {
   if (!running) stopFollowing();
   follow_->setVisible(running);

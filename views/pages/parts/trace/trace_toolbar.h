@@ -30,6 +30,8 @@ class TraceToolbar : public RunToolbar {
   /// Offers to follow a run that goes on.
   void setRunning(bool running);
   bool follows() const { return follow_->isChecked() && follow_->isVisibleTo(this); }
+  /// Ticks the box without the signal.
+  void startFollowing();
   void stopFollowing() { follow_->setChecked(false); }
 
  Q_SIGNALS:
