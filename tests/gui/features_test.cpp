@@ -8,6 +8,7 @@
 #include <QBuffer>
 #include <QCheckBox>
 #include <QClipboard>
+#include <QContextMenuEvent>
 #include <QFile>
 #include <QFileDialog>
 #include <QImageReader>
@@ -222,6 +223,42 @@ TEST_F(FeatureTest, TrainingShowsTheLastLossOfARunThatWasStopped) {
   EXPECT_EQ(outcomes->index(0, 1).data().toString(), QString::number(last, 'g', 6));
 }
 
+/// By double click and by the right button.
+TEST_F(FeatureTest, APointOfACurveLeadsToItsCallOnTheTrace) {
+  openPage(QStringLiteral("training"));
+  const auto catalog = window->session().snapshot()->catalog;
+  const auto runs = catalog->runsOf(window->session().executable());
+  ASSERT_EQ(runs.size(), 3U);
+  const auto placeOf = [&](int point) {
+    const auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));
+    return QPoint(static_cast<int>(std::ceil(chart->transform(QwtPlot::xBottom, point))) + 1,
+                  chart->canvas()->height() / 2);
+  };
+  const auto expectCall = [&](std::size_t call) {
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Trace"));
+    EXPECT_GE(window->timeRange().start(), runs[call]->start) << call;
+    EXPECT_LE(window->timeRange().end(), runs[call]->end) << call;
+    window->goBack();
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Training"));
+  };
+  QTest::mouseDClick(child<pages::CurveChart>(QStringLiteral("Loss"))->canvas(), Qt::LeftButton, {},
+                     placeOf(0));
+  expectCall(0);
+  QWidget* canvas = child<pages::CurveChart>(QStringLiteral("Loss"))->canvas();
+  QContextMenuEvent event(QContextMenuEvent::Mouse, placeOf(1), canvas->mapToGlobal(placeOf(1)));
+  QApplication::sendEvent(canvas, &event);
+  const auto menus = child<pages::CurveChart>(QStringLiteral("Loss"))->findChildren<QMenu*>();
+  ASSERT_FALSE(menus.isEmpty());
+  QAction* show = nullptr;
+  for (const QAction* each : menus.front()->actions())
+    if (each->text() == QStringLiteral("Show in")) show = each->menu()->actions().front();
+  ASSERT_NE(show, nullptr);
+  show->trigger();
+  expectCall(1);
+}
+
 TEST_F(FeatureTest, TrainingShowsTheLoss) {
   openPage(QStringLiteral("training"));
   auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));
@@ -351,6 +388,21 @@ TEST_F(FeatureTest, CommandsAreFoundByTyping) {
   QTest::keyClick(commands->box(), Qt::Key_Return);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Liveness"));
+}
+
+/// The name of a page leads to the page, although a command with a dialog begins with it, too.
+TEST_F(FeatureTest, ExactNamesComeFirstAmongTheCommands) {
+  openPage(QStringLiteral("summary"));
+  action(QStringLiteral("Commands"))->trigger();
+  auto* commands = window->findChild<shell::CommandPalette*>();
+  ASSERT_NE(commands, nullptr);
+  QTest::keyClicks(commands->box(), QStringLiteral("compare"));
+  ASSERT_GT(commands->list()->count(), 1);
+  EXPECT_TRUE(commands->list()->item(0)->text().startsWith(QStringLiteral("Compare   —   Go to")))
+      << commands->list()->item(0)->text().toStdString();
+  QTest::keyClick(commands->box(), Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Compare"));
 }
 
 TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {

@@ -10,7 +10,9 @@
 #include <QTabWidget>
 #include <QTableView>
 #include <QTreeView>
+#include <cmath>
 #include <map>
+#include <optional>
 
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -119,11 +121,47 @@ TEST_F(HostPageTest, TheRightButtonCopiesANameAndShowsACallOnTheTrace) {
   EXPECT_EQ(QApplication::clipboard()->text(), name);
   EXPECT_EQ(canvas().selected(), call);
   EXPECT_EQ(actionOf(menu, QStringLiteral("Dim all other names")), nullptr);
-  QAction* show = actionOf(menu, QStringLiteral("Show in Trace"));
-  ASSERT_NE(show, nullptr);
-  show->trigger();
+  const auto showsTrace = [&](const QMenu* of) -> QAction* {
+    const QAction* pages = actionOf(of, QStringLiteral("Show in"));
+    return pages == nullptr ? nullptr : actionOf(pages->menu(), QStringLiteral("Trace"));
+  };
+  ASSERT_NE(showsTrace(menu), nullptr);
+  showsTrace(menu)->trigger();
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Trace"));
+}
+
+/// A span lies at the same share of its call in wall time and on the devices.
+TEST_F(HostPageTest, ADoubleClickShowsOnTheTraceWhatTheDevicesDidDuringASpan) {
+  openHost();
+  const analysis::HostCall& call = line().calls[1];
+  std::optional<HostHit> within;
+  for (std::size_t lane = 0; lane < line().lanes.size() && !within; ++lane) {
+    const auto& spans = line().lanes[lane].spans;
+    for (std::size_t i = 0; i < spans.size() && !within; ++i)
+      if (spans[i].start > call.start && spans[i].end < call.end)
+        within = HostHit{HostHit::Kind::span, lane, i};
+  }
+  ASSERT_TRUE(within) << "the fixture has spans within its calls";
+  canvas().select(*within);
+  const base::Ticks start = canvas().scene().timesOf(*within).first;
+  const model::Run* run = nullptr;
+  const auto catalog = window->session().snapshot()->catalog;
+  for (const model::Run& each : catalog->runs)
+    if (each.name == call.name) run = &each;
+  ASSERT_NE(run, nullptr);
+  const double share =
+      static_cast<double>((start - call.start).count) / static_cast<double>((call.end - call.start).count);
+  const base::Ticks wanted =
+      run->start + base::Ticks(std::llround(share * static_cast<double>((run->end - run->start).count)));
+  QTest::mouseDClick(canvas().viewport(), Qt::LeftButton, {}, middleOf(*within));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Trace"));
+  EXPECT_LE(window->timeRange().start(), wanted);
+  EXPECT_GT(window->timeRange().end(), wanted);
+  window->goBack();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Host"));
 }
 
 TEST_F(HostPageTest, ATraceWithoutSpansOfTheHostHasNoSuchTab) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <set>
 
+#include "profiler/analysis/host/host_alignment.h"
 #include "profiler/sections/host_tables.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
@@ -81,6 +82,7 @@ class HostPage : public shell::Page {
     shell::addPictureAction(
         *upper, [this] { return picture(); }, QStringLiteral("host"), context);
     canvas_->setDescriber([this](const HostHit& hit) { return hostCallout(*timeline_, hit); });
+    canvas_->setOpener([this](const HostHit& hit) { return showOnTrace(hit); });
     canvas_->setMenu([this](const HostHit& hit, const QPoint& at) {
       auto* menu = makeMenu(hit);
       menu->setAttribute(Qt::WA_DeleteOnClose);
@@ -163,16 +165,31 @@ class HostPage : public shell::Page {
       const auto of = timeline_->lanes[hit.lane].spans[hit.index].name;
       menu->addAction(tr("Dim all other names"), this, [this, of] { choose(static_cast<int>(of)); });
     }
-    if (hit.kind == HostHit::Kind::call) {
-      menu->addAction(tr("Show in Trace"), this, [this, name] { showCall(name); });
-    }
+    if (deviceTimeOf(hit))
+      menu->addMenu(tr("Show in"))->addAction(tr("Trace"), this, [this, hit] { showOnTrace(hit); });
     return menu;
   }
 
-  /// Shows the call of this name on the trace.
-  void showCall(const QString& name) {
-    for (const model::Run& run : context_.session.snapshot()->catalog->runs)
-      if (text(run.name) == name) return context_.go({QStringLiteral("trace"), run.start, -1, QString()});
+  /// The time on the devices of what was hit; none: it happened before or after all calls.
+  std::optional<base::Ticks> deviceTimeOf(const HostHit& hit) const {
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    if (hit.kind == HostHit::Kind::call) {
+      for (const model::Run& run : catalog.runs)
+        if (run.name == timeline_->calls[hit.index].name) return run.start;
+      return std::nullopt;
+    }
+    const auto [start, end] = canvas_->scene().timesOf(hit);
+    const analysis::HostAlignment clocks(std::vector<model::Run>(catalog.runs.begin(), catalog.runs.end()),
+                                         timeline_->zero);
+    const auto part = clocks.onDevices(start, end);
+    return part ? std::optional(part->first) : std::nullopt;
+  }
+
+  /// Shows on the trace what the devices did at the time. Returns false if they did nothing then.
+  bool showOnTrace(const HostHit& hit) {
+    const std::optional<base::Ticks> time = timeline_ ? deviceTimeOf(hit) : std::nullopt;
+    if (time) context_.go({QStringLiteral("trace"), *time, -1, QString()});
+    return time.has_value();
   }
 
   QWidget* makeTabs() {
@@ -225,7 +242,9 @@ class HostPage : public shell::Page {
     const QString group = tr("Host");
     context_.actions.describe(group, tr("Select the next or previous span of the row"), tr("→  ←  ·  .  ,"));
     context_.actions.describe(group, tr("Select the span around it, or the first one in it"), tr("↑  ↓"));
-    context_.actions.describe(group, tr("Zoom to the selected span"), tr("F  ·  double click"));
+    context_.actions.describe(group, tr("Zoom to the selected span"), tr("F"));
+    context_.actions.describe(group, tr("Show on the trace what the devices did meanwhile"),
+                              tr("double click"));
     context_.actions.describe(group, tr("Zoom, pan, or show everything"),
                               tr("W  S  A  D  0  ·  Ctrl+wheel, drag"));
   }

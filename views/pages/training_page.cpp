@@ -2,6 +2,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
+#include <QMenu>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/layout/tool_row.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/row_menu.h"
 #include "views/shell/look/picture.h"
 #include "views/shell/page.h"
 
@@ -229,12 +231,42 @@ class TrainingPage : public shell::Page {
         made.chart, &CurveChart::hovered, this,
         [this, chart = made.chart, readout = made.readout](int point) { describe(*chart, *readout, point); });
     shell::addPictureAction(
-        *made.chart->canvas(),
+        *made.panel,
         [panel = made.panel] {
           return shell::Picture{panel, panel->accessibleName(), {}};
         },
         QStringLiteral("training"), context_);
+    connect(made.chart, &CurveChart::doubleClicked, this,
+            [this, chart = made.chart](int point) { showOnTrace(*chart, point); });
+    connect(made.chart, &CurveChart::menuWanted, this,
+            [this, chart = made.chart](int point, const QPoint& at) {
+              QMenu* menu = makeMenu(*chart, point);
+              menu->setAttribute(Qt::WA_DeleteOnClose);
+              menu->popup(at);
+            });
     charts_.push_back(made);
+  }
+
+  /// The menu of a point of a curve.
+  QMenu* makeMenu(CurveChart& chart, int point) {
+    auto* menu = new QMenu(&chart);
+    addCopyName(*menu, *this, chart.accessibleName());
+    menu->addMenu(tr("Show in"))->addAction(tr("Trace"), &chart, [this, &chart, point] {
+      showOnTrace(chart, point);
+    });
+    menu->addSeparator();
+    menu->addActions(chart.parentWidget()->actions());
+    return menu;
+  }
+
+  /// Shows the call or iteration of a value, which is recorded at its end.
+  void showOnTrace(const CurveChart& chart, int point) {
+    const analysis::CounterSeries* series = chart.series();
+    if (series == nullptr || point < 0 || point >= static_cast<int>(series->points.size())) return;
+    const base::Ticks end = series->points[static_cast<std::size_t>(point)].time;
+    shell::Place place{QStringLiteral("trace"), std::max(base::Ticks(), end - base::Ticks(1)), -1, QString()};
+    place.wholeStep = true;
+    context_.go(place);
   }
 
   void fill(const OneChart& to, const std::shared_ptr<const analysis::CounterSeries>& series) {

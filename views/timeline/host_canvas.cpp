@@ -163,6 +163,7 @@ void HostCanvas::moveOverview(int x) {
 void HostCanvas::doubleClick(const std::optional<QPoint>& onRows) {
   const auto hit = onRows ? hitAt(*onRows) : std::nullopt;
   if (!hit) return zoomToAll();
+  if (open_ && open_(*hit)) return;
   const auto [start, finish] = scene_.timesOf(*hit);
   zoomTo(start, finish);
 }

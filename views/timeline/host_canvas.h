@@ -34,6 +34,9 @@ class HostCanvas : public TimeCanvas {
   void setMenu(std::function<void(const geometry::HostHit&, const QPoint& onScreen)> menu) {
     menu_ = std::move(menu);
   }
+  /// Opens what was hit elsewhere on a double click. Returns false if there is nothing to open, and then the
+  /// canvas zooms to it.
+  void setOpener(std::function<bool(const geometry::HostHit&)> open) { open_ = std::move(open); }
   const std::optional<geometry::HostHit>& selected() const { return selected_; }
   void select(std::optional<geometry::HostHit> hit);
   /// The call, span, event or point of a curve at a place of the viewport.
@@ -70,6 +73,7 @@ class HostCanvas : public TimeCanvas {
   geometry::HostScene scene_;
   std::function<QStringList(const geometry::HostHit&)> describe_;
   std::function<void(const geometry::HostHit&, const QPoint&)> menu_;
+  std::function<bool(const geometry::HostHit&)> open_;
   std::optional<geometry::HostHit> selected_, hovered_;
   int only_ = -1;
   bool onOverview_ = false;

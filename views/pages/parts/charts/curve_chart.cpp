@@ -7,6 +7,7 @@
 #include <qwt_scale_map.h>
 #include <qwt_text.h>
 
+#include <QContextMenuEvent>
 #include <QFontMetricsF>
 #include <QPainter>
 #include <QPainterPath>
@@ -363,6 +364,17 @@ void CurveChart::pointedAt(const QPoint& position) {
     mark_->setValue(static_cast<double>(series_->points[static_cast<std::size_t>(point)].index), 0);
   replot();
   Q_EMIT hovered(point);
+}
+
+bool CurveChart::doubleClickedAt(const QPoint& position) {
+  const int point = pointNear(position.x());
+  if (point >= 0) Q_EMIT doubleClicked(point);
+  return point >= 0;
+}
+
+void CurveChart::contextMenuEvent(QContextMenuEvent* event) {
+  const int point = pointNear(canvas()->mapFrom(this, event->pos()).x());
+  point >= 0 ? Q_EMIT menuWanted(point, event->globalPos()) : event->ignore();
 }
 
 void CurveChart::pointerLeft() {

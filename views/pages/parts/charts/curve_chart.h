@@ -51,6 +51,8 @@ class CurveChart : public RangePlot, public shell::Beside, public shell::Growing
 
  Q_SIGNALS:
   void hovered(int point);  ///< index of a point of the series; −1: none
+  void doubleClicked(int point);
+  void menuWanted(int point, const QPoint& at);  ///< at: on the screen
 
  protected:
   void follow() override;
@@ -59,6 +61,8 @@ class CurveChart : public RangePlot, public shell::Beside, public shell::Growing
   double tickStep(double span) const override;
   void pointedAt(const QPoint& position) override;
   void pointerLeft() override;
+  bool doubleClickedAt(const QPoint& position) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
   class CurveItem;
