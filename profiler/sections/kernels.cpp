@@ -187,8 +187,12 @@ base::Result<Section> makeKernels(const Context& context) {
   const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(SectionTable counters, counterTable(context, words));
   const bool any = !report.devices.empty();
-  std::int64_t count = 0, launchable = 0, launched = 0;
+  std::int64_t count = 0, launchable = 0, launched = 0, steps = 0;
+  double inSteps = 0;
   for (const AcceleratorTimes& times : report.devices) {
+    steps += static_cast<std::int64_t>(times.steps.size());
+    for (const analysis::MarkedStep& step : times.steps)
+      inSteps += static_cast<double>((step.end - step.start).count);
     count += times.count;
     launchable += times.launchable;
     launched += times.launched;
@@ -197,7 +201,10 @@ base::Result<Section> makeKernels(const Context& context) {
   section.facts = {{"kernels_and_copies", "Kernels and copies", any ? Cell(count) : Cell(), Format::count,
                     "Of all devices."},
                    {"launches_found", "  with a known launch", any ? Cell(launched) : Cell(), Format::count,
-                    "Kernels and copies for which the trace states the launch on the host."}};
+                    "Kernels and copies for which the trace states the launch on the host."},
+                   {"mean_marked_step_cycles", "Training step",
+                    steps > 0 ? Cell(inSteps / static_cast<double>(steps)) : Cell(), Format::ticks,
+                    "Mean over the steps that the host marks, of all devices."}};
   section.tables = {
       deviceTable(report, context.catalog, words), markedStepTable(report, context.catalog, words),
       kernelCategoryTable(report, context.catalog, words), kernelTable(report, words), std::move(counters)};

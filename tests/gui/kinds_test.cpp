@@ -2,13 +2,20 @@
 // a model that does not fit, inference alone, a run that was stopped, and an imported trace. Each page shows
 // content, or a sentence that says why there is none.
 #include <QAbstractItemView>
+#include <QAction>
+#include <QApplication>
 #include <QCheckBox>
+#include <QClipboard>
+#include <QFile>
 #include <QLabel>
+#include <QMenu>
 #include <QRegularExpression>
 #include <QTabWidget>
+#include <QTemporaryDir>
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <ostream>
 
 #include "app/run/execute/run.h"
@@ -18,10 +25,14 @@
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/replays.h"
 #include "profiler/store/profile_reader.h"
+#include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
+#include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/comparison.h"
+#include "views/shell/sidebar.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/graph_canvas.h"
 #include "window_test.h"
@@ -78,16 +89,20 @@ Source runSample(const std::string& sample,
   return std::move(opened).value();
 }
 
-Source importSample(const std::string& sample) {
+Source importFile(const std::string& path) {
   auto profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder(*profile);
   importing::ImportRequest request;
-  request.paths = {pathOfSample(sample)};
+  request.paths = {path};
   request.temporaryFolder = std::filesystem::temp_directory_path();
   base::SilentProgress progress;
   const auto imported = importing::importTraces(request, recorder, progress);
   EXPECT_TRUE(imported.ok()) << (imported.ok() ? "" : imported.error().message);
   return profile;
+}
+
+Source importSample(const std::string& sample) {
+  return importFile(pathOfSample(sample));
 }
 
 /// These pages need another profile, or a table of runs.
@@ -145,6 +160,27 @@ TEST_F(EqualLayersTest, ManyAreFoldedAtFirst) {
   ASSERT_TRUE(settle());
   ASSERT_NE(folded(), nullptr);
   EXPECT_EQ(mostIn(*folded()), 24) << "layers of the encoder";
+  // A row of equal layers has a name of its own, and leads to the first of them.
+  pages::TreeTable& tree = *window->currentPage()->findChild<pages::TreeTable*>();
+  const std::unique_ptr<QMenu> menu(tree.makeRowMenu(0));
+  const auto actionOf = [](const QMenu& of, const QString& name) -> QAction* {
+    for (QAction* each : of.actions())
+      if (each->text() == name) return each;
+    return nullptr;
+  };
+  ASSERT_NE(actionOf(*menu, QStringLiteral("Copy name")), nullptr);
+  actionOf(*menu, QStringLiteral("Copy name"))->trigger();
+  EXPECT_TRUE(QApplication::clipboard()->text().contains(QLatin1Char('*')))
+      << QApplication::clipboard()->text().toStdString();
+  const QAction* showIn = actionOf(*menu, QStringLiteral("Show in"));
+  ASSERT_NE(showIn, nullptr);
+  ASSERT_NE(actionOf(*showIn->menu(), QStringLiteral("Memory")), nullptr);
+  actionOf(*showIn->menu(), QStringLiteral("Memory"))->trigger();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Memory"));
+  const QString selected = window->selection().current().name;
+  EXPECT_TRUE(selected.contains(QStringLiteral("layer0"))) << selected.toStdString();
+  showPage(QStringLiteral("operations"));
   picture("operations_bert");
   const Source other = runSample("bert_large/pipelined.toml", {{"execution.recompute", "none"}});
   ASSERT_NE(other, nullptr);
@@ -169,6 +205,70 @@ TEST_F(EqualLayersTest, FewAreNotFolded) {
   open(ProfileFixture(FixtureOptions{}).profile(), QStringLiteral("operations"));
   ASSERT_TRUE(settle());
   EXPECT_EQ(folded(), nullptr);
+}
+
+class KernelTraceTest : public WindowTest {
+ protected:
+  /// Two training steps of 100 and 140 us, which launch a kernel each: 20 to 50 and 130 to 170 us.
+  void SetUp() override {
+    QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("trace.json")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write(R"({"schemaVersion":1,"traceEvents":[
+{"ph":"X","pid":1,"tid":1,"cat":"user_annotation","name":"ProfilerStep#1","ts":0,"dur":100},
+{"ph":"X","pid":1,"tid":1,"cat":"user_annotation","name":"ProfilerStep#2","ts":100,"dur":140},
+{"ph":"X","pid":1,"tid":1,"cat":"cuda_runtime","name":"cudaLaunchKernel","ts":10,"dur":2,"args":{"correlation":1}},
+{"ph":"X","pid":1,"tid":1,"cat":"cuda_runtime","name":"cudaLaunchKernel","ts":120,"dur":2,"args":{"correlation":2}},
+{"ph":"X","pid":0,"tid":7,"cat":"kernel","name":"gemm","ts":20,"dur":30,"args":{"device":0,"stream":7,"correlation":1}},
+{"ph":"X","pid":0,"tid":7,"cat":"kernel","name":"gemm","ts":130,"dur":40,"args":{"device":0,"stream":7,"correlation":2}}
+]})");
+    file.close();
+    trace = importFile(file.fileName().toStdString());
+    ASSERT_NE(trace, nullptr);
+  }
+  Source trace;
+};
+
+TEST_F(KernelTraceTest, TheSummaryBeginsWithWhatIsKnown) {
+  open(trace, QStringLiteral("summary"));
+  ASSERT_TRUE(settle());
+  std::map<QString, QString> cards;
+  for (const auto* card : window->currentPage()->findChildren<pages::FigureCard*>())
+    cards[card->caption()] = card->value();
+  EXPECT_EQ(cards[QStringLiteral("Training step")].toStdString(), "120 µs") << "(100 + 140) / 2";
+  EXPECT_EQ(cards[QStringLiteral("Idle")].toStdString(), "53.3 %") << "80 of 150 us";
+  EXPECT_EQ(cards[QStringLiteral("Only communicates")].toStdString(), "never");
+}
+
+/// Before any of them is opened.
+TEST_F(KernelTraceTest, PagesAboutStagesAreGrey) {
+  open(trace, QStringLiteral("summary"));
+  const auto* sidebar = window->findChild<shell::Sidebar*>();
+  const auto lack = [&](const char* page) {
+    return sidebar->lack(window->pageIds().indexOf(QString::fromLatin1(page)));
+  };
+  for (const char* page : {"pipeline", "stages", "waits", "stragglers", "operations", "memory", "what-if"})
+    EXPECT_FALSE(lack(page).isEmpty()) << page;
+  for (const char* page : {"summary", "insights", "trace", "recorded", "engines"})
+    EXPECT_TRUE(lack(page).isEmpty()) << page << ": " << lack(page).toStdString();
+}
+
+/// A run without a pipeline has no figures of one.
+TEST_F(EqualLayersTest, ASingleStageHasNoFiguresOfAPipeline) {
+  const Source gaudis = runSample("mnist/eight_gaudis.toml");
+  ASSERT_NE(gaudis, nullptr);
+  open(gaudis, QStringLiteral("summary"));
+  ASSERT_TRUE(settle());
+  for (const auto* table : window->currentPage()->findChildren<pages::DataTable*>())
+    for (const auto& row : table->model()->table().rows)
+      for (const char* word : {"Bubble", "Imbalance", "Forecast"})
+        EXPECT_FALSE(pages::wordsIn(row.front()).startsWith(QLatin1String(word))) << word;
+  showPage(QStringLiteral("stages"));
+  ASSERT_TRUE(settle());
+  QStringList shown;
+  for (const auto* card : window->currentPage()->findChildren<pages::FigureCard*>())
+    if (card->isVisible()) shown << card->caption();
+  EXPECT_EQ(shown, (QStringList{QStringLiteral("Limiting stage"), QStringLiteral("Useful")}));
 }
 
 class EachKind : public WindowTest, public ::testing::WithParamInterface<ProfileKind> {

@@ -18,6 +18,7 @@
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
+#include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/operation_details.h"
 #include "views/pages/parts/layout/panel.h"
@@ -83,7 +84,7 @@ class OperationsPage : public shell::Page {
     tree_->setSubjects([this](int row) { return subjectInTree(row); },
                        [this](const shell::Selected& selected) {
                          if (selected.name.isEmpty()) return -1;
-                         return treeFolded_ ? rowNamed(selected.name) : tree_->rowOfPath(selected.name);
+                         return treeFolded_ ? foldedRowOf(selected.name) : tree_->rowOfPath(selected.name);
                        });
     offerSubjects(*charts_, [this](int row) { return subjectInChart(row); });
     connect(table_->shown(), &QAbstractItemModel::rowsInserted, this, &OperationsPage::applyTotals);
@@ -297,7 +298,10 @@ class OperationsPage : public shell::Page {
   }
 
   void apply() {
-    if (!data_->section.lacks.empty()) return showInstead(text(data_->section.lacks));
+    if (!data_->section.lacks.empty()) {
+      const QString why = whyNoOperations(*context_.session.snapshot()->catalog);
+      return showInstead(why.isEmpty() ? text(data_->section.lacks) : why);
+    }
     if (data_->holds(wantedKind())) {
       shownKind_ = wantedKind();
     } else if (!data_->holds(shownKind_)) {
@@ -499,18 +503,37 @@ class OperationsPage : public shell::Page {
     return -1;
   }
 
+  /// Equal operations have no name in common: other pages show the first of them.
+  shell::Selected subjectOfFirst(int treeRow) const {
+    const TreeRows& tree = tree_->ownRows();
+    for (std::size_t i = 0; i < tree.parents.size(); ++i)
+      if (tree.parents[i] == treeRow && tree.sources[i] >= 0)
+        return subjectOf(rows(), tree.sources[i], context_.session.snapshot()->catalog.get());
+    return {};
+  }
+
   shell::Selected subjectInTree(int treeRow) const {
     const int source = tree_->ownRows().sources[static_cast<std::size_t>(treeRow)];
     if (source >= 0) return subjectOf(rows(), source, context_.session.snapshot()->catalog.get());
+    if (treeFolded_) return subjectOfFirst(treeRow);
     shell::Selected subject;
-    if (treeFolded_) return subject;  // several operations have no name in common
     subject.kind = shell::Selected::Kind::operation;
     subject.name = tree_->pathOf(treeRow);
     return subject;
   }
 
+  /// The row of an operation; that of its equals while these are chosen, whose selection is the first of
+  /// them.
+  int foldedRowOf(const QString& name) const {
+    const int row = rowNamed(name);
+    const bool isChosen = row >= 0 && chosenFold_ >= 0 &&
+                          tree_->ownRows().parents[static_cast<std::size_t>(row)] == chosenFold_;
+    return isChosen ? chosenFold_ : row;
+  }
+
   void selectInTree(int treeRow) {
     const TreeRows& tree = tree_->ownRows();
+    chosenFold_ = treeFolded_ && tree.sources[static_cast<std::size_t>(treeRow)] < 0 ? treeRow : -1;
     if (const int source = tree.sources[static_cast<std::size_t>(treeRow)]; source >= 0)
       return select(source);
     selected_ = -1;
@@ -555,6 +578,7 @@ class OperationsPage : public shell::Page {
       std::tuple<QString, int, std::shared_ptr<const OperationsData>, std::shared_ptr<const OperationsData>>;
   Mirrored mirrored_;  ///< title and row of the other page's selection, and the data of both
   std::optional<sections::OperationRows> treeOf_;  ///< the rows that the tree shows or waits for
+  int chosenFold_ = -1;                            ///< row of equal operations that is chosen; −1: none
   bool treeFolded_ = false;                        ///< they are folded by equal layers
 };
 
@@ -566,7 +590,10 @@ PIPESCOPE_REGISTER_PAGE(operations) {
   registry.add({QStringLiteral("operations"), QObject::tr("Operations"), QStringLiteral("operations"),
                 QObject::tr("What each operation of the model costs, by layer, type, operator or program"),
                 PageGroup::model, 10,
-                [](PageContext& context) -> Page* { return new pages::OperationsPage(context); }});
+                [](PageContext& context) -> Page* { return new pages::OperationsPage(context); }, true,
+                [](const analysis::Catalog& catalog, model::ExecutableId) {
+                  return pages::whyNoOperations(catalog);
+                }});
 }
 
 }  // namespace pipescope::shell

@@ -4,12 +4,12 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cmath>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/recorded_devices.h"
 #include "profiler/base/number_ranges.h"
 #include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
 #include "views/pages/parts/charts/legends.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/empty_states.h"
@@ -233,6 +233,11 @@ class PipelinePage : public shell::Page {
   }
 
   QString time(base::Ticks ticks) const { return text(formatDuration(ticks, scale_)); }
+  /// In cycles and in seconds, where it has both.
+  QString timeInBoth(double ticks) const {
+    const sections::ShownTime shown = sections::wordsOf(*context_.session.snapshot()->catalog).time;
+    return text(sections::cardText(ticks, sections::Format::ticks, shown));
+  }
 
   void fillFacts() {
     const PipelineGrid& grid = *grid_;
@@ -248,9 +253,9 @@ class PipelinePage : public shell::Page {
     const base::Ticks down = std::max(zero, grid.end - std::max(grid.rampDownStart, grid.rampUpEnd));
     // Nobody knows when the pipeline begins and ends if stages are missing.
     std::vector<ShownFact> facts = {
-        {tr("Step time"), time(grid.span.length()),
+        {tr("Step time"), timeInBoth(static_cast<double>(grid.span.length().count)),
          tr("of this iteration: its flush with update, host copies and waits")},
-        {tr("Mean step time"), time(base::Ticks(std::llround(grid.meanStepTime))),
+        {tr("Mean step time"), timeInBoth(grid.meanStepTime),
          tr("of all iterations of the call; reports and the stages page give this one")},
         {tr("Flush"), time(length),
          tr("from the start of the first forward to the end of the last backward "

@@ -190,6 +190,8 @@ class StagesPage : public shell::Page {
     setCard(*cards_[0], "imbalance", detail, r.imbalance.value_or(0) > 1.2 ? Ui::warning : Ui::text);
     setCard(*cards_[1], "bubble_fraction",
             tr("of the flush, in which devices that hold a stage do not compute"), Ui::text);
+    // A single stage is no pipeline, so nothing is said about how it is balanced and filled.
+    for (FigureCard* card : {cards_[0], cards_[1]}) card->setVisible(r.stages.size() > 1);
     const bool whole = r.missing.empty();
     if (const StageReport* limiting = r.limiting())
       applyLimiting(*limiting);
@@ -209,7 +211,7 @@ class StagesPage : public shell::Page {
     const bool alone = std::ranges::count_if(r.stages, &StageReport::limits) == 1;
     const QString took =
         tr("%1 per micro-batch with copies and exchange")
-            .arg(text(formatDuration(base::Ticks(std::llround(stage.occupied)), data_->scale)));
+            .arg(text(sections::cardText(stage.occupied, sections::Format::ticks, data_->section.time())));
     const QString blocks = text(sections::shortList(stage.blocks));
     // The blocks stand last, because a card shows three lines and a list of blocks may be long.
     cards_[2]->setFigure(tr("Limiting stage"), name,
@@ -293,7 +295,7 @@ class StagesPage : public shell::Page {
                                           {tr("ramp-up"), ColourRole::waitFill, r.bubble.rampUp, true},
                                           {tr("steady"), ColourRole::waitSlowerStage, r.bubble.steady, true},
                                           {tr("ramp-down"), ColourRole::waitDrain, r.bubble.rampDown, true}};
-    bubble_->setVisible(r.missing.empty());
+    bubble_->setVisible(r.missing.empty() && r.stages.size() > 1);
     bubble_->setParts({parts}, [](double value) { return percent(value); });
     bubble_->bars()->setScaleTo(1);
     bubble_->setTitle(tr("The bubble"), tr("share of the flush, %1; exchange and sync are %2 of the flush")

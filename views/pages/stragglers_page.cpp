@@ -213,11 +213,11 @@ class StragglersPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stragglers) {
-  registry.add(
-      {QStringLiteral("stragglers"), QObject::tr("Stragglers"), QStringLiteral("stragglers"),
-       QObject::tr("Which workers of a recorded run slow the others down, and when"), PageGroup::recorded, 20,
-       [](PageContext& context) -> Page* { return new pages::StragglersPage(context); }, true,
-       [](const analysis::Catalog& catalog, model::ExecutableId) { return pages::whyNotRecorded(catalog); }});
+  registry.add({QStringLiteral("stragglers"), QObject::tr("Stragglers"), QStringLiteral("stragglers"),
+                QObject::tr("Which workers of a recorded run slow the others down, and when"),
+                PageGroup::recorded, 20,
+                [](PageContext& context) -> Page* { return new pages::StragglersPage(context); }, true,
+                pages::whyNoStragglers});
 }
 
 }  // namespace pipescope::shell

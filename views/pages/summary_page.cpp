@@ -11,6 +11,7 @@
 #include "views/pages/parts/charts/parts_chart.h"
 #include "views/pages/parts/data/memory_data.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/summary_data.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
@@ -50,7 +51,10 @@ class SummaryPage : public shell::Page {
     // The card leads to the tile that lacks most if the model does not fit.
     connect(cards_[0], &FigureCard::clicked, this, [this] { context_.go(memoryPlace_); });
     link(1, QStringLiteral("trace"));
-    link(3, QStringLiteral("stages"));
+    connect(cards_[3], &FigureCard::clicked, this, [this] {
+      context_.go(
+          {isRecordedOnly_ ? QStringLiteral("recorded") : QStringLiteral("stages"), {}, limitingStage_});
+    });
     connect(cards_[2], &FigureCard::clicked, this, [this] { context_.go({boundPage_, {}, -1}); });
   }
 
@@ -219,6 +223,52 @@ class SummaryPage : public shell::Page {
                          name == nullptr ? withoutStages(*content.stages) : boundDetail(section, name),
                          tr("Show details"));
     applyLimiting(*content.stages);
+    applyKernels(content.kernels);
+  }
+
+  /// A recorded run without known stages still says how long its training steps are, and how much of its time
+  /// the devices are idle or only communicate.
+  void applyKernels(const sections::Section& section) {
+    const sections::SectionTable* devices = tableNamed(section, "devices");
+    isRecordedOnly_ = devices != nullptr && !devices->rows.empty();
+    if (!isRecordedOnly_) return;
+    const sections::ShownTime time = section.time();
+    const auto shown = [&](const auto& cell) { return text(loneText(cell, Format::ticks, time)); };
+    const sections::Fact* step = factNamed(section, "mean_marked_step_cycles");
+    if (step != nullptr && !std::holds_alternative<std::monostate>(step->value)) {
+      const std::size_t rows = tableNamed(section, "steps")->rows.size();
+      cards_[1]->setFigure(tr("Training step"), text(cardText(step->value, step->format, time)),
+                           rows == 1 ? tr("the only one that the host marks")
+                                     : tr("mean of the %1 that the host marks").arg(rows),
+                           tr("Show the trace"));
+      cards_[1]->setAmount(numberIn(step->value), false);
+    }
+    const auto most = [&](const char* key) -> const std::vector<sections::Cell>& {
+      return *std::ranges::max_element(devices->rows, {}, [at = columnNamed(*devices, key)](const auto& row) {
+        return numberIn(row[at]);
+      });
+    };
+    const auto cell = [&](const std::vector<sections::Cell>& row, const char* key) -> const sections::Cell& {
+      return row[columnNamed(*devices, key)];
+    };
+    const std::vector<sections::Cell>& idle = most("idle_share");
+    cards_[2]->setFigure(
+        tr("Idle"), text(formatCell(cell(idle, "idle_share"), Format::fraction)),
+        tr("%1, of its time from the first to the last kernel: %2 for the host's launches, %3 of "
+           "the device")
+            .arg(wordsIn(cell(idle, "device_name")), shown(cell(idle, "host_idle_cycles")),
+                 shown(cell(idle, "device_idle_cycles"))),
+        tr("Show why"));
+    cards_[2]->setAmount(numberIn(cell(idle, "idle_share")), false);
+    const std::vector<sections::Cell>& exposed = most("exposed_communication_cycles");
+    const double communicates = numberIn(cell(exposed, "exposed_communication_cycles"));
+    cards_[3]->setFigure(
+        tr("Only communicates"),
+        communicates > 0 ? shown(cell(exposed, "exposed_communication_cycles")) : tr("never"),
+        tr("%1: a kernel communicates and none computes").arg(wordsIn(cell(exposed, "device_name"))),
+        tr("Show the kernels"));
+    cards_[3]->setAmount(communicates, false);
+    boundPage_ = QStringLiteral("recorded");
   }
 
   void applyOverflow(const SummaryData& content) {
@@ -241,7 +291,13 @@ class SummaryPage : public shell::Page {
     }
     overflow_->setTable(content.overflow);
     overflow_->parentWidget()->setVisible(!content.overflow.rows.empty());
-    advice_->setTable(content.advice);
+    sections::SectionTable advice = content.advice;
+    const auto inWords = [this](const std::string& sentence) {
+      return withSettingsInWords(text(sentence), *context_.session.snapshot()->catalog).toStdString();
+    };
+    advice.basis = inWords(advice.basis);
+    for (auto& row : advice.rows) row.front() = inWords(wordsIn(row.front()).toStdString());
+    advice_->setTable(std::move(advice));
     advice_->parentWidget()->setVisible(!content.advice.rows.empty());
   }
 
@@ -368,12 +424,13 @@ class SummaryPage : public shell::Page {
     return span == used || !withSpan ? fill : tr("%1; largest address span %2").arg(fill, span);
   }
 
-  /// The modelled step time with its interval: "step 93 ms, 80 %: 88 … 101 ms"; empty if it has none.
+  /// The modelled step time with its interval: "step 93 ms (172,050,000 cycles), 80 %: 88 … 101 ms"; empty if
+  /// it has none.
   static QString stepDetail(const sections::Section& section) {
     const QString interval = intervalIn(section, "step_least_cycles");
     const sections::Fact* step = factNamed(section, "step_cycles");
     if (interval.isEmpty() || step == nullptr) return {};
-    return tr("step %1, %2").arg(text(factText(section, *step)), interval);
+    return tr("step %1; %2").arg(text(cardText(step->value, step->format, section.time())), interval);
   }
 
   /// Keeps a figure and its unit on one line.
@@ -406,7 +463,7 @@ class SummaryPage : public shell::Page {
   void applyShares(const SummaryData& content) {
     const std::vector<std::pair<const char*, NamedPart>> looks = {
         {"compute", {tr("compute"), ColourRole::compute, 0}},
-        {"exchange", {tr("exchange and sync"), ColourRole::exchange, 0}},
+        {"exchange", {tr("exchange, sync and waits for them"), ColourRole::exchange, 0}},
         {"stream", {tr("stream copies"), ColourRole::streamCopy, 0}},
         {"memory", {tr("remote memory"), ColourRole::remoteCopy, 0}},
         {"control", {tr("control"), ColourRole::control, 0}},
@@ -468,6 +525,7 @@ class SummaryPage : public shell::Page {
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;
   QString boundPage_ = QStringLiteral("stages");
+  bool isRecordedOnly_ = false;  ///< the cards are those of recorded kernels
   shell::Place memoryPlace_;
   std::int32_t limitingStage_ = -1;
 };

@@ -367,7 +367,7 @@ PIPESCOPE_REGISTER_PAGE(waits) {
   registry.add({QStringLiteral("waits"), QObject::tr("Waits"), QStringLiteral("waits"),
                 QObject::tr("Which device waits for which and why, and the critical path"), PageGroup::time,
                 40, [](PageContext& context) -> Page* { return new pages::WaitsPage(context); }, true,
-                pages::whyNothingRan});
+                pages::whyNoWaits});
 }
 
 }  // namespace pipescope::shell

@@ -194,7 +194,7 @@ std::string pipelinePicture(const sections::Context& context, base::Progress& pr
 std::string shareBar(const sections::Section& summary) {
   constexpr std::tuple<const char*, const char*, ColourRole> kShares[] = {
       {"compute", "compute", ColourRole::compute},
-      {"exchange", "exchange and sync", ColourRole::exchange},
+      {"exchange", "exchange, sync and waits for them", ColourRole::exchange},
       {"stream", "stream copies", ColourRole::streamCopy},
       {"memory", "remote memory", ColourRole::remoteCopy},
       {"control", "control", ColourRole::control},

@@ -22,8 +22,10 @@ std::string asSentence(std::string words) {
   return words.ends_with('.') ? words : words + '.';
 }
 
-/// Outcomes of the run and figures without a card, each with its denominator.
-sections::SectionTable figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
+/// Outcomes of the run and figures without a card, each with its denominator. Of a single stage nothing is
+/// said about pipelines.
+sections::SectionTable figureTable(const sections::Section& section, const analysis::Catalog& catalog,
+                                   bool isPipeline) {
   sections::SectionTable table{"figures",
                                "Outcomes and figures",
                                "",
@@ -39,13 +41,19 @@ sections::SectionTable figureTable(const sections::Section& section, const analy
     const sections::Fact* fact = factNamed(section, key);
     if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
     if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
+    if ((key == "imbalance" || key == "bubble_fraction") && !isPipeline) continue;
     // The two are the same without recompute.
     if (key == "flop_use_with_recompute" && fact->value == factNamed(section, "model_flop_use")->value)
       continue;
-    table.rows.push_back({fact->label, factText(section, *fact), fact->doc});
+    table.rows.push_back({fact->label,
+                          key == "step_cycles" ? cardText(fact->value, fact->format, section.time())
+                                               : factText(section, *fact),
+                          fact->doc});
   }
-  for (const model::Outcome& row : catalog.outcomes)
+  for (const model::Outcome& row : catalog.outcomes) {
+    if (row.kind == model::OutcomeKind::forecast && !isPipeline) continue;  // of the bubble
     table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), asSentence(row.basis)});
+  }
   return table;
 }
 
@@ -111,8 +119,11 @@ base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   content.execution = *execution;
   PIPESCOPE_ASSIGN(content.stages, stagesOf(context));
   PIPESCOPE_ASSIGN(content.engines, enginesTable(context));
+  if (context.catalog.measured() && content.stages->stages.empty()) {
+    PIPESCOPE_ASSIGN(content.kernels, sectionNamed("kernels", context));
+  }
   content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
-  content.figures = figureTable(content.section, context.catalog);
+  content.figures = figureTable(content.section, context.catalog, content.stages->stages.size() > 1);
   return content;
 }
 

@@ -15,6 +15,7 @@ namespace pipescope::pages {
 struct SummaryData {
   sections::Section section;
   sections::Section options, bands;
+  sections::Section kernels;  ///< of a recorded run whose stages are not known; otherwise empty
   sections::SectionTable figures;
   sections::SectionTable overflow, advice;  ///< tables without rows if the model fits
   analysis::Memory memory;

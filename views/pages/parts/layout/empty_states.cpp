@@ -16,6 +16,31 @@ QString whyNoPipeline(const analysis::Catalog& catalog, model::ExecutableId exec
   return whyNothingRan(catalog, executable);
 }
 
+QString whyNoWaits(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  if (catalog.measured() && catalog.stagesOf(executable).empty())
+    return tr(
+        "No passes of stages were recognised in the trace, so there are no waits between stages. The page "
+        "Recorded shows why accelerators are idle; pipescope import --rules names passes.");
+  return whyNothingRan(catalog, executable);
+}
+
+QString whyNoStragglers(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  if (catalog.measured() && catalog.stagesOf(executable).empty())
+    return tr(
+        "No passes of pipeline stages were recognised in the trace, so there is no verdict on stragglers. "
+        "The page Recorded shows which ranks arrive last at collectives; pipescope import --rules names "
+        "passes.");
+  return whyNotRecorded(catalog);
+}
+
+QString whyNoOperations(const analysis::Catalog& catalog) {
+  return catalog.measured() && catalog.operators.empty()
+             ? tr("The imported trace names kernels and no operations of a model. The page Recorded lists "
+                  "the "
+                  "kernels.")
+             : QString();
+}
+
 QString whyNotRecorded(const analysis::Catalog& catalog) {
   return catalog.measured() ? QString()
                             : tr("This run was emulated. The page is for traces that another tool recorded "

@@ -6,14 +6,17 @@
 
 namespace pipescope::pages {
 
-/// Says why there are no bytes of memory.
 /// Each of these is empty where the profile may have what is asked for.
 QString whyNothingRan(const analysis::Catalog& catalog, model::ExecutableId executable);
+QString whyNoWaits(const analysis::Catalog& catalog, model::ExecutableId executable);
+QString whyNoStragglers(const analysis::Catalog& catalog, model::ExecutableId executable);
+QString whyNoOperations(const analysis::Catalog& catalog);
 QString whyNoPipeline(const analysis::Catalog& catalog, model::ExecutableId executable);
 QString whyNotRecorded(const analysis::Catalog& catalog);
 QString whyNoOperators(const analysis::Catalog& catalog);
 QString whyNoPrograms(const analysis::Catalog& catalog);
 QString whyNoHost(const analysis::Catalog& catalog);
+/// Says why there are no bytes of memory.
 QString whyNoMemory(const analysis::Catalog& catalog);
 /// Says why nothing is known about what is live when.
 QString whyNoLiveness(const analysis::Catalog& catalog);

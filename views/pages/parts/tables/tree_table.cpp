@@ -187,9 +187,17 @@ int TreeTable::rowOfPath(const QString& path) const {
 QMenu* TreeTable::makeRowMenu(int row) {
   auto* menu = new QMenu(this);
   const shell::Selected subject = subjectAt(row);
-  addSubjectActions(*menu, *this, subject);
-  if (subject.kind == shell::Selected::Kind::none && row >= 0)
-    addCopyName(*menu, *this, model_->indexOf(row).data().toString());
+  // A row that stands for several has a name of its own, and shows the first of them on other pages.
+  const QString own = row < 0 ? QString() : model_->indexOf(row).data().toString();
+  const bool isGroup = subject.kind == shell::Selected::Kind::operation && subject.name != own &&
+                       !subject.name.endsWith(QLatin1Char('/') + own);
+  if (subject.kind == shell::Selected::Kind::none || isGroup) addCopyName(*menu, *this, own);
+  if (isGroup) {
+    addPageActions(*menu, *this, subject);
+    menu->addSeparator();
+  } else {
+    addSubjectActions(*menu, *this, subject);
+  }
   menu->addAction(tr("Copy selected rows"), this, &TreeTable::copy)
       ->setEnabled(view_->selectionModel()->hasSelection());
   menu->addAction(tr("Open all rows"), this, [this] { openTo(kMostOpen); });
