@@ -97,7 +97,7 @@ class ComparePage : public shell::Page {
   }
 
   void resizeEvent(QResizeEvent* event) override {
-    constexpr int kRoomForAll = 1180;
+    constexpr int kRoomForAll = 1700;  // six cards whose figures and intervals have two lines
     Page::resizeEvent(event);
     narrow_ = width() < kRoomForAll;
     arrangeCards();
