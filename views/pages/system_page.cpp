@@ -132,7 +132,7 @@ class SystemPage : public shell::Page {
                             return QRect(box.x, box.y, box.width, box.height);
                           },
                           [this](int item) { return describe(item); },
-                          timeline::ItemChart::numbered(data_->chips.size())});
+                          timeline::ItemChart::numbered(data_->chips.size()), true});
     placeTopology();
     drawnWidth_ = -1;
     fitTopology();

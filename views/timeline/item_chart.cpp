@@ -3,6 +3,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
@@ -13,18 +14,23 @@ ItemChart::ItemChart(const shell::Palette& palette, QWidget* parent)
     : QWidget(parent), palette_(palette), labels_(font()) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
   setFocusPolicy(Qt::StrongFocus);
-  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+  connect(&palette_, &shell::Palette::changed, this, [this] {
+    picture_ = {};
+    update();
+  });
 }
 
 void ItemChart::setSource(Source source) {
   source_ = std::move(source);
   marked_ = -1;
+  picture_ = {};
   update();
 }
 
 void ItemChart::setMarked(int item) {
   if (item == marked_) return;
   marked_ = item;
+  picture_ = {};
   setAccessibleDescription(item >= 0 && source_.describe ? source_.describe(item) : QString());
   update();
 }
@@ -54,7 +60,21 @@ void ItemChart::growTo(int height) {
 void ItemChart::paintEvent(QPaintEvent*) {
   if (!source_.draw) return;
   QPainter painter(this);
-  paintShapes(painter, source_.draw(size(), labels_.measure(), marked_), palette_, labels_);
+  const auto draw = [this](QPainter& to) {
+    paintShapes(to, source_.draw(size(), labels_.measure(), marked_), palette_, labels_);
+  };
+  // A file with a drawing gets vectors, no pixels.
+  if (!source_.keeps || painter.paintEngine()->type() == QPaintEngine::SVG) return draw(painter);
+  const QSize pixels = size() * devicePixelRatioF();
+  if (picture_.size() != pixels) {
+    picture_ = QPixmap(pixels);
+    picture_.setDevicePixelRatio(devicePixelRatioF());
+    picture_.fill(Qt::transparent);
+    QPainter drawing(&picture_);
+    drawing.setFont(font());
+    draw(drawing);
+  }
+  painter.drawPixmap(0, 0, picture_);
 }
 
 void ItemChart::mouseReleaseEvent(QMouseEvent* event) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <QPixmap>
 #include <QWidget>
 #include <functional>
 #include <numeric>
@@ -23,6 +24,8 @@ class ItemChart : public QWidget, public shell::Growing {
     std::function<QRect(QSize size, int item)> rect;  ///< empty: the item is not drawn
     std::function<QString(int item)> describe;
     std::vector<int> order;  ///< the items in the order of the arrow keys
+    /// True if the drawing follows from the size and the marked item alone, so that its picture may be kept.
+    bool keeps = false;
   };
 
   explicit ItemChart(const shell::Palette& palette, QWidget* parent = nullptr);
@@ -78,6 +81,7 @@ class ItemChart : public QWidget, public shell::Growing {
   QSize hint_{480, 360};
   int marked_ = -1;
   Heights heights_;
+  QPixmap picture_;  ///< of a source that keeps; null: must be drawn
 };
 
 }  // namespace pipescope::timeline

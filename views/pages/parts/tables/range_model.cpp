@@ -54,8 +54,10 @@ void RangeModel::setRows(std::shared_ptr<const analysis::Trace> trace,
   rows_ = std::move(rows);
   scale_ = scale;
   unit_.clear();
-  for (const analysis::DeviceTrace& each : trace_ ? trace_->devices : std::vector<analysis::DeviceTrace>()) {
-    if (each.units > 1) unit_ = rangeText(each.unitName.empty() ? "unit" : each.unitName);
+  if (trace_) {
+    // The devices hold the whole trace, so they are not copied.
+    for (const analysis::DeviceTrace& each : trace_->devices)
+      if (each.units > 1) unit_ = rangeText(each.unitName.empty() ? "unit" : each.unitName);
   }
   const std::set<int> before = filled_;
   findFilled(anew);
