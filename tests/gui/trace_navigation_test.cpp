@@ -1,4 +1,6 @@
 // Tests how mouse and keyboard move through the trace.
+#include <QScrollBar>
+
 #include "trace_fixture.h"
 #include "views/timeline/overview_strip.h"
 
@@ -6,6 +8,28 @@ namespace pipescope::testing {
 namespace {
 
 using Kind = TimelineItem::Kind;
+
+/// Rows that stay visible are moved, and only the others are drawn.
+TEST_F(TracePageTest, ScrolledRowsLookAsDrawnAnew) {
+  openTrace();
+  window->resize(1200, 520);
+  ASSERT_TRUE(settle());
+  QScrollBar& bar = *canvas->verticalScrollBar();
+  ASSERT_GT(bar.maximum(), 120);
+  canvas->viewport()->grab();
+  for (const int to : {7, 90, 64, bar.maximum(), 0, 33}) {
+    bar.setValue(to);
+    const QImage scrolled = canvas->viewport()->grab().toImage();
+    const geometry::TimelineOptions options = canvas->options();
+    geometry::TimelineOptions others = options;
+    others.byMicroBatch = !others.byMicroBatch;
+    canvas->setOptions(others);  // draws everything
+    canvas->viewport()->grab();
+    canvas->setOptions(options);
+    ASSERT_EQ(bar.value(), to);
+    EXPECT_EQ(scrolled, canvas->viewport()->grab().toImage()) << to;
+  }
+}
 
 TEST_F(TracePageTest, CtrlWheelZoomsAboutThePointer) {
   openTrace();

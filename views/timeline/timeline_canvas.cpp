@@ -440,7 +440,8 @@ void TimelineCanvas::resizeEvent(QResizeEvent* event) {
 
 void TimelineCanvas::scrollContentsBy(int, int) {
   pointer_.findItem();
-  refresh();
+  picture_.forgetNames();
+  viewport()->update();
 }
 
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {

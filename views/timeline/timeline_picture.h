@@ -22,6 +22,8 @@ class TimelinePicture {
 
   /// Paints the content; draws it anew where something changed since the last call.
   void paint(QPainter& painter, const Content& content, double devicePixelRatio);
+  /// Other rows are visible. Those that stay are moved, and their names are drawn again.
+  void forgetNames() { namesStale_ = true; }
   /// The rows have changed.
   void forgetRows() { rowsStale_ = true; }
   /// The rows and their names have changed.
@@ -31,11 +33,14 @@ class TimelinePicture {
 
  private:
   void draw(const Content& content, double ratio);
+  bool scroll(const Content& content, double ratio);
   void drawNames(const Content& content, double ratio);
+  void paintNames(QPainter& painter, const Content& content) const;
   void paintAll(QPainter& painter, const Content& content) const;
 
   QPixmap rows_, names_;
   bool rowsStale_ = true, namesStale_ = true;
+  int drawnTop_ = 0;  ///< y of the layout at the upper border of the picture's rows
   double lastDrawMs_ = 0;
 };
 

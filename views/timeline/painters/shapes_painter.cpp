@@ -111,7 +111,9 @@ void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, c
       const int wide = metrics.horizontalAdvance(QString::fromStdString(label.text)) + 6,
                 tall = std::min(metrics.height() + 2, rect.height() - 4);
       ground = palette.hatchGround(label.on);
-      painter.fillRect(QRect(rect.center().x() - wide / 2, rect.center().y() - tall / 2, wide, tall), ground);
+      // QRect::center() rounds towards zero, so rows above the upper border would differ from the others.
+      const int x = rect.x() + (rect.width() - 1) / 2, y = rect.y() + (rect.height() - 1) / 2;
+      painter.fillRect(QRect(x - wide / 2, y - tall / 2, wide, tall), ground);
     }
     if (const QColor ink = shell::Palette::textOn(ground); ink != pen) painter.setPen(pen = ink);
     labels.draw(painter, rect, label.text, low);
