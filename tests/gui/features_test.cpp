@@ -564,6 +564,22 @@ TEST_F(FeatureTest, BackAndForwardReturnToPlaces) {
   EXPECT_FALSE(action(QStringLiteral("Forward"))->isEnabled());
 }
 
+/// The time of the trace belongs to no place that was left before the trace was shown.
+TEST_F(FeatureTest, BackToAPageFromBeforeTheTraceLeavesTheTimeOfTheTrace) {
+  openPage(QStringLiteral("summary"));
+  showPage(QStringLiteral("trace"));
+  ASSERT_TRUE(settle());
+  const geometry::TimeView view = window->timeRange().view();
+  ASSERT_GT(view.span(), 100);
+  window->goBack();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Summary"));
+  EXPECT_EQ(window->timeRange().view(), view);
+  showPage(QStringLiteral("trace"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->timeRange().view(), view);
+}
+
 /// The right button on a row copies its name and shows it on another page, from where Back returns.
 TEST_F(FeatureTest, RowsAreShownOnOtherPages) {
   openPage(QStringLiteral("stages"));

@@ -12,7 +12,7 @@ namespace pipescope::shell {
 /// A page with the time that it shows and what is selected.
 struct Visit {
   QString page;
-  geometry::TimeView view;
+  std::optional<geometry::TimeView> view;  ///< none: no trace has been shown
   Selected selected;
 };
 

@@ -78,6 +78,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   connect(session_.get(), &ProfileSession::opened, this, [this] {
     selection_->clear();
     history_.clear();
+    timeRange_->forget();
     if (!session_->path().isEmpty()) settings_.addRecentFile(session_->path());
     rememberComparison();
     menus_->fillRecent();
@@ -399,8 +400,8 @@ void MainWindow::select(const QString& page, const Selected& selected) {
 
 Visit MainWindow::visit() const {
   const int index = stack_->currentIndex();
-  return {index < 0 ? QString() : definitions_[static_cast<std::size_t>(index)].id, timeRange_->view(),
-          selection_->current()};
+  return {index < 0 ? QString() : definitions_[static_cast<std::size_t>(index)].id,
+          timeRange_->isSet() ? std::optional(timeRange_->view()) : std::nullopt, selection_->current()};
 }
 
 void MainWindow::leave() {
@@ -413,9 +414,11 @@ void MainWindow::goTo(const std::optional<Visit>& visit) {
   if (!visit) return;
   isReturning_ = true;
   showPage(visit->page);
-  geometry::TimeView view = visit->view;
-  view.setWidth(timeRange_->view().width());
-  timeRange_->show(view);
+  if (visit->view) {
+    geometry::TimeView view = *visit->view;
+    view.setWidth(timeRange_->view().width());
+    timeRange_->show(view);
+  }
   selection_->set(visit->selected);
   isReturning_ = false;
   menus_->enable();

@@ -30,6 +30,7 @@ void TimeRange::undo() {
 void TimeRange::reset(const geometry::TimeView& view) {
   past_.clear();
   view_ = view;
+  set_ = true;
   origin_ = view.start();
   Q_EMIT changed();
 }

@@ -17,6 +17,10 @@ class TimeRange : public QObject {
   const geometry::TimeView& view() const { return view_; }
   base::Ticks start() const { return view_.start(); }
   base::Ticks end() const { return view_.end(); }
+  /// False until a page has shown a trace of the profile.
+  bool isSet() const { return set_; }
+  /// Another profile has been opened.
+  void forget() { set_ = false; }
   /// The beginning of the view that reset() showed.
   base::Ticks origin() const { return origin_; }
 
@@ -36,6 +40,7 @@ class TimeRange : public QObject {
   static constexpr std::size_t kRemembered = 100;
   geometry::TimeView view_;
   base::Ticks origin_;
+  bool set_ = false;
   std::vector<geometry::TimeView> past_;
 };
 

@@ -72,7 +72,7 @@ void TraceFollower::readStatistics() {
   Ticks from = context_.timeRange.start(), to = context_.timeRange.end();
   if (!canvas_.spans().empty()) from = canvas_.spans().back().from, to = canvas_.spans().back().to;
   from = std::max(from, shown->start);
-  to = std::min(to, shown->end);
+  to = std::max(from, std::min(to, shown->end));
   renew(statisticsProgress_);
   page_.readInBackground(
       this,
