@@ -63,6 +63,14 @@ TreeTable::TreeTable(const shell::Palette& palette, QWidget* parent)
   view_->setModel(proxy_);
   view_->setItemDelegate(new TreeDelegate(palette, view_));
   shell::giveWheelToPage(*view_);
+  // The style fills the indent of a selected row, which the delegate does not paint.
+  const auto colourSelection = [this, &palette] {
+    QPalette colours;
+    colours.setColor(QPalette::Highlight, palette.ui(shell::Ui::selection));
+    view_->setPalette(colours);
+  };
+  colourSelection();
+  connect(&palette, &shell::Palette::changed, this, colourSelection);
   view_->setUniformRowHeights(true);
   view_->setSortingEnabled(true);
   view_->sortByColumn(-1, Qt::AscendingOrder);

@@ -108,6 +108,7 @@ QString TraceFind::findGap(const QString& words, const GapChoice& choice, int di
         }
         gaps_ = chosenGaps(*found, choice);
         gap_ = 0;
+        list_.setBarsToLargest();
         list_.setTable(gapTable(gaps_, found->count, *catalog, context_.session.executable()), 1, scale_);
         if (!gaps_.empty()) showGap();
         Q_EMIT answered(answer());
