@@ -83,8 +83,8 @@ struct ExecutableFacts {
   /// Places that compute at full speed at the same time, because they share the cores of a host: if more
   /// compute, all take longer by the same factor. 0: places share nothing.
   double sharedCompute = 0;
-  bool overlapIo = false;          ///< host copies run at the same time as the compute (I/O tiles)
-  HostModel host;                  ///< takes no time by default
+  bool overlapIo = false;  ///< host copies run at the same time as the compute (I/O tiles)
+  HostModel host;          ///< takes no time by default
   /// Factors of micro-batches: compute of each ÷ the compiled one (microBatchCosts); further ones repeat
   /// them. Empty: all 1.
   std::vector<double> microBatchCosts;

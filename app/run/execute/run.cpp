@@ -144,8 +144,7 @@ base::Result<RunResult> runProgram(const run::ModelOptions& whole, const RunOpti
   // A name that cannot be written is refused before the model is compiled, which may take long.
   if (!options.output.empty()) {
     PIPESCOPE_ASSIGN(const std::filesystem::path profile, store::outputPath(options.output));
-    PIPESCOPE_TRY(
-        store::checkProfileOutput(profile, run::withInputs(whole.configuration(), options.rules)));
+    PIPESCOPE_TRY(store::checkProfileOutput(profile, run::withInputs(whole.configuration(), options.rules)));
   }
   PIPESCOPE_ASSIGN(const auto program, run::CompiledModel::compile(whole, progress));
   const config::Configuration& configuration = program->configuration();
