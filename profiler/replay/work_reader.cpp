@@ -87,8 +87,8 @@ class WorkReader {
       tiedAs_[model::SegmentId(collective)] = number;
   }
 
-  /// Reads how much longer others on the same links made the collectives of a pass, or others on the same cores
-  /// the pass. The device waits for it after the pass.
+  /// Reads how much longer others on the same links made the collectives of a pass, or others on the same
+  /// cores the pass. The device waits for it after the pass.
   void readDelays() {
     if (recording_.measured) return;
     const auto cause = recording_.sharesHost ? model::WaitCause::host : model::WaitCause::collective;
