@@ -204,7 +204,7 @@ TEST_F(CardTest, MemoryInOnePieceHasNoTilesToChoose) {
   picture("card_liveness");
 }
 
-TEST_F(CardTest, AFigureShowsItsWholeDetailWhereThreeLinesHoldIt) {
+TEST_F(CardTest, AFigureShowsItsWholeDetailWhereFourLinesHoldIt) {
   pages::FigureCard card(*palette, nullptr);
   const QString one = QStringLiteral("fullest tile 98.2 % full"),
                 two =
@@ -219,7 +219,7 @@ TEST_F(CardTest, AFigureShowsItsWholeDetailWhereThreeLinesHoldIt) {
   EXPECT_GT(card.heightForWidth(240), height) << "grows with the lines";
   card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), many, {});
   EXPECT_TRUE(card.detailShown(240).endsWith(QStringLiteral("…")));
-  EXPECT_GT(card.detailShown(240).size(), two.size()) << "three lines of it";
+  EXPECT_GT(card.detailShown(240).size(), two.size()) << "four lines of it";
   EXPECT_LT(card.detailShown(240).size(), many.size() / 4);
 }
 

@@ -213,7 +213,7 @@ class StagesPage : public shell::Page {
         tr("%1 per micro-batch with copies and exchange")
             .arg(text(sections::cardText(stage.occupied, sections::Format::ticks, data_->section.time())));
     const QString blocks = text(sections::shortList(stage.blocks));
-    // The blocks stand last, because a card shows three lines and a list of blocks may be long.
+    // The blocks stand last, because a card shows four lines and a list of blocks may be long.
     cards_[2]->setFigure(tr("Limiting stage"), name,
                          alone && !blocks.isEmpty() ? tr("%1: %2").arg(took, blocks) : took, {});
     if (alone) cards_[2]->setToolTip(tr("%1: %2").arg(text(stage.blocks), took));

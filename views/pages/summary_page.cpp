@@ -383,7 +383,7 @@ class SummaryPage : public shell::Page {
     const QString device = text(base::shortNames(devices)[place]),
                   blocks = text(sections::shortList(stage->blocks));
     const QString where = blocks.isEmpty() ? tr("on %1").arg(device) : tr("%1 on %2").arg(blocks, device);
-    // The blocks stand last, because a card shows three lines and a list of blocks may be long.
+    // The blocks stand last, because a card shows four lines and a list of blocks may be long.
     cards_[3]->setFigure(tr("Limiting stage"), name, alone ? tr("%1: %2").arg(share, where) : share,
                          tr("Show the stages"), ratio > 1.2 ? Ui::warning : Ui::text);
     cards_[3]->setToolTip(

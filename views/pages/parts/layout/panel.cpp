@@ -24,7 +24,7 @@ using shell::Ui;
 
 namespace {
 constexpr int kWideSplit = 2200, kRadius = 6, kSpace = 12;
-constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11, kDetailLines = 3;
+constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11, kDetailLines = 4;
 }  // namespace
 
 Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* parent)

@@ -119,7 +119,7 @@ class FigureCard : public QFrame, public shell::Beside {
   QString value() const { return value_; }
   shell::Ui colour() const { return colour_; }
   QString caption() const { return caption_; }
-  /// The part of the detail that fits into three lines of `width` pixels, in which spaces between figures and
+  /// The part of the detail that fits into four lines of `width` pixels, in which spaces between figures and
   /// units do not break. The tool tip shows all of it.
   QString detailShown(int width) const;
   QSize sizeHint() const override { return {240, heightForWidth(240)}; }
@@ -140,7 +140,7 @@ class FigureCard : public QFrame, public shell::Beside {
  private:
   QFont valueFont() const;
   int linesOf(const QString& text, int width) const;
-  int detailLines(int width) const;  // number of lines, at most three
+  int detailLines(int width) const;  // number of lines, at most four
   const shell::Palette& palette_;
   QString caption_, value_, detail_, link_;
   shell::Ui colour_ = shell::Ui::text, besideColour_ = shell::Ui::muted;
