@@ -218,7 +218,8 @@ TEST_F(HostPageTest, TheTablesFollowTheVisibleTime) {
 TEST_F(HostPageTest, WheelDragAndOverviewMoveTheView) {
   openHost();
   const geometry::TimeView all = canvas().view();
-  QTest::mouseDClick(canvas().viewport(), Qt::LeftButton, {}, middleOf(span("compute a call", 3)));
+  canvas().select(span("compute a call", 3));
+  QTest::keyClick(&canvas(), Qt::Key_F);
   const geometry::TimeView zoomed = canvas().view();
   EXPECT_LT(zoomed.span(), all.span() / 2);
   QTest::mousePress(canvas().viewport(), Qt::LeftButton, {}, {500, HostCanvas::kHead + 40});
