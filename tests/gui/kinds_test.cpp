@@ -211,6 +211,7 @@ class KernelTraceTest : public WindowTest {
  protected:
   /// Two training steps of 100 and 140 us, which launch a kernel each: 20 to 50 and 130 to 170 us.
   void SetUp() override {
+    WindowTest::SetUp();
     QTemporaryDir folder;
     QFile file(folder.filePath(QStringLiteral("trace.json")));
     ASSERT_TRUE(file.open(QIODevice::WriteOnly));
