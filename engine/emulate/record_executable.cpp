@@ -254,7 +254,7 @@ class ExecutableRecorder {
   }
 
   bool sharesCores() const { return result_.facts.sharedCompute > 0; }
-  /// What a place does to the cores that it shares with others: each of so many fills its part.
+  /// The load of a place on the cores that it shares with others: each of so many fills its part.
   LinkLoad coresLoad() const {
     return {.shares = {{.link = 0, .share = 1 / result_.facts.sharedCompute}}, .always = true};
   }

@@ -18,7 +18,7 @@ std::set<model::MeshAxis> axesOf(const ComparedSide& before, const ComparedSide&
   return axes;
 }
 
-/// What both sides do along the axis; a side that does not use it sends nothing in no time.
+/// A sum of both sides along the axis; a side that does not use it sends nothing in no time.
 Compared alongAxis(const ComparedSide& before, const ComparedSide& after, model::MeshAxis axis,
                    double analysis::AxisCommunication::*what, bool isTime) {
   return compared(before, after, [&](const ComparedSide& side) -> Wanted {

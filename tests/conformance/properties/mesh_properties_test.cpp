@@ -20,14 +20,14 @@ using Keys = std::map<std::string, std::string>;
 
 struct LinkFigure {
   const char* name;
-  double factor;       ///< by which it gets better
+  double factor;       ///< makes it better
   double most = 1e30;  ///< the best possible value
   bool ofChip = false;
 };
 
 struct MeshSystem {
   const char* name;
-  const char* boxes;  ///< what follows its name, so that it has 16 chips or more
+  const char* boxes;  ///< text behind its name, so that it has 16 chips or more
   std::vector<LinkFigure> links;
 };
 

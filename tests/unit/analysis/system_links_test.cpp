@@ -352,7 +352,7 @@ TEST(SystemParts, FollowTheFiguresOfTheSystem) {
   EXPECT_EQ(parts(Facts{{"imported_from", "chrome"}, {"figure.devices", "8 cards"}}).chipsOfBox, 0);
 }
 
-/// What leaves boxes when the chips of a group really do the steps of the algorithms, each with one unit.
+/// Bytes that leave boxes when the chips of a group really do the steps of the algorithms.
 struct Crossings {
   double all = 0, between = 0;
   void send(std::int64_t from, std::int64_t to, double bytes, std::int64_t box) {

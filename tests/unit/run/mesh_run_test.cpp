@@ -214,7 +214,7 @@ TEST_F(MeshRunTest, SaysWhatAHotExpertCosts) {
   EXPECT_DOUBLE_EQ(even.imbalance, 1);
   EXPECT_DOUBLE_EQ(even.excess, 0);
   for (int hot = 2; hot <= 8; ++hot) {
-    // Of eight experts with seven shares of 1 and one of x, that one has x / (7 + x) of the tokens.
+    // The hot one of eight experts, seven of which have a share of 1, has x / (7 + x) of the tokens.
     const double imbalance = 8.0 * hot / (7 + hot);
     const analysis::ExpertWork found = work(fmt::format("1, 1, {}, 1, 1, 1, 1, 1", hot));
     EXPECT_NEAR(found.imbalance, imbalance, 1e-9);

@@ -12,7 +12,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// What the chips of a stage send along an axis among so many ranks, by kind of collective.
+/// Bytes that a chip of a stage sends along an axis among so many ranks, by kind of collective.
 using SentOfStage = std::map<std::string, double>;
 using StageKey = std::tuple<std::int32_t, model::MeshAxis, std::int64_t>;  ///< stage, axis, ranks
 

@@ -18,8 +18,8 @@ struct AxisTraffic {
   LinkReach reach = LinkReach::notKnown;
   std::int64_t chips = 0;    ///< of the largest group that communicates
   std::int64_t senders = 0;  ///< chips that send over such links
-  double mean = 0;           ///< what one of them sends, the mean over all
-  double all = 0;            ///< what all of them send
+  double mean = 0;           ///< bytes of one of them, the mean over all
+  double all = 0;            ///< bytes of all of them
 };
 
 /// Sorted by axis and reach. Empty: nothing moves between chips, or the run was recorded on real devices.
