@@ -201,11 +201,11 @@ TEST_F(RunTest, RefusalsComeBeforeAnythingIsWritten) {
   refused({{"model.input", "[1, 27, 28]"}}, "layer3/linear");
 }
 
-std::string refusalOf(const std::string& toml) {
+std::string refusalOf(const std::string& toml, const std::string& folder = testing::TempDir()) {
   const auto parsed = app::parseConfiguration(toml, "run.toml");
   if (!parsed.ok()) return parsed.error().message;
   base::SilentProgress progress;
-  const auto result = runConfiguration(*parsed, {"/nonexistent-folder/p.pop", ""}, progress);
+  const auto result = runConfiguration(*parsed, {folder + "/refused.pop", ""}, progress);
   return result.ok() ? "" : result.error().message;
 }
 
@@ -231,7 +231,7 @@ TEST(RunConfiguration, ModelsThatMakeNoSenseAreNamed) {
       "= \"a\"\nblock = \"B\"\nout_features = 10\n[model]\ninput = [4]\n";
   EXPECT_NE(refusalOf(twice).find("Block \"B\" is in stage 0 and in stage 1"), std::string::npos);
   const std::string fits = "[system]\nname = \"fixed\"\n[[fixed.stages]]\nforward = 1\n";
-  EXPECT_NE(refusalOf(fits).find("/nonexistent-folder"), std::string::npos);
+  EXPECT_NE(refusalOf(fits, "/nonexistent-folder").find("/nonexistent-folder"), std::string::npos);
 }
 
 }  // namespace

@@ -254,7 +254,7 @@ std::string fixedRefusal(const std::string& text) {
   auto parsed = app::parseConfiguration("[system]\nname = \"fixed\"\n" + text, "fixed.toml");
   if (!parsed.ok()) return parsed.error().message;
   base::SilentProgress progress;
-  const auto result = runConfiguration(*parsed, {"/nonexistent-folder/p.pop", ""}, progress);
+  const auto result = runConfiguration(*parsed, {testing::TempDir() + "/refused.pop", ""}, progress);
   return result.ok() ? "" : result.error().message;
 }
 
