@@ -25,8 +25,8 @@ std::shared_ptr<const graph::Graph> longGraph(const std::string& builder, const 
 }
 
 Settings decoderOf(int64_t layers) {
-  return {{"layers", layers},        {"hidden", int64_t{64}},        {"heads", int64_t{4}},
-          {"sequence", int64_t{32}}, {"feed_forward", int64_t{256}}, {"vocabulary", int64_t{500}}};
+  return {{"layers", layers},         {"hidden", int64_t{512}},        {"heads", int64_t{8}},
+          {"sequence", int64_t{128}}, {"feed_forward", int64_t{2048}}, {"vocabulary", int64_t{500}}};
 }
 
 TEST(LayerRuns, FindsTheLayersOfABuilder) {
