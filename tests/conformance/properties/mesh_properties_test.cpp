@@ -56,14 +56,15 @@ const std::vector<MeshSystem>& meshSystems() {
   return all;
 }
 
-/// A decoder of four or eight layers, divided over 16 chips.
+/// A decoder of eight layers, divided over 16 chips. The layers of stages are given: a search looks at
+/// estimates, and may choose another division for other links.
 RandomModel dividedDecoder(ModelDice& dice) {
   static const std::vector<Keys> divisions = {
       {{"execution.tensor_parallel", "8"}, {"training.replication_factor", "2"}},
       {{"execution.tensor_parallel", "16"}, {"execution.sequence_parallel", "true"}},
       {{"execution.tensor_parallel", "4"},
        {"execution.sequence_parallel", "true"},
-       {"execution.stages", "2"},
+       {"execution.layers_per_stage", "[4, 4]"},
        {"execution.schedule", "1f1b"},
        {"training.gradient_accumulation", "4"},
        {"training.replication_factor", "2"}},
@@ -78,12 +79,12 @@ RandomModel dividedDecoder(ModelDice& dice) {
        {"model.experts", "16"},
        {"model.expert_feed_forward", "512"},
        {"training.replication_factor", "2"}},
-      {{"execution.stages", "8"},
+      {{"execution.layers_per_stage", "[1, 1, 1, 1, 1, 1, 1, 1]"},
        {"execution.schedule", "interleaved-1f1b"},
        {"execution.chunks", "2"},
        {"training.gradient_accumulation", "8"},
        {"training.replication_factor", "4"}},
-      {{"execution.stages", "4"},
+      {{"execution.layers_per_stage", "[2, 2, 2, 2]"},
        {"execution.schedule", "zb-h1"},
        {"training.gradient_accumulation", "6"},
        {"execution.tensor_parallel", "2"},
