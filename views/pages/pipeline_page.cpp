@@ -304,7 +304,7 @@ class PipelinePage : public shell::Page {
   void addPath(std::vector<ShownFact>& facts) const {
     const analysis::PathSums& path = grid_->path;
     facts.push_back(
-        {tr("Critical path"), time(path.total()),
+        {tr("Critical path"), timeInBoth(static_cast<double>(path.total().count)),
          tr("the chain of passes, transfers and waits that makes this iteration as long as it is; "
             "its parts add up to the step time")});
     const double whole = static_cast<double>(std::max<std::int64_t>(1, path.total().count));

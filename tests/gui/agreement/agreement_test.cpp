@@ -12,6 +12,8 @@
 #include "profiler/analysis/model/model_graph.h"
 #include "profiler/import/trace_import.h"
 #include "profiler/record/memory_profile.h"
+#include "profiler/sections/frame/section.h"
+#include "profiler/sections/frame/words.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -174,7 +176,12 @@ TEST_P(Agreement, PagesShowTheFiguresOfTheSections) {
   const geometry::TimeScale scale = scaleOf(figures.catalog());
   const auto time = [&](Ticks ticks) { return QString::fromStdString(formatDuration(ticks, scale)); };
   const analysis::PipelineGrid& first = figures.grids().front();
-  EXPECT_EQ(fact(QStringLiteral("Step time")), time(figures.trace().iterations.front().length()));
+  const auto onCard = [&](Ticks ticks) {
+    return QString::fromStdString(sections::cardText(static_cast<double>(ticks.count),
+                                                     sections::Format::ticks,
+                                                     sections::wordsOf(figures.catalog()).time));
+  };
+  EXPECT_EQ(fact(QStringLiteral("Step time")), onCard(figures.trace().iterations.front().length()));
   EXPECT_EQ(fact(QStringLiteral("Flush")), time(first.end - first.start));
   EXPECT_EQ(fact(QStringLiteral("Critical path")), fact(QStringLiteral("Step time")));
   showPage(QStringLiteral("trace"));
