@@ -52,7 +52,8 @@ WalkedSource importedSample(const std::string& sample) {
 const std::set<std::string> kAboutNothingElse = {
     "addresses", "bands",       "call_tree",   "code",    "coverage",   "cycles",
     "details",   "detail_tree", "executables", "figures", "grades",     "kinds",
-    "names",     "options",     "outcomes",    "series",  "iterations", "data_parallel_ranks"};
+    "names",     "options",     "outcomes",    "series",  "iterations", "data_parallel_ranks",
+    "axes"};
 /// Tables whose rows may name a stage or a device, but not in every profile.
 const std::set<std::string> kSometimes = {"insights", "critical_path", "categories"};
 
