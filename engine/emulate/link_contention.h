@@ -37,9 +37,9 @@ class LinkContention : public clock::Contention {
   LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
                  std::vector<double> slowdowns = {}, FlowLists beside = {});
 
-  /// Sets the loads. A load matters on links that several axes of the mesh use (flows use the axis `pipe`).
-  /// Sets the loads of collectives. Loads of a single axis on a link change nothing, because the lengths of
-  /// its collectives hold them already.
+  /// Sets the loads. A load matters on links that several axes of the mesh use; flows use the axis `pipe`. On
+  /// a link of a single axis it changes nothing, because the lengths of that axis's collectives contain what
+  /// they do to each other (LinkLoad::always is the exception).
   void setLoads(std::vector<LinkLoad> loads);
   /// Two flows are in one group if they share links, directly or through other flows of the group.
   int groupOf(int flow) const override { return groups_[static_cast<std::size_t>(flow)]; }

@@ -223,7 +223,7 @@ TEST_F(FeatureTest, TrainingShowsTheLastLossOfARunThatWasStopped) {
   EXPECT_EQ(outcomes->index(0, 1).data().toString(), QString::number(last, 'g', 6));
 }
 
-/// By double click and by the right button.
+/// A double click and the right button both lead there.
 TEST_F(FeatureTest, APointOfACurveLeadsToItsCallOnTheTrace) {
   openPage(QStringLiteral("training"));
   const auto catalog = window->session().snapshot()->catalog;

@@ -233,7 +233,7 @@ class PipelinePage : public shell::Page {
   }
 
   QString time(base::Ticks ticks) const { return text(formatDuration(ticks, scale_)); }
-  /// In cycles and in seconds, where it has both.
+  /// Returns a time in cycles and in seconds, if the device has both.
   QString timeInBoth(double ticks) const {
     const sections::ShownTime shown = sections::wordsOf(*context_.session.snapshot()->catalog).time;
     return text(sections::cardText(ticks, sections::Format::ticks, shown));

@@ -247,7 +247,7 @@ class TrainingPage : public shell::Page {
     charts_.push_back(made);
   }
 
-  /// The menu of a point of a curve.
+  /// Makes the menu of a point of a curve.
   QMenu* makeMenu(CurveChart& chart, int point) {
     auto* menu = new QMenu(&chart);
     addCopyName(*menu, *this, chart.accessibleName());

@@ -33,8 +33,8 @@ void paintGrid(QPainter& painter, const TimelinePicture::Content& content) {
   }
 }
 
-/// Paints what is visible of the rows between two y of the rows' area. `top` is the y of the layout that lies
-/// at its upper border.
+/// Paints the part of the rows between the heights `from` and `to` of their area, in pixels. `top` is the
+/// height of the layout at the upper border of the area.
 void paintPart(QPainter& painter, const TimelinePicture::Content& content, int top, int from, int to) {
   const TimelineLook& look = content.look;
   const int width = content.window.view.width();

@@ -8,13 +8,13 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// (C: the vendor's compiler, HabanaAI/tpc_llvm, clang/lib/Headers/tpclib/gaudi2.ll, whose functions hold
-/// these numbers of instructions for the vector slot; those for the load slot run beside them. Of two
-/// exponential functions it is the one that the vendor's published softmax calls
-/// (HabanaAI/Habana_Custom_Kernel, softmax_fcd_bf16.c), as that computes it in float32 also for bfloat16. A
-/// conversion writes both halves at once. Attention kernels take the exponential of bfloat16: same compiler,
-/// TPCHeaders/Gaudi/ExpBF16.h; the vendor's commands ask for it as flash_attention_fast_softmax. R: the error
-/// function. X: sigmoid is ½ + ½ tanh(x ÷ 2).)
+/// Numbers of instructions for the vector slot; those for the load slot run beside them. (C: the library of
+/// the vendor's compiler, HabanaAI/tpc_llvm, clang/lib/Headers/tpclib/gaudi2.ll. It has two exponentials.
+/// This is the one of the vendor's published softmax, HabanaAI/Habana_Custom_Kernel, softmax_fcd_bf16.c,
+/// which computes it in float32 for bfloat16, too. Attention kernels take the exponential of bfloat16: the
+/// same compiler, TPCHeaders/Gaudi/ExpBF16.h; the vendor's commands ask for it as
+/// flash_attention_fast_softmax. A conversion writes both halves at once. R: the error function. X: sigmoid
+/// is ½ + ½ tanh(x ÷ 2).)
 constexpr hbm_card::SpecialFunctions kSpecialFunctions{.reciprocal = 15,
                                                        .divide = 24,
                                                        .sqrt = 16,

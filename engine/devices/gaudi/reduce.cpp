@@ -28,9 +28,9 @@ constexpr double tpcInstructions(ops::ReduceFunction function) {
   PIPESCOPE_CHECK(false, "a reduction that is not in the enumeration");
 }
 
-/// Instructions that make one element of the lanes of a vector, most of which wait for the one before. (C:
-/// the vendor's compiler, HabanaAI/tpc_llvm, tpclib/gaudi2.ll and TPCHeaders/Gaudi: v_f32_reduce_add,
-/// v_f32_reduce_max, v_f32_reduce_argmax, v_bf16_reduce_add.)
+/// Instructions that reduce the lanes of one vector to a single element. Most of them need the result of the
+/// one before. (C: the vendor's compiler, HabanaAI/tpc_llvm, tpclib/gaudi2.ll and TPCHeaders/Gaudi:
+/// v_f32_reduce_add, v_f32_reduce_max, v_f32_reduce_argmax, v_bf16_reduce_add.)
 constexpr double laneInstructions(ops::ReduceFunction function, ElementType type) {
   using enum ops::ReduceFunction;
   if (function == argmax || function == argmin) return 28;

@@ -10,7 +10,7 @@ namespace {
 
 using ops::MapFunction;
 
-/// Adds up the instructions of functions, with the special ones of a family.
+/// Looks up how many instructions a function takes, and adds up those of the parts of composed functions.
 class Rows {
  public:
   explicit Rows(const SpecialFunctions& special) : special_(special) {}

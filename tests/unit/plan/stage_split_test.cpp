@@ -400,7 +400,7 @@ TEST(StageSplit, TakesTheFastestStagesThatFit) {
   // Cuts between blocks are preferred to others that are less than 0.3 % faster.
   EXPECT_LE(static_cast<double>(plan.value.time), 1.003 * static_cast<double>(best));
   EXPECT_THAT(found.notices.front(), HasSubstr("do not fit"));
-  // Where none fits, the fastest stages stay, with what they lack.
+  // The fastest stages stay if none fit, and the run says how much memory is missing.
   const Compilation none = splitCompilation(onSmallCards(folder / "none", least - 1, 2));
   EXPECT_THAT(none.overflow(), ::testing::Not(::testing::IsEmpty()));
   EXPECT_EQ(tryOut(none).stages.front().last, fastest.stages.front().last);

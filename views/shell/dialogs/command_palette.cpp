@@ -64,7 +64,7 @@ bool contains(const QString& text, const QStringList& words) {
                      [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
 }
 
-/// How an entry fits a text, best first.
+/// The ways in which an entry fits a text, best first.
 enum class PaletteMatch { same, begins, name, detail, none };
 
 PaletteMatch matchOf(const PaletteEntry& entry, const QString& text, const QStringList& words) {

@@ -24,15 +24,16 @@ struct AxisTraffic {
 
 /// Sorted by axis and reach. Empty: nothing moves between chips, or the run was recorded on real devices.
 ///
-/// Bytes are divided over links by the algorithms of `reference/parallelism.md` §2: sums, gathers and
-/// scatters run inside boxes and then between ranks of equal number, so that of what a chip of g in b boxes
-/// sends, the part (b − 1) ÷ (g − 1) leaves its box; in an exchange of all with all each part goes straight
-/// to its receiver; on a ring the chips send to the next one. The axis `pipe` has the tensors between stages.
+/// Collectives divide their bytes over links by their algorithm. Sums, gathers and scatters are hierarchical:
+/// they run inside each box first, and then between the ranks of equal number in all boxes. A group of g
+/// chips in b boxes then sends the part (b − 1) ÷ (g − 1) of its bytes between boxes. In an all-to-all, each
+/// part goes straight to its receiver. On a ring, each chip sends to the next one. The axis `pipe` has the
+/// tensors between stages.
 Result<std::vector<AxisTraffic>> axisTraffic(const model::ProfileSource& source, const Catalog& catalog,
                                              model::ExecutableId executable);
 
-/// Part of what the chips of a group send in a collective of the kind that leaves boxes of so many chips; see
-/// axisTraffic. `chips` ascends and has at least two.
+/// Returns the part of the bytes of a collective that the chips of a group send between boxes of
+/// `chipsOfBox` chips; see axisTraffic. `chips` ascends and has at least two.
 double partBetweenBoxes(const std::string& kind, const std::vector<model::DeviceId>& chips,
                         std::int64_t chipsOfBox);
 

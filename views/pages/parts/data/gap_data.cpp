@@ -14,8 +14,8 @@ std::string nameOfDevice(const analysis::Catalog& catalog, model::DeviceId id) {
   return device == nullptr ? "host" : device->name;
 }
 
-/// What the longest wait of a stretch is for. If it names its own device, that has done its part, and others
-/// have not.
+/// Returns whom the longest wait of a stretch is for. If the recorded wait names the waiting device itself,
+/// that device has done its part, and the answer names the others.
 std::string waitedForIn(const analysis::Catalog& catalog, model::ExecutableId executable,
                         const analysis::IdleStretch& gap) {
   if (gap.waitedForDevice != gap.device) return nameOfDevice(catalog, gap.waitedForDevice);
