@@ -90,7 +90,7 @@ class ChakraReader {
     Held held;
     held.id = node.id();
     held.start = node.start_time_micros();
-    const TraceEvent event = eventOf(node, held.inTurn);
+    const TraceEvent event = eventOf(node, held);
     held.time = event.time;  // picoseconds behind the microsecond
     held.process = event.process;
     held.thread = event.thread;
@@ -128,6 +128,7 @@ class ChakraReader {
             "A node depends on itself by way of others; it is shown at its earliest time.", circular);
     }
     for (Held& held : nodes_) {
+      if (held.ofHost && data_.isAccelerator(held.process)) moveToHost(held);
       if (stated_) {
         if (held.start - first_ > kMostNodeMicros) {
           data_.tables.findings.add("An event lies more than 50 days from the first event and is left out.");
@@ -151,6 +152,7 @@ class ChakraReader {
     std::size_t firstDependency = 0, endData = 0, endDependency = 0, firstArgument = 0;
     std::uint8_t argumentCount = 0;
     bool inTurn = false;  ///< true: on a queue of an accelerator, which runs one thing at a time
+    bool ofHost = false;  ///< true: the node says that the host runs it
   };
 
   TraceEvent eventOf(const Held& held) const {
@@ -166,7 +168,20 @@ class ChakraReader {
     return event;
   }
 
-  TraceEvent eventOf(const chakra_wire::Node& node, bool& inTurn) {
+  /// Operators of the host are no work of the accelerator that has the same rank, so they get a process of
+  /// their own.
+  void moveToHost(Held& held) const {
+    TraceTables& tables = data_.tables;
+    const std::string key = tables.processes[held.process].key, name = tables.processes[held.process].name,
+                      thread = tables.threads[held.thread].name;
+    held.process = tables.process(key + ", host");
+    tables.processes[held.process].name = (name.empty() ? key : name) + ", host";
+    held.thread = tables.thread(held.process, thread);
+    tables.threads[held.thread].name = thread;
+  }
+
+  /// Returns the event of a node, and sets where it runs.
+  TraceEvent eventOf(const chakra_wire::Node& node, Held& held) {
     TraceTables& tables = data_.tables;
     TraceEvent event;
     event.kind = EventKind::complete;
@@ -200,7 +215,8 @@ class ChakraReader {
     const bool host = ofHost.value_or(!onStream);
     if (!host) data_.markAccelerator(event.process);
     // ASTRA-sim, too, computes one thing at a time for each rank.
-    inTurn = queued ? !host : !ofHost && node.type() == chakra_wire::COMP_NODE;
+    held.inTurn = queued ? !host : !ofHost && node.type() == chakra_wire::COMP_NODE;
+    held.ofHost = ofHost.value_or(false);
     event.thread = tables.thread(event.process, thread);
     tables.threads[event.thread].name = thread;
     event.name = tables.names.add(mended(node.name()));

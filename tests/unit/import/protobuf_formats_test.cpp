@@ -207,6 +207,27 @@ TEST_F(ProtobufFormats, PlacesChakraNodesByTheirDependencies) {
   EXPECT_GT(exchanges, 0);
 }
 
+/// An operator of the host takes 10 µs (duration 7), and two kernels that depend on it (data dependency 5)
+/// 100 µs each, on stream 7. The operator is no work of the accelerator, which is idle meanwhile.
+TEST_F(ProtobufFormats, KeepsOperatorsOfTheHostFromTheAccelerator) {
+  const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
+  const auto tid = [](std::uint64_t value) { return block(10, block(1, "tid") + number(9, value)); };
+  const auto kernel = [&](std::uint64_t id, const std::string& name) {
+    return framed(number(1, id) + block(2, name) + number(3, 4) + number(5, 1) + number(7, 100) + cpu(false) +
+                  tid(7));
+  };
+  const std::string host =
+      framed(number(1, 1) + block(2, "aten::foo") + number(3, 4) + number(7, 10) + cpu(true) + tid(1));
+  const auto summary =
+      import(write("chakra.et", framed(block(1, "0.0.4")) + host + kernel(2, "gemm") + kernel(3, "relu")));
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  std::map<model::StepKind, std::int64_t> ticks;
+  for (const auto& step : rows<model::Step>()) ticks[step.kind] += step.ticks.count;
+  EXPECT_EQ(ticks[model::StepKind::compute], 200 * 1'000'000);
+  EXPECT_EQ(ticks[model::StepKind::control], 10 * 1'000'000);
+  ASSERT_EQ(rows<model::Device>().size(), 1U) << "the host's rows stand beside those of its accelerator";
+}
+
 /// Two ranks that state the other side of a message, as attributes {name 1, int64 value 9} of their nodes.
 TEST_F(ProtobufFormats, JoinsTheMessagesOfChakraTraces) {
   const auto framed = [](const std::string& message) { return varint(message.size()) + message; };
