@@ -245,6 +245,11 @@ TEST(RecordedHardware, StreamsOfTensorFlowAreOneDevice) {
   EXPECT_EQ(gpu->byLane.at(model::LaneRole::compute).count, 150 * kTicksPerUs);
   EXPECT_EQ(gpu->byLane.at(model::LaneRole::copy).count, 10 * kTicksPerUs);
   EXPECT_EQ(made->devices.size(), 2U) << "the launching process and the GPU";
+  const AcceleratorReport kernels = acceleratorsOf(trace);
+  ASSERT_EQ(kernels.devices.size(), 1U);
+  EXPECT_EQ(kernels.devices[0].count, 3) << "two kernels and a copy, all of the category Op";
+  EXPECT_EQ(kernels.devices[0].busy.count, 160 * kTicksPerUs);
+  EXPECT_EQ(kernels.devices[0].compute.count, 150 * kTicksPerUs);
 }
 
 TEST(RecordedHardware, MatchesCollectivesWithinTheirProcessGroups) {

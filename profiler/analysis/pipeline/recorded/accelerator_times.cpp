@@ -53,7 +53,7 @@ struct ProgramNames {
 class AcceleratorReader {
  public:
   AcceleratorReader(const model::ProfileSource& source, const Catalog& catalog)
-      : source_(source), catalog_(catalog) {}
+      : source_(source), catalog_(catalog), recorded_(catalog) {}
 
   Result<AcceleratorReport> read() {
     PIPESCOPE_TRY(readWork());
@@ -121,7 +121,9 @@ class AcceleratorReader {
           hostCollectives_[lane->device].push_back({from, to, step.lane, step.program, true});
         return;
       }
-      if (!names.work && !(names.uncategorised && isWorkByRule(lane->role, step.kind))) return;
+      // Some tools call kernels by categories of their own, such as TensorFlow's "Op" and Chakra's "COMP".
+      const bool ownWords = names.uncategorised || !recorded_.hasKernels(lane->device);
+      if (!names.work && !(ownWords && isWorkByRule(lane->role, step.kind))) return;
       if (step.kind == model::StepKind::sync) return;  // The queue waits.
       const bool copies =
           names.copy || step.kind == model::StepKind::streamCopy || step.kind == model::StepKind::exchange;
@@ -389,6 +391,7 @@ class AcceleratorReader {
 
   const model::ProfileSource& source_;
   const Catalog& catalog_;
+  RecordedWork recorded_;
   AcceleratorReport report_;
   WorksByDevice works_, hostCollectives_;
   std::map<model::DeviceId, std::vector<MarkedStep>> marks_;

@@ -29,6 +29,7 @@ bool isWorkCategory(std::string_view category) {
 }
 
 bool isWorkByRule(model::LaneRole role, model::StepKind kind) {
+  if (role == model::LaneRole::copy) return kind == model::StepKind::streamCopy;
   return role == model::LaneRole::compute &&
          (kind == model::StepKind::compute || kind == model::StepKind::globalExchange ||
           kind == model::StepKind::streamCopy);

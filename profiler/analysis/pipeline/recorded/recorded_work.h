@@ -30,11 +30,12 @@ class RecordedWork {
   /// Returns true for work. If a device has kernels or copies, these count, and slices that a rule calls a
   /// sync or puts on an engine. Otherwise the categories are unknown, and all slices count but marks.
   bool counts(const model::Step& step);
+  /// True if the trace calls some of the device's slices kernels or copies.
+  bool hasKernels(model::DeviceId device);
 
  private:
   enum class Category : std::uint8_t { work, none, mark, other };
   static Category categoryOf(std::string_view text);
-  bool hasKernels(model::DeviceId device);
 
   const Catalog& catalog_;
   std::unordered_map<std::int64_t, Category> categories_;  ///< by program
