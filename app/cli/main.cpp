@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "app/cli/frame/allocator.h"
 #include "app/cli/frame/command.h"
 #include "app/cli/frame/help_format.h"
 #include "app/cli/frame/progress_display.h"
@@ -210,6 +211,7 @@ void openClosedStreams() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  pipescope::cli::makeArenas();
   openClosedStreams();
   pipescope::base::setCheckHandler(pipescope::cli::onBrokenInvariant);
   std::signal(SIGXFSZ,

@@ -2,10 +2,6 @@
 #include "app/run/execute/run.h"
 
 #include <fmt/format.h>
-#if __has_include(<malloc.h>)
-#include <malloc.h>
-#endif
-
 #include <cstdlib>
 #include <filesystem>
 
@@ -132,18 +128,6 @@ std::string progressOf(const RunOptions& options) {
   return launch.ok() && *launch && (*launch)->instance > 0 ? "off" : options.progress;
 }
 
-/// Lists grow while a model is compiled and recorded. glibc keeps blocks of up to 32 MiB for later once such
-/// a block was given back, and longer lists do not fit into them. With a limit of its own it returns larger
-/// blocks to the system: 1,000 layers take 50 MB less. It also joins small free blocks of its fast lists each
-/// time that a large one is freed, which a tenth of the time of compiling goes into, so it gets no such
-/// lists. Numbers reuse buffers of these sizes, so a run with numbers is left alone.
-void returnLargeBlocks() {
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 4 << 20);
-  mallopt(M_MXFAST, 0);
-#endif
-}
-
 base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, TypedFlags& typed) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, readConfigurationOrNone(options.file));
   typed.noteFile(configuration);
@@ -153,7 +137,6 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command, Ty
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options, command));
   const base::OutputRules rules{{options.file}, options.overwrite, kOverwriteAdvice};
   catchInterrupts();
-  if (!configuration.boolean("execution.numerics")) returnLargeBlocks();
   const std::unique_ptr<base::Progress> progress = makeProgress(progressOf(options));
   const auto sayVerdict = [&](const std::string& sentence) {
     finishProgress(*progress);
