@@ -53,21 +53,41 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Reads the last call of the last rank that works. The rows may be those of another rank or replica that
-/// does the same.
-bool windowOfLastRank(const sections::Context& context) {
-  const auto stands = analysis::recordedDevices(context.catalog, context.executable);
-  const auto works = [](model::DeviceId device) { return device.valid(); };
-  std::vector<model::DeviceId> working;
-  std::ranges::copy_if(stands, std::back_inserter(working), works);
-  if (working.empty()) return false;
+/// The trace as the window's page first reads it: what is too large is shown in summary.
+std::shared_ptr<const analysis::Trace> overviewOf(const sections::Context& context) {
   base::SilentProgress progress;
   analysis::TraceRequest request;
   request.executable = context.executable;
+  request.mostRows = 60'000;
+  request.mostSteps = 120'000;
+  auto trace = analysis::loadTrace(context.source, context.catalog, request, progress);
+  return trace.ok() ? *trace : nullptr;
+}
+
+/// Reads a twentieth of the call row by row, as the page does when somebody zooms into it, and looks for the
+/// last rank that works there. The rows may be those of another rank or replica that does the same.
+bool windowOfLastRank(const sections::Context& context, std::shared_ptr<const analysis::Trace> overview) {
+  const auto stands = analysis::recordedDevices(context.catalog, context.executable);
+  model::DeviceId last;
+  for (const model::DeviceId device : stands)
+    if (device.valid()) last = device;
+  if (!last.valid() || !overview) return false;
+  const auto holdsLast = [last](const analysis::Trace& trace) {
+    const std::int32_t device = trace.deviceIndex(last);
+    return device >= 0 && !trace.devices[static_cast<std::size_t>(device)].tracks.empty();
+  };
+  if (!overview->large) return holdsLast(*overview);
+  base::SilentProgress progress;
+  analysis::TraceRequest request;
+  request.executable = context.executable;
+  const base::Ticks length = overview->end - overview->start;
+  request.from = overview->start + base::Ticks(length.count / 2);
+  request.to = request.from + base::Ticks(length.count / 20);
+  request.mostRows = 240'000;
+  request.mostSteps = 600'000;
+  request.large = std::move(overview);
   const auto trace = analysis::loadTrace(context.source, context.catalog, request, progress);
-  if (!trace.ok()) return false;
-  const std::int32_t device = (*trace)->deviceIndex(working.back());
-  return device >= 0 && !(*trace)->devices[static_cast<std::size_t>(device)].tracks.empty();
+  return trace.ok() && holdsLast(**trace);
 }
 
 int run(const char* file, int rounds, const std::string& wanted) {
@@ -83,7 +103,7 @@ int run(const char* file, int rounds, const std::string& wanted) {
       {"tables with operators", [](const auto& c) { return operationTables(c, false).ok(); }},
       {"tables with programs", [](const auto& c) { return operationTables(c, true).ok(); }},
       {"longest programs", [](const auto& c) { return longestPrograms(c, {}, 1'000).ok(); }},
-      {"window of the last rank", [](const auto& c) { return windowOfLastRank(c); }},
+      {"first picture of the trace", [](const auto& c) { return overviewOf(c) != nullptr; }},
       {"pipeline",
        [](const auto& c) {
          base::SilentProgress progress;
@@ -108,6 +128,15 @@ int run(const char* file, int rounds, const std::string& wanted) {
       const sections::Context context{**source, **catalog, (*catalog)->executables.front().id};
       measure(all, name, [&] { return ask(context); });
     }
+    const std::string window = "window of the last rank";
+    if (!wanted.empty() && wanted != window) continue;
+    const auto source = store::ProfileReader::open(file);
+    if (!source.ok()) return 2;
+    const auto catalog = analysis::loadCatalog(**source);
+    if (!catalog.ok() || (*catalog)->executables.empty()) return 2;
+    const sections::Context context{**source, **catalog, (*catalog)->executables.front().id};
+    auto overview = overviewOf(context);
+    measure(all, window, [&] { return windowOfLastRank(context, std::move(overview)); });
   }
   fmt::print("{:<48} {:>9} {:>12}\n", "question, cold", "ms", "processor ms");
   for (const auto& [name, times] : all)

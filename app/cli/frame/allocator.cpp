@@ -2,10 +2,11 @@
 
 #include <cstddef>
 
-/// Number of arenas, which jemalloc reads when the program starts. With a single one, threads wait for each
-/// other: a plan with two threads takes a quarter more processor time.
+/// Settings that jemalloc reads when the program starts. With a single arena, threads wait for each other: a
+/// plan with two threads takes a quarter more processor time. Pages that were given back go to the system
+/// after 0.3 s instead of 10 s, so that a short run needs no more memory than with glibc.
 extern "C" const char* malloc_conf;
-const char* malloc_conf = "narenas:4";
+const char* malloc_conf = "narenas:4,dirty_decay_ms:300,muzzy_decay_ms:0";
 
 /// A program that is built with sanitizers has their allocator, and not this function.
 extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, std::size_t* oldSize, void* value,

@@ -95,6 +95,7 @@ class Loader {
     for (const model::Lane& lane : draft_.catalog.lanes) {
       const auto found = draft_.deviceIndex.find(lane.device);
       if (found == draft_.deviceIndex.end()) continue;
+      draft_.lanes[lane.device].push_back(&lane);
       draft_.trace->lanes[lane.id] = found->second;
       draft_.trace->laneNames[lane.id] =
           laneNameOf(lane, draft_.trace->devices[static_cast<std::size_t>(found->second)]);

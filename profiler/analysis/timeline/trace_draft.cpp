@@ -26,18 +26,19 @@ bool TraceDraft::inWindow(Ticks start, Ticks end) const {
 }
 
 bool TraceDraft::worksSideBySide(model::DeviceId device) const {
-  for (const model::Lane& lane : catalog.lanes) {
-    if (lane.device == device && lane.role > model::LaneRole::host) return true;
-  }
-  return false;
+  const auto found = lanes.find(device);
+  return found != lanes.end() && std::ranges::any_of(found->second, [](const model::Lane* lane) {
+           return lane->role > model::LaneRole::host;
+         });
 }
 
 std::vector<model::LaneId> TraceDraft::lanesOf(model::DeviceId device) const {
-  std::vector<model::LaneId> lanes;
-  for (const model::Lane& lane : catalog.lanes) {
-    if (lane.device == device && lane.clock == model::ClockDomain::emulated) lanes.push_back(lane.id);
-  }
-  return lanes;
+  std::vector<model::LaneId> own;
+  const auto found = lanes.find(device);
+  if (found == lanes.end()) return own;
+  for (const model::Lane* lane : found->second)
+    if (lane->clock == model::ClockDomain::emulated) own.push_back(lane->id);
+  return own;
 }
 
 std::pair<std::string, std::string> TraceDraft::textsOf(const model::Step& step) {

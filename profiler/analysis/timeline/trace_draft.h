@@ -52,6 +52,8 @@ struct TraceDraft {
   bool withoutArrows = false;
   std::set<model::RunId> wanted;
   std::unordered_map<model::DeviceId, std::int32_t> deviceIndex;
+  /// Lanes of each device that has some. Most chips of a large system have none.
+  std::unordered_map<model::DeviceId, std::vector<const model::Lane*>> lanes;
   std::map<model::SegmentId, std::int32_t> segmentIndex;
   std::vector<model::DeviceId> segmentDevice;
   std::vector<std::vector<TracePlacement>> placements;  // placements of each device
