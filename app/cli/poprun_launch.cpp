@@ -127,6 +127,7 @@ base::Result<int> waitFor(const std::vector<std::string>& command) {
     std::vector<char*> words;
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
+    setenv("PRTE_MCA_prte_execute_quiet", "1", 0);  // NOLINT(concurrency-mt-unsafe): a child has one thread
     execv(words.front(), words.data());
     _exit(127);
   }
@@ -329,14 +330,15 @@ std::string poprunTopology(const PoprunRequest& request) {
 
 std::vector<std::string> mpirunCommand(const PoprunRequest& request, const std::string& mpirun,
                                        const fs::path& self, const fs::path& folder) {
-  std::vector<std::string> command{mpirun, "--quiet", "-n", std::to_string(request.instances),
-                                   "--oversubscribe"};
+  std::vector<std::string> command{mpirun, "-n", std::to_string(request.instances), "--oversubscribe"};
   const auto add = [&](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
   };
   if (geteuid() == 0) add({"--allow-run-as-root"});
-  // Containers often forbid the single copy between processes; Open MPI then prints warnings.
-  add({"--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "orte_abort_print_stack", "0"});
+  // Containers often forbid the single copy between processes; Open MPI then prints warnings. Version 4 says
+  // "quiet" by its option and by this parameter, version 5 by the variable that waitFor sets.
+  add({"--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "orte_abort_print_stack", "0", "--mca",
+       "orte_execute_quiet", "1"});
   add(request.numaAware ? std::vector<std::string>{"--map-by", "numa", "--bind-to", "numa"}
                         : std::vector<std::string>{"--bind-to", "none"});
   if (!request.hosts.empty())
