@@ -129,7 +129,7 @@ class Operators(unittest.TestCase):
                 self.compare(function, torch.randn(2, 4, 8, 8, generator=torch.Generator().manual_seed(4)))
 
     def test_a_number_that_follows_from_values_is_no_size(self):
-        with self.assertRaisesRegex(poptorch.Error, "must be tuple of ints, not Tensor"):
+        with self.assertRaisesRegex(poptorch.Error, "must be tuple of ints, not Tensor|must either be a single int"):
             poptorch.inferenceModel(Applied(lambda x, n: F.avg_pool2d(x, n[0])))(torch.ones(2, 4, 8, 8), torch.tensor([2, 2]))
 
     def test_the_way_that_sizes_choose_needs_no_warning(self):

@@ -106,11 +106,11 @@ def join_types(graph):
                 node.replaceInput(number, editor.cast(value, wanted))
 
 
-def _keep_shapes(made, node):
-    """Give the ONNX values that an operator of a traced graph became the shapes that the trace knows, where the exporter lost them:
-    it cannot export what follows otherwise.
+def _keep_shapes(made, known):
+    """Give ONNX values the shapes of the traced values that they stand for, where the exporter lost them: it cannot export what
+    follows otherwise.
     """
-    for value, traced in zip(made if isinstance(made, (list, tuple)) else [made], node.outputs()):
+    for value, traced in zip(made if isinstance(made, (list, tuple)) else [made], known):
         if not isinstance(value, torch._C.Value) or not {value.type().kind(), traced.type().kind()} == {"TensorType"}:
             continue
         if value.type().sizes() is None and traced.type().sizes() is not None:
@@ -137,9 +137,10 @@ class PreparedGraphs:
         torch.onnx.utils._trace_and_get_graph_from_model = self._trace
         torch.onnx._run_symbolic_function = self._run
 
-    def _exported(self, graph, block, node, *arguments):
-        made = self._run(graph, block, node, *arguments)
-        _keep_shapes(made, node)
+    def _exported(self, graph, block, node, inputs, *arguments):
+        _keep_shapes(inputs, node.inputs())  # PyTorch 2.6 forgets shapes after it exported the operator that made them, too
+        made = self._run(graph, block, node, inputs, *arguments)
+        _keep_shapes(made, node.outputs())
         return made
 
     def _prepared(self, model, args):
