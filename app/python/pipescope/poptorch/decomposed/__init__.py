@@ -14,6 +14,7 @@ from torch.onnx.symbolic_opset9 import _convolution as convolution_of_onnx
 from torch.onnx.symbolic_opset14 import batch_norm as batch_norm_of_onnx
 from torch.overrides import TorchFunctionMode
 
+from ..functional_graph import type_of
 from ..stand_ins import untraced
 # These register their functions.
 from . import arithmetic, functions, indexing, layers, losses, outputs, random, reductions, writing  # noqa: F401
@@ -60,6 +61,22 @@ def _convolution(graph, x, weight, *args):
     return convolution_of_onnx(graph, x, weight, *args)
 
 
+@helper.parse_args("v", "is", "v", "v", "f", "b")
+def _layer_norm(graph, x, shape, weight, bias, epsilon, _):
+    """Newer exporters compute this norm of half precision in float64, which no device has. These are the operators of older ones."""
+    axes, kind = list(range(-len(shape), 0)), type_of(x)
+
+    def number(value):
+        return graph.op("Constant", value_t=torch.tensor(value, dtype=kind))
+
+    centred = graph.op("Sub", x, graph.op("ReduceMean", x, axes_i=axes))
+    variance = graph.op("ReduceMean", graph.op("Pow", centred, number(2.0)), axes_i=axes)
+    y = graph.op("Div", centred, graph.op("Sqrt", graph.op("Add", variance, number(epsilon))))
+    if not helper._is_none(weight):
+        y = graph.op("Mul", y, weight)
+    return y if helper._is_none(bias) else graph.op("Add", y, bias)
+
+
 def _detached(value):
     """The same value, nested or not, without the gradients of its tensors."""
     if isinstance(value, torch.Tensor):
@@ -67,7 +84,8 @@ def _detached(value):
     return type(value)(map(_detached, value)) if type(value) in (tuple, list) else value
 
 
-_SYMBOLS = {**SYMBOLS, "aten::detach": _detach_symbol, "aten::batch_norm": _batch_norm, "aten::_convolution": _convolution}
+_SYMBOLS = {**SYMBOLS, "aten::detach": _detach_symbol, "aten::batch_norm": _batch_norm, "aten::_convolution": _convolution,
+            "aten::layer_norm": _layer_norm}
 
 
 def _caller(frame):

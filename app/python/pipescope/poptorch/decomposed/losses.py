@@ -20,13 +20,24 @@ def _reduced(values, reduction, size_average=None, reduce=None):
     return values.mean() if reduction == "mean" else values.sum()
 
 
-def _loss(function):
-    """Register a loss whose values by element are given. The arguments of reductions come last, as in PyTorch."""
+def _loss(function, is_weighted=False):
+    """Register a loss whose values by element are given. The arguments of reductions come last, as in PyTorch.
+
+    With `is_weighted`, elements may have weights, which newer versions of PyTorch take: a mean is then the sum divided by that
+    of the weights.
+    """
 
     def register(values):
         @functools.wraps(values)
         def decomposition(*args, size_average=None, reduce=None, reduction="mean", **kwargs):
-            return _reduced(values(*args, **kwargs), reduction, size_average, reduce)
+            weight = kwargs.pop("weight", None) if is_weighted else None
+            elements = values(*args, **kwargs)
+            if weight is None:
+                return _reduced(elements, reduction, size_average, reduce)
+            if size_average is not None or reduce is not None:
+                reduction = F._Reduction.legacy_get_string(size_average, reduce, emit_warning=False)
+            whole = _reduced(elements * weight, reduction)
+            return whole / weight.mean() if reduction == "mean" else whole
 
         RULES[function] = decomposition
         return decomposition
@@ -34,12 +45,12 @@ def _loss(function):
     return register
 
 
-@_loss(F.l1_loss)
+@_loss(F.l1_loss, is_weighted=True)
 def _l1(x, target):
     return (x - target).abs()
 
 
-@_loss(F.mse_loss)
+@_loss(F.mse_loss, is_weighted=True)
 def _mse(x, target):
     return (x - target) * (x - target)
 
@@ -51,9 +62,10 @@ def _smooth_l1(x, target, beta=1.0):
 
 
 @_loss(F.huber_loss)
-def _huber(x, target, delta=1.0):
+def _huber(x, target, delta=1.0, weight=None):
     far = (x - target).abs()
-    return torch.where(far < delta, far * far * 0.5, (far - 0.5 * delta) * delta)
+    values = torch.where(far < delta, far * far * 0.5, (far - 0.5 * delta) * delta)
+    return values if weight is None else values * weight
 
 
 @_loss(F.binary_cross_entropy)
