@@ -5,6 +5,7 @@ import csv
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,9 @@ import pipescope.popdist as popdist
 
 PIPESCOPE = os.environ["PIPESCOPE_PROGRAM"]
 HERE = os.path.dirname(os.path.abspath(__file__))
-LOOPBACK = "--mca btl_tcp_if_include lo --mca oob_tcp_if_include lo"
+# Version 5 of Open MPI uses the loopback interface by itself where there is no other, and refuses to be told so.
+NEW_MPI = re.search(r"\(Open MPI\) [5-9]", subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout)
+LOOPBACK = "--mca btl_tcp_if_include lo" + ("" if NEW_MPI else " --mca oob_tcp_if_include lo")
 
 CONFIGURATION = """
 [model]

@@ -4,6 +4,7 @@ import copy
 
 import torch
 
+from .. import torch_versions
 from .errors import MisconfigurationException
 from .hooks import call_hook
 from .hyperparameters import KeepsHyperparameters, arguments_from
@@ -168,7 +169,7 @@ class LightningModule(torch.nn.Module, _Hooks, KeepsHyperparameters):
         """
         if hparams_file is not None:
             raise MisconfigurationException("hparams_file is not supported: pass the arguments of __init__ by their names.")
-        checkpoint = torch.load(checkpoint_path, map_location=map_location)
+        checkpoint = torch_versions.load(checkpoint_path, map_location)
         module = cls(**{**arguments_from(checkpoint, cls.__init__), **kwargs})
         call_hook(module, "on_load_checkpoint", checkpoint)
         module.load_state_dict(checkpoint["state_dict"], strict=strict is not False)

@@ -4,6 +4,7 @@ import warnings
 
 import torch
 
+from ..torch_versions import note_step
 from .errors import MisconfigurationException
 
 _DEFAULTS = {"interval": "epoch", "frequency": 1, "monitor": None, "strict": True, "name": None}
@@ -81,7 +82,7 @@ def step_schedulers(schedulers, interval, number, metrics, plateau):
             continue
         scheduler, monitor = each["scheduler"], each["monitor"]
         # Devices update the weights, so torch's optimizer may never have stepped; it would warn of that.
-        scheduler.optimizer._step_count = max(1, getattr(scheduler.optimizer, "_step_count", 0))
+        note_step(scheduler.optimizer)
         if not plateau:
             scheduler.step()
         elif monitor in metrics:

@@ -13,6 +13,7 @@ import torch
 
 from .. import instances
 from ..aliases import is_alias
+from ..torch_versions import note_step
 from . import accelerators
 from .data import device_loader
 from .errors import MisconfigurationException
@@ -227,7 +228,7 @@ def _emulated_strategy(base, own, kind, exception):
         def optimizer_step(self, optimizer, *arguments, closure=None, **kwargs):
             # Lightning 1 passes the number of the optimizer before the closure.
             closure = closure or next(each for each in arguments if callable(each))
-            optimizer._step_count = getattr(optimizer, "_step_count", 0) + 1  # the devices make the step
+            note_step(optimizer)
             return closure()
 
         def teardown(self):

@@ -11,7 +11,7 @@ import warnings
 import numpy
 import torch
 
-from .. import instances
+from .. import instances, torch_versions
 from . import callbacks as callback_kinds
 from .arguments import accelerator_of, check_interval, check_nothing, clipping, sanity_steps
 from .callbacks import Callback, ModelCheckpoint
@@ -533,7 +533,7 @@ class Trainer:
         return model._state()
 
     def _restore(self, model, path):
-        checkpoint = torch.load(path)
+        checkpoint = torch_versions.load(path)
         self._call("on_load_checkpoint", checkpoint)
         model.load_state_dict(checkpoint["state_dict"])
         if not self._runner.has("training"):

@@ -11,6 +11,7 @@ import torch
 
 from .. import instances
 from .._pipescope import interface
+from ..torch_versions import note_step
 from . import configuration, engine_options, hooks, optim, saved_model
 from .anchors import Anchors, given_names, names_of_weights
 from .buffers import KeptBuffers, count_batches, mark_as_written
@@ -354,8 +355,7 @@ class PoplarExecutor(Figures, Weights, OptimizerState):
         if self._training:
             self.copyWeightsToHost()
             count_batches(self._module, self._options.device_iterations * self._options.Training.gradient_accumulation)
-            # Schedules of learning rates warn if the optimizer seems to have made no step before theirs.
-            self._optimizer._step_count = getattr(self._optimizer, "_step_count", 0) + 1
+            note_step(self._optimizer)
         return self._results(answer, tensors)
 
     def _inputs_of_call(self, tensors):

@@ -9,6 +9,7 @@ import zipfile
 import numpy
 import torch
 
+from .. import torch_versions
 from .errors import Error
 
 _FORMAT = "pipescope.poptorch 1"
@@ -49,7 +50,7 @@ def read(path):
     if not zipfile.is_zipfile(path):
         raise Error(f"{path} is no file of PoplarExecutor.save.")
     try:
-        content = torch.load(path)
+        content = torch_versions.load(path)
     except (RuntimeError, pickle.UnpicklingError, AttributeError, ImportError, EOFError) as error:
         raise Error(f"{path} cannot be read as a saved model: {error}") from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
