@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ranges>
 #include <span>
 
 #include <re2/re2.h>
@@ -539,7 +538,8 @@ const Meaning& RuleMatcher::meaningOf(const TraceEvent& event, std::span<const N
   if (known.fromArguments.empty()) return known.meaning;
   meaning_ = known.meaning;
   // Earlier rules come last, because what they state is kept.
-  for (const auto& [fact, argument] : known.fromArguments | std::views::reverse) {
+  for (auto place = known.fromArguments.rbegin(); place != known.fromArguments.rend(); ++place) {
+    const auto& [fact, argument] = *place;
     const ArgumentValue* value = event.find(argument);
     if (value == nullptr) continue;
     if (value->text) {

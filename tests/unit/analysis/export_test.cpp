@@ -267,12 +267,13 @@ TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
     std::optional<model::RunId> run;
     int passes, transfers, samples;
   };
-  for (const auto& [executable, run, passes, transfers, samples] :
+  for (const Expected& expected :
        {Expected{0, {}, 7, 2, 2}, Expected{1, {}, 1, 1, 0}, Expected{0, model::RunId(1), 1, 1, 1},
         Expected{0, model::RunId(0), 6, 1, 1}}) {
     const nlohmann::json json = nlohmann::json::parse(textOf([&](const Writer& write) {
-      return exportChrome({*fixture.profile, *catalog, model::ExecutableId(executable), false, run}, write,
-                          progress);
+      return exportChrome(
+          {*fixture.profile, *catalog, model::ExecutableId(expected.executable), false, expected.run}, write,
+          progress);
     }));
     std::map<std::string, int> slices;
     int counters = 0;
@@ -280,9 +281,9 @@ TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
       if (event["ph"] == "X") ++slices[event["cat"]];
       if (event["ph"] == "C") ++counters;
     }
-    EXPECT_EQ(slices["pass"], passes);
-    EXPECT_EQ(slices["transfer"], 2 * transfers) << "at both ends";
-    EXPECT_EQ(counters, samples);
+    EXPECT_EQ(slices["pass"], expected.passes);
+    EXPECT_EQ(slices["transfer"], 2 * expected.transfers) << "at both ends";
+    EXPECT_EQ(counters, expected.samples);
   }
   const auto first = catalog->findCall(catalog->executables.front(), 2);
   ASSERT_TRUE(first.ok());

@@ -163,6 +163,22 @@ TEST(HostTrace, SeriesKeepTheirValuesInOrder) {
   EXPECT_THAT(values, ElementsAre(3.0, 1.0, 2.5, 7.0));
 }
 
+TEST(HostTrace, SamplesAndSpansHaveOneClock) {
+  Recording recording;
+  onThread("own", [] {
+    measure("before");
+    addHostSample(hostSeries("queue", "length", "items"), 1);
+    measure("after");
+  });
+  recording.take();
+  const auto spans = recording.rows<model::HostSpan>();
+  const auto samples = recording.rows<model::HostSample>();
+  ASSERT_EQ(spans.size(), 2u);
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_GE(samples[0].time, spans[0].end);
+  EXPECT_LE(samples[0].time, spans[1].start);
+}
+
 TEST(HostTrace, AnOpenSpanBelongsToTheThreadThatBeganIt) {
   Recording recording;
   std::unique_ptr<OpenHostSpan> open;
