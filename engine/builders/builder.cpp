@@ -85,6 +85,7 @@ Result<graph::Graph> buildModel(const BuilderRequest& request, const ops::Operat
   const BuilderSettings settings(std::move(values));
   PIPESCOPE_ASSIGN(graph::Graph graph, definition->build({settings, request, registry}));
   PIPESCOPE_TRY(ops::checkShapes(graph, registry));
+  graph.giveBackRoom();
   return graph;
 }
 

@@ -58,6 +58,7 @@ Result<TensorId> GraphRewriter::add(const Node& of, const std::string& suffix, c
 }
 
 Result<graph::Graph> GraphRewriter::run() {
+  result_.reserve(source_.tensors().size(), source_.nodes().size());
   for (const Tensor& tensor : source_.tensors()) {
     if (tensor.producer.valid()) continue;
     PIPESCOPE_ASSIGN(const TensorId copy, copyRoot(tensor));
@@ -75,6 +76,7 @@ Result<graph::Graph> GraphRewriter::run() {
   for (const auto& [parameter, gradient] : source_.parameterGradients)
     result_.parameterGradients[of(parameter)] = of(gradient);
   PIPESCOPE_TRY(finish());
+  result_.giveBackRoom();
   return std::move(result_);
 }
 

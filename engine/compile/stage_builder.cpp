@@ -48,6 +48,9 @@ base::Result<StageIr> StageBuilder::build() {
   }
   if (stashes()) ir_.stashEntries = options_.stashEntries[static_cast<std::size_t>(stage_)];
   std::erase_if(ir_.passes, [](const PassIr& p) { return p.operators.empty(); });
+  // Lists grow by doubling, so those of long models hold up to twice what they need.
+  ir_.tensors.shrink_to_fit();
+  for (PassIr& each : ir_.passes) each.operators.shrink_to_fit();
   return std::move(ir_);
 }
 

@@ -45,8 +45,7 @@ class EdgeRecorder {
         // An operator may read a tensor twice, as in x · x.
         inputs = op.inputs;
         std::ranges::sort(inputs);
-        const auto repeated = std::ranges::unique(inputs);
-        inputs.erase(repeated.begin(), repeated.end());
+        inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
         for (const IrTensorId input : inputs) read(stage, producers, input, own);
         for (const IrTensorId output : op.outputs) {
           if (!output.valid()) continue;

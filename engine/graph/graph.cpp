@@ -44,6 +44,16 @@ NodeId Graph::addNode(Node node) {
   return nodes_.back().id;
 }
 
+void Graph::reserve(std::size_t tensors, std::size_t nodes) {
+  tensors_.reserve(tensors);
+  nodes_.reserve(nodes);
+}
+
+void Graph::giveBackRoom() {
+  tensors_.shrink_to_fit();
+  nodes_.shrink_to_fit();
+}
+
 const Tensor& Graph::tensor(TensorId id) const {
   PIPESCOPE_CHECK(id.valid() && id.value < static_cast<std::int64_t>(tensors_.size()), "no such tensor");
   return tensors_[id];

@@ -113,6 +113,10 @@ class Graph {
   TensorId shareConstant(std::string name, TensorType type, Constant value);
   /// Appends a node whose inputs exist. The outputs get this node as their producer.
   NodeId addNode(Node node);
+  /// Makes room for so many tensors and nodes, or gives back what the graph has too much. A graph of a long
+  /// model otherwise holds twice the memory that it needs.
+  void reserve(std::size_t tensors, std::size_t nodes);
+  void giveBackRoom();
 
   const std::vector<Tensor>& tensors() const { return tensors_.items(); }
   const std::vector<Node>& nodes() const { return nodes_.items(); }

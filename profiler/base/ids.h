@@ -61,6 +61,7 @@ class IdVector {
     return items_.emplace_back(std::forward<Arguments>(arguments)...);
   }
   void reserve(std::size_t size) { items_.reserve(size); }
+  void shrink_to_fit() { items_.shrink_to_fit(); }
   void resize(std::size_t size) { items_.resize(size); }
   void assign(std::size_t size, const T& value) { items_.assign(size, value); }
   void clear() { items_.clear(); }

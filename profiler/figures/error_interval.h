@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace pipescope::analysis {
-class Catalog;
+struct Catalog;
 struct ErrorBand;
 }  // namespace pipescope::analysis
 

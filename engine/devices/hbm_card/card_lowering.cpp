@@ -211,6 +211,7 @@ class StageLowering {
     LoweredPass pass;
     pass.stage = stage.index;
     pass.pass = ir.pass;
+    pass.operators.reserve(ir.operators.size());
     for (const IrOperator& op : ir.operators) pass.operators.push_back(describe(stage, op));
     const std::vector<Traffic> traffic = trafficOf(model_, stage, state.uses, list);
     for (const Traffic& each : traffic) state.onChip.insert(each.onChip.begin(), each.onChip.end());
@@ -289,6 +290,7 @@ class StageLowering {
       const Pass kind = end > first ? passOf(ir, list.kernels[first]) : ir.pass;
       if (kind != ir.pass) segment.pass = kind;
       segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(kind);
+      segment.steps.reserve(end - first + 1);  // a launch, and a step for each kernel
       if (cuts.size() > 1) segment.name += "/" + std::to_string(pass.segments.size());
       segment.lane = host         ? model::LaneRole::host
                      : collective ? model::LaneRole::network

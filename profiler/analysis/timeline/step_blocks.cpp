@@ -100,9 +100,9 @@ Meeting meetingOf(const std::int64_t* starts, const std::int64_t* ticks, std::si
   // The results are as wide as the compared numbers, so that the compiler can use vector instructions.
   std::int64_t any = 0, all = 1;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t meets = (starts[i] < to) & (base::wrappedSum(starts[i], ticks[i]) > from) ? 1 : 0;
+    const std::int64_t meets = ((starts[i] < to) & (base::wrappedSum(starts[i], ticks[i]) > from)) ? 1 : 0;
     any |= meets;
-    all &= meets & ((starts[i] >= 0) & (ticks[i] >= 0) & (ticks[i] <= longest) ? 1 : 0);
+    all &= meets & (((starts[i] >= 0) & (ticks[i] >= 0) & (ticks[i] <= longest)) ? 1 : 0);
   }
   return all != 0 ? Meeting::all : any != 0 ? Meeting::some : Meeting::none;
 }

@@ -692,5 +692,28 @@ TEST(Clock, LearnsWhatItsRulesDoNotExplain) {
   EXPECT_EQ(runCall(call, {}, {})->end.count, 47);
 }
 
+TEST(Timeline, AWaitThatWorkEndsIsCutAndLaterOnesGo) {
+  const auto waitOf = [](int replica, int place, std::int64_t start, std::int64_t end) {
+    Wait wait;
+    wait.replica = replica;
+    wait.place = place;
+    wait.start = Ticks(start);
+    wait.end = Ticks(end);
+    return wait;
+  };
+  Timeline timeline;
+  for (const Wait& wait : {waitOf(1, 0, 0, 90), waitOf(0, 1, 10, 20), waitOf(0, 1, 20, 30)})
+    timeline.waited(wait);
+  timeline.waitedLess(0, 0, Ticks(5));
+  timeline.waitedLess(1, 1, Ticks(5));
+  ASSERT_EQ(timeline.waits.size(), 3U) << "others waited";
+  timeline.waitedLess(0, 1, Ticks(15));
+  ASSERT_EQ(timeline.waits.size(), 2U);
+  EXPECT_EQ(timeline.waits[1].end.count, 15);
+  timeline.waitedLess(0, 1, Ticks(5));
+  ASSERT_EQ(timeline.waits.size(), 1U);
+  EXPECT_EQ(timeline.waits[0].end.count, 90) << "the wait of another replica stays";
+}
+
 }  // namespace
 }  // namespace pipescope::clock

@@ -69,7 +69,7 @@ class RingPhase {
                                  : bytes);
       const auto size = static_cast<std::int64_t>(ring.size());
       for (std::int64_t i = 0; i < size; ++i) {
-        const auto at = [&](std::int64_t steps) {
+        const auto at = [&, &ring = ring](std::int64_t steps) {
           return ring[static_cast<std::size_t>(((i + steps) % size + size) % size)];
         };
         flows.push_back({at(0), at(distance), sent});

@@ -163,7 +163,7 @@ void TwoTraces::readNear(Half& half) {
       [held = half.side.profile, request, progress = half.progress, counters = half.model->counters] {
         return loadTimelineWindow(*held.source, *held.catalog, request, counters, *progress);
       },
-      [this, &half, progress = half.progress, base = half.model](auto&& read) {
+      [&half, progress = half.progress, base = half.model](auto&& read) {
         if (progress != half.progress || base != half.model) return;
         half.progress.reset();
         if (!read.ok()) return;
