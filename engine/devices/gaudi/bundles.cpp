@@ -1,7 +1,9 @@
 #include "engine/devices/gaudi/bundles.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
+#include <set>
 
 namespace pipescope::devices::gaudi {
 namespace {
@@ -31,11 +33,16 @@ class Bundler {
     bundleFused();
     if (card_.layeredBundles) {
       for (std::size_t k = 0; k < bundle_.size(); ++k) joinProductsAround(k);
+      seedAll();
+      for (const Kernels& products : seeds_) takeInAll(products, {&takers_, &makers_});
+    } else if (!card_.pipelinedBundles) {
+      seedAll();
+      for (const Kernels& products : seeds_) takeInAll(products, {&makers_, &takers_});
+    } else if (convolves()) {
+      bundleConvolutions();
+    } else {
+      bundleProducts();
     }
-    for (const std::size_t least : {2, 1}) {
-      for (std::size_t k = 0; k < bundle_.size(); ++k) seed(k, least);
-    }
-    for (const Kernels& products : seeds_) expand(products);
     return std::move(bundle_);
   }
 
@@ -166,20 +173,150 @@ class Bundler {
     return sharing;
   }
 
-  /// A bundle takes in the kernels of TPCs that make its operands or use its results, as long as no other
-  /// bundle has them. On Gaudi3 those that use results come first. (C: ENABLE_LB_PREFER_CONSUMERS in
-  /// brain_conf.cpp, getMmeWithTpcExpansionsBundle in pipeline_bundlizer.cpp.)
-  void expand(const Kernels& products) {
-    takeIn(products, card_.layeredBundles ? takers_ : makers_);
-    takeIn(products, card_.layeredBundles ? makers_ : takers_);
+  void seedAll() {
+    for (const std::size_t least : {2, 1}) {
+      for (std::size_t k = 0; k < bundle_.size(); ++k) seed(k, least);
+    }
   }
 
-  void takeIn(const Kernels& products, const std::vector<Kernels>& neighbours) {
-    for (const std::size_t product : products) {
-      for (const std::size_t neighbour : neighbours[product]) {
-        if (isFree(neighbour, Engine::vector)) bundle_[neighbour] = bundle_[product];
+  /// A bundle takes in the kernels of TPCs that make its operands or use its results, as long as no other
+  /// bundle has them. On Gaudi3 those that use results come first. (C: ENABLE_LB_PREFER_CONSUMERS in
+  /// brain_conf.cpp; BundleExpansion in bundlizer.cpp for Gaudi.)
+  void takeInAll(const Kernels& products, std::initializer_list<const std::vector<Kernels>*> sides) {
+    for (const std::vector<Kernels>* neighbours : sides) {
+      for (const std::size_t product : products) {
+        for (const std::size_t neighbour : (*neighbours)[product]) {
+          if (isFree(neighbour, Engine::vector)) bundle_[neighbour] = bundle_[product];
+        }
       }
     }
+  }
+
+  /// True if convolutions are at least as many as other products. (C: findBestBundlingPolicyForGraph in
+  /// pipeline_management.cpp.)
+  bool convolves() const {
+    std::ptrdiff_t more = 0;
+    for (const ListedKernel& kernel : list_.kernels) {
+      if (kernel.kernel.engine == Engine::matrix) more += kernel.kernel.product.convolution ? 1 : -1;
+    }
+    return more >= 0;
+  }
+
+  /// Bundles of Gaudi2 for graphs of convolutions: one product, what makes the operand that is sliced, and
+  /// one kernel that uses the result. The gradient of an input comes first, and takes along the gradient of
+  /// the weight that reads the same slices. (C: TPCExpansionsAndSharedMMEBundlizer.)
+  void bundleConvolutions() {
+    for (const bool inputGradients : {true, false}) {
+      for (std::size_t k = 0; k < bundle_.size(); ++k) {
+        if (!isFree(k, Engine::matrix) || isInputGradient(k) != inputGradients) continue;
+        bundle({k});
+        takeMakers(k, slicedOperand(k));
+        takeFirstTaker(k, [](std::size_t) { return true; });
+        if (inputGradients) takeWeightGradient(k);
+      }
+    }
+  }
+
+  bool isInputGradient(std::size_t k) const {
+    return list_.kernels[k].kernel.product.phase == ops::Contraction::Phase::inputGradient;
+  }
+
+  void takeWeightGradient(std::size_t inputGradient) {
+    const std::size_t sliced = slicedOperand(inputGradient);
+    if (sliced == SIZE_MAX) return;
+    for (const std::size_t other : readers_.at(sliced)) {
+      if (!isFree(other, Engine::matrix) ||
+          list_.kernels[other].kernel.product.phase != ops::Contraction::Phase::weightGradient)
+        continue;
+      bundle_[other] = bundle_[inputGradient];
+      return;
+    }
+  }
+
+  /// Bundles of Gaudi2 for all other graphs. Products that share an operand come first, and nothing that uses
+  /// their results joins them. A bundle of one product takes in one kernel that uses its result, unless a
+  /// product that comes later can be fed slices of it. (C: MantaRayBundlizer.)
+  void bundleProducts() {
+    for (const std::size_t least : {2, 1}) {
+      for (std::size_t k = 0; k < bundle_.size(); ++k) {
+        const std::size_t before = seeds_.size();
+        seed(k, least);
+        if (seeds_.size() == before) continue;
+        const Kernels& products = seeds_.back();
+        const std::size_t sliced = products.size() > 1 ? sharedOperand(products) : slicedOperand(k);
+        for (const std::size_t product : products) takeMakers(product, sliced);
+        if (products.size() > 1) continue;
+        takeFirstTaker(k, [&](std::size_t kernel) { return !canFeedProduct(kernel); });
+      }
+    }
+  }
+
+  std::size_t sharedOperand(const Kernels& products) const {
+    for (const std::size_t operand : list_.kernels[products[0]].reads) {
+      const std::vector<std::size_t>& second = list_.kernels[products[1]].reads;
+      if (std::find(second.begin(), second.end(), operand) != second.end()) return operand;
+    }
+    return SIZE_MAX;
+  }
+
+  /// The operand that is cut into slices, while the other one is there as a whole: the only one that a kernel
+  /// of TPCs makes, or the larger one. (C: selectMmeInputToSliceBySize.)
+  std::size_t slicedOperand(std::size_t k) const {
+    Kernels made;
+    for (const std::size_t operand : list_.kernels[k].reads) {
+      if (!freeMakers(k, operand).empty()) made.push_back(operand);
+    }
+    if (made.size() == 1) return made[0];
+    std::size_t largestOperand = SIZE_MAX;
+    for (const std::size_t operand : list_.kernels[k].reads) {
+      if (largestOperand == SIZE_MAX || largest({operand}) > largest({largestOperand}))
+        largestOperand = operand;
+    }
+    return largestOperand;
+  }
+
+  Kernels freeMakers(std::size_t k, std::size_t operand) const {
+    Kernels found;
+    for (const std::size_t maker : makers_[k]) {
+      const std::vector<std::size_t>& makes = list_.kernels[maker].makes;
+      if (isFree(maker, Engine::vector) && std::find(makes.begin(), makes.end(), operand) != makes.end())
+        found.push_back(maker);
+    }
+    return found;
+  }
+
+  /// What makes the sliced operand joins the bundle. Batched products slice both operands, by their batches.
+  /// What makes an operand that is not sliced ends before the product begins.
+  void takeMakers(std::size_t k, std::size_t sliced) {
+    for (const std::size_t operand : list_.kernels[k].reads) {
+      if (operand != sliced && !list_.kernels[k].kernel.product.batched) continue;
+      for (const std::size_t maker : freeMakers(k, operand)) bundle_[maker] = bundle_[k];
+    }
+  }
+
+  template <typename May>
+  void takeFirstTaker(std::size_t k, May may) {
+    for (const std::size_t taker : takers_[k]) {
+      if (!isFree(taker, Engine::vector) || !may(taker)) continue;
+      bundle_[taker] = bundle_[k];
+      return;
+    }
+  }
+
+  /// True if a product that is in no bundle yet takes slices of what the kernel makes, directly or by way of
+  /// other kernels of TPCs. (C: consumerCanBeProducer in pipeline_bundlizer.cpp.)
+  bool canFeedProduct(std::size_t kernel) const {
+    Kernels open{kernel};
+    std::set<std::size_t> seen{kernel};
+    while (!open.empty()) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      for (const std::size_t next : takers_[at]) {
+        if (isFree(next, Engine::matrix)) return true;
+        if (isFree(next, Engine::vector) && seen.insert(next).second) open.push_back(next);
+      }
+    }
+    return false;
   }
 
   const Card& card_;

@@ -90,6 +90,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.resultsPassCache = card.onChipIsCache;
   card.mostOperands = 16;  // R: docs.habana.ai, tensor descriptors of a TPC kernel
   card.layeredBundles = read.notNegative("layered_bundles", "1") > 0;
+  card.pipelinedBundles = read.notNegative("pipelined_bundles", "1") > 0;
   card.sliceBytes = read.count("slice_bytes", "B", kMemory);
   card.sliceExposure = read.notNegative("slice_exposure", "1");
   card.kernelOverhead = read.notNegative("kernel_overhead", "s");

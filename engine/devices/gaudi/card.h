@@ -38,8 +38,9 @@ struct Card : hbm_card::CardFigures {
   double sramBytesPerSecond = 1, sramWriteBytesPerSecond = 1;
   double sharedSramBytesPerSecond = 1, sharedSramWriteBytesPerSecond = 1;
   double dmaBytesPerSecond = 1, dmaLatency = 0, dmaSliceFactor = 1;
-  bool layeredBundles = false;  ///< bundles of kernels may hold two products that follow each other
-  double sliceExposure = 0;     ///< the share of a product's HBM time that computing does not hide
+  bool layeredBundles = false;    ///< bundles of kernels may hold two products that follow each other
+  bool pipelinedBundles = false;  ///< bundles with one kernel that uses results, or with several products
+  double sliceExposure = 0;       ///< the share of a product's HBM time that computing does not hide
   double portBytesPerSecond = 1;
   std::int64_t ports = 1;
   double collectiveEfficiency = 1, collectiveLatency = 0;

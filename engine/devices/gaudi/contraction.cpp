@@ -59,6 +59,7 @@ base::Result<EngineKernel> lower(const Contraction& work, const GaudiLoweringCon
   EngineKernel kernel;
   kernel.engine = Engine::matrix;
   kernel.name = work.kernel.size() > 1 ? "Convolve" : product.batch > 1 ? "BatchGemm" : "Gemm";
+  kernel.product = {.convolution = work.kernel.size() > 1, .batched = product.batch > 1, .phase = work.phase};
   kernel.units = card.engines;
   kernel.arithmetic = static_cast<double>(geometry.cycles) / card.mmeSustainedHz;
   const double size = static_cast<double>(graph::sizeOf(work.type));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/ops/core/work.h"
 #include "profiler/base/result.h"
 #include "profiler/model/enums.h"
 
@@ -19,11 +20,19 @@ model::LaneRole laneOf(Engine engine);
 /// The kind of its steps.
 model::StepKind kindOf(Engine engine);
 
+/// A product, as far as the compiler of a card bundles kernels by it.
+struct ProductTraits {
+  bool convolution = false;
+  bool batched = false;  ///< many products of operands of their own, as in attention
+  ops::Contraction::Phase phase = ops::Contraction::Phase::forward;
+};
+
 /// A kernel's own time covers what its engine does while all data is at hand. The time to read and write
 /// HBM is added once it is known which tensors lie there (card_lowering.h).
 struct EngineKernel {
   Engine engine = Engine::vector;
   std::string name;         ///< part of the name path: "Gemm", "Add"
+  ProductTraits product;    ///< of the matrix engines' kernels
   double arithmetic = 0;    ///< seconds on the engine's units
   std::int64_t units = 1;   ///< units of the card that work
   std::int64_t starts = 1;  ///< starts that depend on each other, as in a loop of the operator

@@ -45,6 +45,13 @@ class Layers {
                {y});
     return y;
   }
+  /// Keeps the size. Pooling is never fused with its neighbours.
+  IrTensorId pool(IrTensorId x, std::int64_t width) {
+    const IrTensorId y = tensor(width, TensorUse::activation);
+    const ops::Pool most{ops::PoolFunction::max, false, 1, width, {kRows}, {1}, {kRows}, {1}, kHalf};
+    maker_.add(Pass::forward, name("pool"), "MaxPool", {{most, 1, ""}}, {x}, {y});
+    return y;
+  }
   const compile::StageIr& stage() const { return maker_.stage(); }
 
   std::vector<std::int32_t> bundles(const std::string& chip) const {
@@ -76,14 +83,15 @@ TEST(GaudiBundles, AKernelBetweenTwoProductsIsInTheBundleOfOne) {
   Layers layers;
   const auto x = layers.input(1024);
   layers.multiply(layers.map(layers.multiply(x, 1024, 1024), 1024), 1024, 1024);
-  for (const char* chip : {"gaudi", "gaudi2", "gaudi3"})
+  for (const char* chip : {"gaudi", "gaudi3"})
     EXPECT_THAT(layers.bundles(chip), ElementsAre(0, 0, 1)) << chip;
+  EXPECT_THAT(layers.bundles("gaudi2"), ElementsAre(0, 1, 1)) << "what can feed a later product waits for it";
 }
 
 TEST(GaudiBundles, OnlyGaudi3JoinsTwoProductsAroundALargeResult) {
   Layers wide, narrow;
   wide.multiply(wide.map(wide.multiply(wide.input(1024), 1024, 4096), 4096), 4096, 1024);
-  EXPECT_THAT(wide.bundles("gaudi2"), ElementsAre(0, 0, 1));
+  EXPECT_THAT(wide.bundles("gaudi2"), ElementsAre(0, 1, 1));
   EXPECT_THAT(wide.bundles("gaudi3"), ElementsAre(0, 0, 0));
   narrow.multiply(narrow.map(narrow.multiply(narrow.input(4096), 4096, 1024), 1024), 1024, 4096);
   EXPECT_THAT(narrow.bundles("gaudi3"), ElementsAre(0, 0, 1));
@@ -95,6 +103,66 @@ TEST(GaudiBundles, HoldUpToThreeProductsThatShareAnOperand) {
   for (int i = 0; i < 4; ++i) layers.multiply(x, 1024, 1024);
   for (const char* chip : {"gaudi2", "gaudi3"})
     EXPECT_THAT(layers.bundles(chip), ElementsAre(0, 0, 0, 0, 1)) << chip;
+}
+
+TEST(GaudiBundles, OnGaudi2OneKernelUsesTheResultOfABundle) {
+  // MantaRayBundlizer::isBundleSupportedForConsumers refuses bundles of several products, and a consumer
+  // chain ends with its first kernel.
+  Layers shared, single;
+  const auto x = shared.input(1024);
+  const auto y = shared.multiply(x, 1024, 1024);
+  shared.multiply(x, 1024, 1024);
+  shared.map(y, 1024);
+  EXPECT_THAT(shared.bundles("gaudi"), ElementsAre(0, 0, 0));
+  EXPECT_THAT(shared.bundles("gaudi2"), ElementsAre(0, 0, -1));
+  const auto z = single.multiply(single.input(1024), 1024, 1024);
+  single.centre(z, 1024);
+  single.map(z, 1024);
+  EXPECT_THAT(single.bundles("gaudi2"), ElementsAre(0, 0, -1, -1));
+}
+
+TEST(GaudiBundles, OnGaudi2WhatFeedsALaterProductByWayOfOthersWaits) {
+  // The reduction ends the way, so the kernel before it may join the first product.
+  Layers through, ended;
+  const auto first = [](Layers& layers) {
+    return layers.map(layers.multiply(layers.input(1024), 1024, 1024), 1024);
+  };
+  const auto x = first(through);
+  through.multiply(through.pool(x, 1024), 1024, 1024);
+  EXPECT_THAT(through.bundles("gaudi2"), ElementsAre(0, -1, 1, 1));
+  const auto y = first(ended);
+  ended.multiply(ended.centre(y, 1024), 1024, 1024);
+  EXPECT_THAT(ended.bundles("gaudi2"), ElementsAre(0, 0, -1, 1, 1));
+}
+
+/// Kernels of a backward pass through a convolution: what makes dy, the gradient of the weight, that of the
+/// input, and a function of the latter.
+TEST(GaudiBundles, OnGaudi2BothGradientsOfAConvolutionReadSlicesOfOneOperand) {
+  using Phase = ops::Contraction::Phase;
+  StageMaker maker(0, 0);
+  const graph::Shape field{32, 256, 28, 28}, kernel{256, 256, 3, 3};
+  const auto g = maker.tensor("g", field, TensorUse::input, kHalf),
+             x = maker.tensor("x", field, TensorUse::input, kHalf),
+             w = maker.tensor("w", kernel, TensorUse::weight, kHalf),
+             dy = maker.tensor("dy", field, TensorUse::activation, kHalf),
+             dw = maker.tensor("dw", kernel, TensorUse::activation, kHalf),
+             dx = maker.tensor("dx", field, TensorUse::activation, kHalf),
+             out = maker.tensor("out", field, TensorUse::activation, kHalf);
+  const ops::Map relu{ops::MapFunction::relu, std::int64_t{32} * 256 * 28 * 28, 1, kHalf, false};
+  ops::Contraction weight = testing::convolution(32, 28, 3, 256, 256, 1, 1, 1, kHalf), input = weight;
+  weight.phase = Phase::weightGradient;
+  input.phase = Phase::inputGradient;
+  maker.add(Pass::forward, "before", "Relu", {{relu, 1, ""}}, {g}, {dy});
+  maker.add(Pass::forward, "weight", "ConvGrad", {{weight, 1, ""}}, {x, dy}, {dw});
+  maker.add(Pass::forward, "input", "ConvGrad", {{input, 1, ""}}, {dy, w}, {dx});
+  maker.add(Pass::forward, "behind", "Relu", {{relu, 1, ""}}, {dx}, {out});
+  const gaudi::Card card = testing::cardOf("gaudi2");
+  const gaudi::Fabric fabric(card);
+  const hbm_card::KernelList list =
+      hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
+                            gaudi::GaudiModel({.card = card, .fabric = fabric}))
+          .value();
+  EXPECT_THAT(gaudi::bundlesOf(card, maker.stage(), list), ElementsAre(0, 0, 0, 0));
 }
 
 TEST(GaudiBundles, ProductsThatNeedEachOtherDoNotShareOne) {
