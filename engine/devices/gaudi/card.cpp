@@ -102,6 +102,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.ports = read.count("ports", "ports", 4096);
   card.collectiveEfficiency = read.positive("collective_efficiency", "1", 1);
   card.collectiveLatency = read.notNegative("collective_latency", "s");
+  card.sumBytesPerSecond = read.notNegative("sum_bandwidth", "B/s");
   card.collectiveSlice = read.count("collective_slice", "B", kMemory);
   PIPESCOPE_TRY(read.status());
   PIPESCOPE_TRY(checkPowers(file, card));

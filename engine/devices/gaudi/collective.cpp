@@ -12,7 +12,7 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const GaudiLowerin
   kernel.engine = Engine::network;
   kernel.name = ops::toString(work.kind);
   const std::int64_t bytes = work.elements * graph::sizeOf(work.type);
-  kernel.arithmetic = context.fabric.collectiveSeconds(work.kind, static_cast<double>(bytes), group);
+  kernel.arithmetic = context.fabric.collectiveTime(work, group).total;
   const auto cards = static_cast<std::int64_t>(group.size());
   kernel.bytesIn = kernel.bytesOut = ops::sentBytes(work.kind, bytes, cards);
   return kernel;

@@ -92,6 +92,28 @@ hbm_card::CollectiveTime Fabric::collectiveTime(ops::Collective::Kind kind, doub
   return {starts + std::max(inside, outside) + std::min(inside, outside) / slices, inside, outside};
 }
 
+hbm_card::CollectiveTime Fabric::collectiveTime(const ops::Collective& work,
+                                                const std::vector<int>& cards) const {
+  const auto bytes = static_cast<double>(work.elements * graph::sizeOf(work.type));
+  hbm_card::CollectiveTime time = collectiveTime(work.kind, bytes, cards);
+  const bool waits = work.ofModel || work.axis != model::MeshAxis::data;
+  if (waits) time.total += sumSeconds(work.kind, bytes, cards);
+  return time;
+}
+
+/// A card adds up the parts of its own share that the cards of its box have, which are as large as the tensor
+/// together, and then those of the other boxes.
+double Fabric::sumSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const {
+  using Kind = ops::Collective::Kind;
+  if (card_.sumBytesPerSecond <= 0 || (kind != Kind::allReduce && kind != Kind::reduceScatter)) return 0;
+  std::map<int, int> inBox;
+  for (const int card : cards) ++inBox[card / perBox_];
+  int most = 0;
+  for (const auto& [box, count] : inBox) most = std::max(most, count);
+  const double inside = most > 1 ? bytes : 0, outside = inBox.size() > 1 ? bytes / most : 0;
+  return (inside + outside) / card_.sumBytesPerSecond;
+}
+
 double Fabric::ringSendSeconds(double bytes, const std::vector<int>& cards) const {
   std::vector<Flow> flows;
   for (std::size_t i = 0; i < cards.size(); ++i)

@@ -46,8 +46,7 @@ class GaudiSystem final : public hbm_card::HbmCards {
   const hbm_card::CardFigures& card() const override { return card_; }
   const hbm_card::Interconnect& interconnect() const override { return fabric_; }
   hbm_card::CollectiveTime timeOf(const ops::Collective& work, const std::vector<int>& group) const override {
-    return fabric_.collectiveTime(work.kind, static_cast<double>(work.elements * graph::sizeOf(work.type)),
-                                  group);
+    return fabric_.collectiveTime(work, group);
   }
   std::unique_ptr<hbm_card::CardModel> modelOf(const compile::Mesh& mesh, int device) const override {
     return std::make_unique<GaudiModel>(

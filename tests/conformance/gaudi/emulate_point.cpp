@@ -160,6 +160,7 @@ base::Result<double> collective(const Point& point, ops::Collective::Kind kind) 
   const std::int64_t parts = kind == ops::Collective::Kind::allGather ? point.cards : 1;
   work.elements = parts * bytes / graph::sizeOf(type);
   work.type = type;
+  work.ofModel = point.parameters.contains("waits");
   stage.tensors.push_back({"tensor", {type, {work.elements}}, compile::TensorUse::gradient, 1});
   const compile::IrTensorId tensor(0);
   stage.passes.push_back(
