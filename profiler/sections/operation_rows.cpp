@@ -104,6 +104,36 @@ class OperationTable {
     return table;
   }
 
+  std::vector<Cell> cellsOf(const Operation& row, std::size_t columns) const {
+    const OperationCost& cost = row.cost;
+    const auto all = static_cast<double>(whole_.total().count);
+    // An initializer list would copy every text once more, and there may be very many operations.
+    std::vector<Cell> cells;
+    cells.reserve(columns);
+    for (const std::string* words : {&row.name, &row.kind, &row.block}) cells.emplace_back(*words);
+    cells.push_back(row.stage < 0 ? Cell() : Cell(std::int64_t{row.stage}));
+    if (single()) {
+      cells.emplace_back(row.layer);
+      cells.push_back(deviceOf(row.stage));
+      cells.push_back(row.pass ? Cell(model::toString(*row.pass)) : Cell());
+    }
+    cells.push_back(ifSteps(cost.total().count));
+    cells.push_back(all > 0 ? Cell(static_cast<double>(cost.total().count) / all) : Cell());
+    for (const PassColumn& pass : passColumns()) cells.push_back(ifSteps(pass.of(cost)));
+    cells.push_back(ifSteps(base::wrappedProduct(iterations_, cost.total().count)));
+    for (const std::int64_t n : {cost.compute.count, cost.exchange.count, cost.sync.count, cost.other.count})
+      cells.push_back(ifSteps(n));
+    addRates(cost, cells);
+    cells.push_back(isKnownSum(words_, whole_.exchanged.count) ? ifSteps(cost.exchanged.count) : Cell());
+    const auto balance = cost.tileBalance();
+    cells.push_back(balance && words_.tiles ? Cell(*balance) : Cell());
+    cells.push_back(ifSteps(cost.programs));
+    for (const auto& [sum, own] :
+         {std::pair(whole_.code, cost.code), std::pair(whole_.weights, cost.weights)})
+      cells.push_back(isKnownSum(words_, sum.count) ? integerOf(own.count) : Cell());
+    return cells;
+  }
+
  private:
   bool single() const {
     return kind_.rows == OperationRows::operators || kind_.rows == OperationRows::programs;
@@ -157,36 +187,6 @@ class OperationTable {
                         "weights, optimizer state, accumulators, stashes",
                         isKnownSum(words_, whole_.weights.count)}})
       table.columns.push_back(column);
-  }
-
-  std::vector<Cell> cellsOf(const Operation& row, std::size_t columns) const {
-    const OperationCost& cost = row.cost;
-    const auto all = static_cast<double>(whole_.total().count);
-    // An initializer list would copy every text once more, and there may be very many operations.
-    std::vector<Cell> cells;
-    cells.reserve(columns);
-    for (const std::string* words : {&row.name, &row.kind, &row.block}) cells.emplace_back(*words);
-    cells.push_back(row.stage < 0 ? Cell() : Cell(std::int64_t{row.stage}));
-    if (single()) {
-      cells.emplace_back(row.layer);
-      cells.push_back(deviceOf(row.stage));
-      cells.push_back(row.pass ? Cell(model::toString(*row.pass)) : Cell());
-    }
-    cells.push_back(ifSteps(cost.total().count));
-    cells.push_back(all > 0 ? Cell(static_cast<double>(cost.total().count) / all) : Cell());
-    for (const PassColumn& pass : passColumns()) cells.push_back(ifSteps(pass.of(cost)));
-    cells.push_back(ifSteps(base::wrappedProduct(iterations_, cost.total().count)));
-    for (const std::int64_t n : {cost.compute.count, cost.exchange.count, cost.sync.count, cost.other.count})
-      cells.push_back(ifSteps(n));
-    addRates(cost, cells);
-    cells.push_back(isKnownSum(words_, whole_.exchanged.count) ? ifSteps(cost.exchanged.count) : Cell());
-    const auto balance = cost.tileBalance();
-    cells.push_back(balance && words_.tiles ? Cell(*balance) : Cell());
-    cells.push_back(ifSteps(cost.programs));
-    for (const auto& [sum, own] :
-         {std::pair(whole_.code, cost.code), std::pair(whole_.weights, cost.weights)})
-      cells.push_back(isKnownSum(words_, sum.count) ? integerOf(own.count) : Cell());
-    return cells;
   }
 
   /// Figures of programs are unknown, because FLOP and operands belong to the whole operator.
@@ -295,56 +295,107 @@ base::Result<SectionTable> operationTable(const Context& context, OperationRows 
 
 namespace {
 
-base::Result<OperationTables> tablesOf(const analysis::Operations& all, const Context& context) {
+/// The operators of an analysis, which it keeps.
+class AnalysedOperators final : public OperatorList {
+ public:
+  AnalysedOperators(std::shared_ptr<const analysis::Operations> all, OperationTable table)
+      : all_(std::move(all)), table_(std::move(table)), columns_(table_.make({}).columns.size()) {}
+
+  std::size_t size() const override { return all_->operators.size(); }
+  const std::string& layer(std::size_t row) const override { return all_->operators[row].layer; }
+  const std::string& kind(std::size_t row) const override { return all_->operators[row].kind; }
+  const std::string& block(std::size_t row) const override { return all_->operators[row].block; }
+  std::vector<Cell> cells(std::size_t row) const override {
+    return table_.cellsOf(all_->operators[row], columns_);
+  }
+
+ private:
+  std::shared_ptr<const analysis::Operations> all_;
+  OperationTable table_;
+  std::size_t columns_;
+};
+
+void addIds(OperationTables& made, OperationRows kind, const std::vector<Operation>& rows) {
+  std::vector<model::DebugContextId>& contexts = made.contexts[static_cast<std::size_t>(kind)];
+  std::vector<model::OperatorId>& operators = made.operators[static_cast<std::size_t>(kind)];
+  contexts.reserve(rows.size());
+  operators.reserve(rows.size());
+  for (const Operation& row : rows) {
+    contexts.push_back(row.context);
+    operators.push_back(row.op);
+  }
+}
+
+}  // namespace
+
+base::Result<OperationTables> shortOperationTables(const Context& context) {
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   PIPESCOPE_ASSIGN(const std::vector<Ceiling> ceilings, ceilingsOf(context));
+  PIPESCOPE_ASSIGN(const auto all, operatorsOf(context));
   OperationTables made;
+  made.contexts.resize(std::size(kOperationRowKinds));
+  made.operators.resize(std::size(kOperationRowKinds));
   for (const RowsDefinition& kind : kOperationRowKinds) {
-    const std::vector<Operation>& list = listOf(all, kind.rows);
-    made.tables.push_back(OperationTable(kind, all, context, recorded.steps, peakOf(ceilings)).make(list));
-    std::vector<model::DebugContextId>& contexts = made.contexts.emplace_back();
-    std::vector<model::OperatorId>& operators = made.operators.emplace_back();
-    for (const Operation& row : list) {
-      contexts.push_back(row.context);
-      operators.push_back(row.op);
-    }
+    const OperationTable table(kind, *all, context, recorded.steps, peakOf(ceilings));
+    const std::vector<Operation>& list = listOf(*all, kind.rows);
+    const bool shown = kind.rows != OperationRows::operators;
+    made.tables.push_back(table.make(shown ? list : std::vector<Operation>()));
+    if (!shown) made.list = std::make_shared<AnalysedOperators>(all, table);
+    addIds(made, kind.rows, list);
     made.code.push_back(codeTable(list));
   }
   return made;
 }
 
-}  // namespace
-
-base::Result<OperationTables> operationTables(const Context& context, bool programs) {
-  PIPESCOPE_ASSIGN(const analysis::Operations all,
-                   analysis::operations(context.source, context.catalog, context.executable,
-                                        {true, programs, {}, kMostPrograms}));
-  PIPESCOPE_ASSIGN(OperationTables made, tablesOf(all, context));
-  if (all.programs.size() < all.programCount)
-    made.tables[static_cast<std::size_t>(OperationRows::programs)].basis +=
-        fmt::format("; the {} longest of {}, an operator's programs are shown where it is selected",
-                    formatCell(static_cast<std::int64_t>(all.programs.size()), Format::count),
-                    formatCell(static_cast<std::int64_t>(all.programCount), Format::count));
-  return made;
+void addOperatorRows(OperationTables& tables) {
+  std::vector<std::vector<Cell>>& rows =
+      tables.tables[static_cast<std::size_t>(OperationRows::operators)].rows;
+  rows.clear();
+  rows.reserve(tables.list->size());
+  for (std::size_t i = 0; i < tables.list->size(); ++i) rows.push_back(tables.list->cells(i));
 }
 
-base::Result<OperationTables> shortOperationTables(const Context& context) {
-  PIPESCOPE_ASSIGN(const auto all, operationsOf(context));
-  return tablesOf(*all, context);
-}
+namespace {
 
-base::Result<LongestPrograms> longestPrograms(const Context& context,
-                                              const std::set<model::OperatorId>& operators,
-                                              std::size_t most) {
-  PIPESCOPE_ASSIGN(const analysis::Operations all,
+/// Programs as the analysis has them, and as a table.
+struct Programs {
+  analysis::Operations all;
+  SectionTable table;
+};
+
+base::Result<Programs> programsOf(const Context& context, const std::set<model::OperatorId>& operators,
+                                  std::size_t most) {
+  PIPESCOPE_ASSIGN(analysis::Operations all,
                    analysis::operations(context.source, context.catalog, context.executable,
                                         {false, true, operators, most}));
   PIPESCOPE_ASSIGN(const Recorded recorded, recordedOf(context));
   PIPESCOPE_ASSIGN(const std::vector<Ceiling> ceilings, ceilingsOf(context));
   const RowsDefinition& kind = kOperationRowKinds[static_cast<std::size_t>(OperationRows::programs)];
-  return LongestPrograms{
-      OperationTable(kind, all, context, recorded.steps, peakOf(ceilings)).make(all.programs),
-      all.programCount};
+  SectionTable table =
+      OperationTable(kind, all, context, recorded.steps, peakOf(ceilings)).make(all.programs);
+  return Programs{std::move(all), std::move(table)};
+}
+
+}  // namespace
+
+base::Status addProgramRows(const Context& context, OperationTables& tables) {
+  PIPESCOPE_ASSIGN(Programs programs, programsOf(context, {}, kMostPrograms));
+  const analysis::Operations& all = programs.all;
+  if (all.programs.size() < all.programCount)
+    programs.table.basis +=
+        fmt::format("; the {} longest of {}, an operator's programs are shown where it is selected",
+                    formatCell(static_cast<std::int64_t>(all.programs.size()), Format::count),
+                    formatCell(static_cast<std::int64_t>(all.programCount), Format::count));
+  tables.tables[static_cast<std::size_t>(OperationRows::programs)] = std::move(programs.table);
+  addIds(tables, OperationRows::programs, all.programs);
+  return {};
+}
+
+base::Result<LongestPrograms> longestPrograms(const Context& context,
+                                              const std::set<model::OperatorId>& operators,
+                                              std::size_t most) {
+  PIPESCOPE_ASSIGN(Programs programs, programsOf(context, operators, most));
+  return LongestPrograms{std::move(programs.table), programs.all.programCount};
 }
 
 }  // namespace pipescope::sections

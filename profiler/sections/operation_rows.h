@@ -1,6 +1,7 @@
 #pragma once
 // Tables of operations: what the operations section and the window's page show of layers, blocks, types,
 // single operators and programs.
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,10 +31,24 @@ base::Result<std::vector<Ceiling>> ceilingsOf(const Context& context);
 /// A table of operations.
 base::Result<SectionTable> operationTable(const Context& context, OperationRows rows);
 
+/// The operators of all passes, the longest first. There may be hundreds of thousands, so their cells are
+/// made where a table shows them.
+class OperatorList {
+ public:
+  virtual ~OperatorList() = default;
+  virtual std::size_t size() const = 0;
+  virtual const std::string& layer(std::size_t row) const = 0;
+  virtual const std::string& kind(std::size_t row) const = 0;
+  virtual const std::string& block(std::size_t row) const = 0;
+  /// The cells of a row of the table of operators.
+  virtual std::vector<Cell> cells(std::size_t row) const = 0;
+};
+
 /// All tables, in the order of OperationRows. Operators and programs are too many for a section; the window
 /// shows them.
 struct OperationTables {
   std::vector<SectionTable> tables;
+  std::shared_ptr<const OperatorList> list;
   /// Code of each table's rows, with the name of the row in the first column.
   std::vector<SectionTable> code;
   /// One for each table and row; none for blocks and types.
@@ -41,13 +56,18 @@ struct OperationTables {
   /// One for each table and row, for tables of operators and programs.
   std::vector<std::vector<model::OperatorId>> operators;
 };
-/// There can be half a million programs, so the table has the longest of them, and its basis says how many
-/// there are. `programs` = false: it has none.
-base::Result<OperationTables> operationTables(const Context& context, bool programs);
-constexpr std::size_t kMostPrograms = 10'000;
-/// The same without the rows of operators and programs, which take the longest to make: those tables are
-/// empty.
+/// All tables but for the rows of operators and programs, which take the longest to make. The list of
+/// operators is there.
 base::Result<OperationTables> shortOperationTables(const Context& context);
+/// Adds the rows of the table of operators.
+void addOperatorRows(OperationTables& tables);
+/// Adds rows of programs. There can be half a million, so the table has the longest of them, and its basis
+/// says how many there are.
+base::Status addProgramRows(const Context& context, OperationTables& tables);
+constexpr std::size_t kMostPrograms = 10'000;
+
+/// The section "operations" without its tables of operations.
+base::Result<Section> operationsWithoutTables(const Context& context);
 
 /// The longest programs.
 struct LongestPrograms {

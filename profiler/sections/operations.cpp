@@ -19,7 +19,9 @@ SectionTable ceilingTable(const std::vector<Ceiling>& ceilings) {
   return table;
 }
 
-base::Result<Section> makeOperations(const Context& context) {
+}  // namespace
+
+base::Result<Section> operationsWithoutTables(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, operationsOf(context));
   const analysis::Operations& all = *made;
   Section section{"operations", "Operations", {}, {}, {}};
@@ -36,14 +38,22 @@ base::Result<Section> makeOperations(const Context& context) {
   };
   if (!any) lack(section, "This profile records no operations.");
   if (any && !recorded.steps) lack(section, kNoSteps);
-  for (const OperationRows rows : {OperationRows::blocks, OperationRows::kinds, OperationRows::layers}) {
-    PIPESCOPE_ASSIGN(SectionTable table, operationTable(context, rows));
-    section.tables.push_back(std::move(table));
-  }
-  constexpr std::size_t kMostInText = 20;
-  section.tables.back().mostInText = kMostInText;
   PIPESCOPE_ASSIGN(const std::vector<Ceiling> ceilings, ceilingsOf(context));
   section.tables.push_back(ceilingTable(ceilings));
+  return section;
+}
+
+namespace {
+
+base::Result<Section> makeOperations(const Context& context) {
+  PIPESCOPE_ASSIGN(Section section, operationsWithoutTables(context));
+  auto place = section.tables.begin();
+  for (const OperationRows rows : {OperationRows::blocks, OperationRows::kinds, OperationRows::layers}) {
+    PIPESCOPE_ASSIGN(SectionTable table, operationTable(context, rows));
+    constexpr std::size_t kMostInText = 20;
+    if (rows == OperationRows::layers) table.mostInText = kMostInText;
+    place = section.tables.insert(place, std::move(table)) + 1;
+  }
   return section;
 }
 

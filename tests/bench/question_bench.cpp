@@ -100,8 +100,17 @@ int run(const char* file, int rounds, const std::string& wanted) {
       {"waits and path", [](const auto& c) { return readWaitsAndPath(c).ok(); }},
       {"operations", [](const auto& c) { return operationsOf(c).ok(); }},
       {"tables of operations", [](const auto& c) { return shortOperationTables(c).ok(); }},
-      {"tables with operators", [](const auto& c) { return operationTables(c, false).ok(); }},
-      {"tables with programs", [](const auto& c) { return operationTables(c, true).ok(); }},
+      {"tables with operators",
+       [](const auto& c) {
+         auto tables = shortOperationTables(c);
+         if (tables.ok()) addOperatorRows(*tables);
+         return tables.ok();
+       }},
+      {"tables with programs",
+       [](const auto& c) {
+         auto tables = shortOperationTables(c);
+         return tables.ok() && addProgramRows(c, *tables).ok();
+       }},
       {"longest programs", [](const auto& c) { return longestPrograms(c, {}, 1'000).ok(); }},
       {"first picture of the trace", [](const auto& c) { return overviewOf(c) != nullptr; }},
       {"pipeline",

@@ -18,6 +18,7 @@
 #include "profiler/sections/program_rows.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/layout/facts.h"
+#include "views/pages/parts/layout/operation_details.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
@@ -151,6 +152,9 @@ TEST_F(ModelPagesTest, RowsMayBeOperatorsOrPrograms) {
     return lines;
   };
   const auto all = linesOf("By program");
+  EXPECT_TRUE(linesOf("Programs").empty()) << "they are read when the tab is shown";
+  window->currentPage()->findChild<pages::OperationDetails*>()->setCurrentIndex(1);
+  ASSERT_TRUE(settle());
   EXPECT_EQ(linesOf("Programs"), all);
   chooseIn("Rows", 0);
   ASSERT_TRUE(settle());
@@ -307,6 +311,18 @@ TEST_F(ModelPagesTest, EqualLayersFold) {
   EXPECT_NEAR(roots, all, 1e-6 * all) << "nothing is lost";
   EXPECT_LT(shown->shown()->rowCount(), flat->model()->rowCount());
   picture("operations_folded");
+  // The details of a folded row list the operators of all its parts.
+  const auto folded = static_cast<int>(std::ranges::find(rows.sources, -1) - rows.sources.begin());
+  Q_EMIT shown->rowActivated(folded);
+  ASSERT_TRUE(settle());
+  const DataTable* parts = this->table(QStringLiteral("Operators in it"));
+  ASSERT_NE(parts, nullptr);
+  double inParts = 0;
+  for (const auto& row : parts->model()->table().rows)
+    inParts += pages::numberIn(row[cyclesOf(parts->model()->table())]);
+  const double wanted = pages::numberIn(rows.table.rows[static_cast<std::size_t>(folded)][cycles]);
+  EXPECT_GT(wanted, 0);
+  EXPECT_NEAR(inParts, wanted, 1e-6 * wanted);
   // The chart has the same rows.
   const auto* bars = window->currentPage()->findChild<timeline::BarChart*>();
   ASSERT_NE(bars, nullptr);

@@ -81,6 +81,7 @@ class OperationsPage : public shell::Page {
     connect(charts_, &OperationCharts::clicked, this, &OperationsPage::selectInChart);
     connect(table_, &DataTable::rowFollowed, this, &OperationsPage::select);
     connect(tree_, &TreeTable::rowFollowed, this, &OperationsPage::selectInTree);
+    connect(details_, &QTabWidget::currentChanged, this, &OperationsPage::readPrograms);
     tree_->setSubjects([this](int row) { return subjectInTree(row); },
                        [this](const shell::Selected& selected) {
                          if (selected.name.isEmpty()) return -1;
@@ -106,6 +107,7 @@ class OperationsPage : public shell::Page {
     const int row = wanted.row < 0 ? -1 : rowLike(other->rows(), wanted.row);
     ChosenOperations same = wanted;
     same.row = row;
+    same.rows.clear();  // they are rows of the other profile
     // Without such a row, or for a row that the tree has made, there are no figures of the row itself.
     same.cells = row < 0 ? std::vector<sections::Cell>(rows().columns.size())
                          : rows().rows[static_cast<std::size_t>(row)];
@@ -121,14 +123,18 @@ class OperationsPage : public shell::Page {
       auto first = std::make_shared<OperationsData>();
       PIPESCOPE_ASSIGN(first->all, sections::shortOperationTables(context));
       first->findFolding();
-      PIPESCOPE_ASSIGN(first->section, sectionNamed("operations", context));
-      if (wanted <= OperationRows::kinds) job.begin([this, first] { beginWith(first); });
-      auto content = std::make_shared<OperationsData>();
-      content->section = first->section;
-      content->programsRead = wanted == OperationRows::programs;
-      content->operatorsRead = true;
-      PIPESCOPE_ASSIGN(content->all, sections::operationTables(context, content->programsRead));
-      content->findFolding();
+      PIPESCOPE_ASSIGN(first->section, sections::operationsWithoutTables(context));
+      sections::showTimesIn(sections::wordsOf(context.catalog).time, first->section);
+      auto content = first;
+      if (wanted > OperationRows::kinds) {
+        job.begin([this, first] { beginWith(first); });
+        content = std::make_shared<OperationsData>(*first);
+        content->programsRead = wanted == OperationRows::programs;
+        content->operatorsMade = !content->programsRead;
+        if (content->operatorsMade) sections::addOperatorRows(content->all);
+        if (content->programsRead) PIPESCOPE_TRY(sections::addProgramRows(context, content->all));
+        content->findFolding();
+      }
       return Apply([this, content, first] {
         const bool begun = data_ == first && kind() == wantedKind() && first->section.lacks.empty();
         details_->setData(content);
@@ -204,10 +210,12 @@ class OperationsPage : public shell::Page {
   /// Kind of the rows shown; it changes when the rows that the user chose have been read.
   OperationRows kind() const { return shownKind_; }
 
-  /// Shows the chosen rows, and lets go of the programs when they are no longer shown.
+  /// Shows the chosen rows, and lets go of operators and programs when they are no longer shown.
   void applyLayer() {
     if (data_->holds(wantedKind())) apply();
-    if (data_->programsRead != (wantedKind() == OperationRows::programs)) reload();
+    if (data_->operatorsMade != (wantedKind() == OperationRows::operators) ||
+        data_->programsRead != (wantedKind() == OperationRows::programs))
+      reload();
   }
   const sections::SectionTable& rows() const { return data_->rows(kind()); }
 
@@ -217,7 +225,18 @@ class OperationsPage : public shell::Page {
     if (!data_ || !data_->section.lacks.empty()) return;
     offerFolding();
     showChart();
-    if (isTree()) makeTree();
+    isTree() ? makeTree() : fillTable();
+    applyTotals();
+  }
+
+  /// Gives the table its rows. A table that is hidden behind a tree has none, because there may be many.
+  void fillTable() {
+    if (isTableFilled_) return;
+    isTableFilled_ = true;
+    sections::SectionTable table = rows();
+    for (sections::SectionColumn& column : table.columns) column.inText = true;
+    table_->setTable(std::move(table), data_->perUnit());
+    if (selected_ >= 0) table_->markRow(selected_);
   }
 
   /// Layers can be folded where some are equal. Many are, until users have said what they want.
@@ -253,8 +272,7 @@ class OperationsPage : public shell::Page {
     const auto shown = std::make_shared<ChartRows>();
     if (folded) {
       const TreeRows& tree = tree_->ownRows();
-      shown->table = tree.table;
-      shown->table.rows.clear();
+      shown->table.columns = tree.table.columns;
       for (std::size_t i = 0; i < tree.parents.size(); ++i) {
         if (tree.parents[i] >= 0) continue;
         shown->table.rows.push_back(tree.table.rows[i]);
@@ -307,15 +325,13 @@ class OperationsPage : public shell::Page {
     } else if (!data_->holds(shownKind_)) {
       shownKind_ = OperationRows::layers;
     }
-    sections::SectionTable table = rows();
     selected_ = -1;
+    isTableFilled_ = false;
     treeOf_.reset();
     treePending_ = false;
     offerFolding();
     showChart();
-    for (sections::SectionColumn& column : table.columns) column.inText = true;
-    table_->setTable(std::move(table), data_->perUnit());
-    if (isTree()) makeTree();
+    isTree() ? makeTree() : fillTable();
     applyTotals();
     choose({});
   }
@@ -340,7 +356,8 @@ class OperationsPage : public shell::Page {
         [data = data_, kind = kind(), folded] {
           sections::SectionTable table = data->rows(kind);
           for (sections::SectionColumn& column : table.columns) column.inText = true;
-          return std::make_shared<TreeRows>(folded ? treeOfEqualLayers(table) : treeOfPaths(table));
+          return std::make_shared<TreeRows>(folded ? treeOfEqualLayers(std::move(table))
+                                                   : treeOfPaths(std::move(table)));
         },
         [this, data = data_, kind = kind(), folded](const std::shared_ptr<TreeRows>& rows) {
           if (data != data_ || treeOf_ != kind || treeFolded_ != folded) return;
@@ -385,26 +402,27 @@ class OperationsPage : public shell::Page {
   /// The sums of the rows that the filter leaves.
   void applyTotals() {
     if (!data_) return;
-    const sections::SectionTable& table = table_->model()->table();
-    const QSortFilterProxyModel* shown = table_->shown();
+    const sections::SectionTable& table = rows();
+    const QSortFilterProxyModel* shown = isTree() ? nullptr : table_->shown();
+    const int count = shown == nullptr ? static_cast<int>(table.rows.size()) : shown->rowCount();
     QStringList parts;
     for (const char* key : {"cycles", "share", "flops", "code_bytes", "always_live_bytes"}) {
       const auto column = std::ranges::find(table.columns, key, &sections::SectionColumn::key);
       if (column == table.columns.end()) continue;
       const auto c = static_cast<std::size_t>(column - table.columns.begin());
       double sum = 0;
-      for (int i = 0; i < shown->rowCount(); ++i)
-        sum +=
-            numberIn(table.rows[static_cast<std::size_t>(shown->mapToSource(shown->index(i, 0)).row())][c]);
+      for (int i = 0; i < count; ++i) {
+        const int row = shown == nullptr ? i : shown->mapToSource(shown->index(i, 0)).row();
+        sum += numberIn(table.rows[static_cast<std::size_t>(row)][c]);
+      }
       if (sum != 0)
         parts << QStringLiteral("%1 %2").arg(
             column->format == Format::ticks ? tr("Time") : text(column->heading),
             text(factText(data_->section, {"", "", sum, column->format, ""})));
     }
     const QString sums = parts.join(QStringLiteral(" · "));
-    totals_->setText(shown->rowCount() == 1
-                         ? tr("The row shown: %1").arg(sums)
-                         : tr("Sum of the %1 rows shown: %2").arg(groupedCount(shown->rowCount()), sums));
+    totals_->setText(count == 1 ? tr("The row shown: %1").arg(sums)
+                                : tr("Sum of the %1 rows shown: %2").arg(groupedCount(count), sums));
   }
 
   /// Shows what is known of a selected row; without a title, of all operations.
@@ -543,6 +561,8 @@ class OperationsPage : public shell::Page {
     chosen.cells = tree.table.rows[static_cast<std::size_t>(treeRow)];
     if (treeFolded_) {
       chosen.title = wordsIn(chosen.cells[0]);
+      for (std::size_t i = 0; i < tree.parents.size(); ++i)
+        if (tree.parents[i] == treeRow && tree.sources[i] >= 0) chosen.rows.insert(tree.sources[i]);
       return choose(chosen);
     }
     for (int at = treeRow; at >= 0; at = tree.parents[static_cast<std::size_t>(at)])
@@ -573,7 +593,7 @@ class OperationsPage : public shell::Page {
   OperationRows shownKind_ = OperationRows::layers;
   int programsAsked_ = 0;  ///< counts the questions for programs
   int selected_ = -1;      ///< row of the table
-  bool treePending_ = false;
+  bool treePending_ = false, isTableFilled_ = false;
   using Mirrored =
       std::tuple<QString, int, std::shared_ptr<const OperationsData>, std::shared_ptr<const OperationsData>>;
   Mirrored mirrored_;  ///< title and row of the other page's selection, and the data of both

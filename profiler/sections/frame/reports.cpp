@@ -26,7 +26,7 @@ struct ReportCache {
   Kept<std::vector<analysis::WaitGroup>> waits;
   Kept<std::vector<analysis::CriticalLink>> path;
   Kept<analysis::StragglersAnswer> stragglers;
-  Kept<analysis::Operations> operations;
+  Kept<analysis::Operations> operations, operators;  ///< the second one has the list of operators, too
   Kept<replay::BestMoveAnswer> bestMove;
   std::shared_ptr<const replay::PlannedOrder> plan;
 };
@@ -57,6 +57,7 @@ void forget(Kept<Report>& kept) {
 
 void forgetLargeReports(ReportCache& reports) {
   forget(reports.operations);
+  forget(reports.operators);
 }
 
 SharedReport<analysis::Execution> executionOf(const Context& context) {
@@ -116,9 +117,21 @@ base::Status readWaitsAndPath(const Context& context) {
 }
 
 SharedReport<analysis::Operations> operationsOf(const Context& context) {
-  return onceMade(context.reports->operations, context,
+  ReportCache& reports = *context.reports;
+  {
+    // Who has the operators has all the rest.
+    const std::scoped_lock lock(reports.operators.mutex);
+    if (reports.operators.report) return reports.operators.report;
+  }
+  return onceMade(reports.operations, context, [](const auto& source, const auto& catalog, auto executable) {
+    return analysis::operations(source, catalog, executable);
+  });
+}
+
+SharedReport<analysis::Operations> operatorsOf(const Context& context) {
+  return onceMade(context.reports->operators, context,
                   [](const auto& source, const auto& catalog, auto executable) {
-                    return analysis::operations(source, catalog, executable);
+                    return analysis::operations(source, catalog, executable, {true, false, {}, 0});
                   });
 }
 

@@ -44,6 +44,8 @@ base::Result<Section> waitsWithoutPath(const Context& context);
 /// Gains of single changes of the executable's last call.
 SharedReport<replay::BestMoveAnswer> bestMoveOf(const Context& context);
 SharedReport<analysis::Operations> operationsOf(const Context& context);
+/// The same with the list of operators of every pass, which may be long.
+SharedReport<analysis::Operations> operatorsOf(const Context& context);
 
 /// The plan that setPlan() chose; null: none.
 const replay::PlannedOrder* planOf(const Context& context);

@@ -88,25 +88,39 @@ void OperationDetails::showFacts(const ChosenOperations& chosen) {
   facts_->setFacts(std::move(facts));
 }
 
+/// The names of the rows that are folded into the chosen one.
+std::set<std::string> OperationDetails::foldedNames(const ChosenOperations& chosen) const {
+  std::set<std::string> names;
+  for (const int row : chosen.rows) names.insert(wordOf(data_->rows(chosen.kind), row, 0));
+  return names;
+}
+
 std::vector<int> OperationDetails::operatorsOf(const ChosenOperations& chosen) const {
-  const SectionTable& operators = data_->rows(OperationRows::operators);
+  const sections::OperatorList& operators = *data_->all.list;
   const auto idOf = [&](OperationRows kind, int row) {
     return data_->all.operators[static_cast<std::size_t>(kind)][static_cast<std::size_t>(row)];
   };
   const bool programs = chosen.kind == OperationRows::programs && chosen.prefix.empty() && chosen.row >= 0;
-  const std::size_t column =
-      columnNamed(operators, chosen.kind == OperationRows::blocks && chosen.prefix.empty()  ? "block"
-                             : chosen.kind == OperationRows::kinds && chosen.prefix.empty() ? "kind"
-                                                                                            : "layer");
+  const auto nameOf = [&](int row) -> const std::string& {
+    const auto at = static_cast<std::size_t>(row);
+    if (!chosen.prefix.empty()) return operators.layer(at);
+    return chosen.kind == OperationRows::blocks  ? operators.block(at)
+           : chosen.kind == OperationRows::kinds ? operators.kind(at)
+                                                 : operators.layer(at);
+  };
+  const std::set<std::string> folded = foldedNames(chosen);
   const auto matches = [&](int row) {
     if (chosen.title.isEmpty()) return true;
-    if (!chosen.prefix.empty()) return isBelow(wordOf(operators, row, column), chosen.prefix);
+    if (!chosen.rows.empty())
+      return chosen.kind == OperationRows::operators ? chosen.rows.contains(row)
+                                                     : folded.contains(nameOf(row));
+    if (!chosen.prefix.empty()) return isBelow(nameOf(row), chosen.prefix);
     if (chosen.kind == OperationRows::operators) return row == chosen.row;
     if (programs) return idOf(OperationRows::operators, row) == idOf(OperationRows::programs, chosen.row);
-    return wordOf(operators, row, column) == chosen.name;
+    return nameOf(row) == chosen.name;
   };
   std::vector<int> rows;
-  for (int i = 0; i < static_cast<int>(operators.rows.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(operators.size()); ++i) {
     if (matches(i)) rows.push_back(i);
   }
   return rows;
@@ -121,7 +135,7 @@ void OperationDetails::showPrograms(const ChosenOperations& chosen, const std::v
   SectionTable none = data_->rows(OperationRows::programs);
   none.rows.clear();
   const bool all = chosen.title.isEmpty();
-  if (data_->operatorsRead && (all || !operators.empty())) {
+  if (all || !operators.empty()) {
     none.basis = tr("Reading…").toStdString();
     wantedPrograms_.emplace();
     const auto& ids = data_->all.operators[static_cast<std::size_t>(OperationRows::operators)];
@@ -139,10 +153,31 @@ void OperationDetails::setPrograms(const sections::LongestPrograms& programs) {
   programs_->setRowsShown(kDetailRows);
 }
 
-/// `count`: of all rows of which `rows` are the longest; 0: there are no others.
+std::optional<std::set<model::OperatorId>> OperationDetails::wantedPrograms() const {
+  return currentWidget() == programs_ ? wantedPrograms_ : std::nullopt;
+}
+
 void OperationDetails::showRows(DataTable* tab, const SectionTable& from, const std::vector<int>& rows,
                                 const QString& title, const std::vector<const char*>& columns,
                                 std::size_t count) {
+  showRows(
+      tab, from, [&](int row) { return from.rows[static_cast<std::size_t>(row)]; }, rows, title, columns,
+      count);
+}
+
+void OperationDetails::showOperators(DataTable* tab, const std::vector<int>& rows, const QString& title,
+                                     const std::vector<const char*>& columns) {
+  showRows(
+      tab, data_->rows(OperationRows::operators),
+      [&](int row) { return data_->all.list->cells(static_cast<std::size_t>(row)); }, rows, title, columns,
+      0);
+}
+
+/// `count`: of all rows of which `rows` are the longest; 0: there are no others.
+void OperationDetails::showRows(DataTable* tab, const SectionTable& from,
+                                const std::function<std::vector<Cell>(int)>& cellsOf,
+                                const std::vector<int>& rows, const QString& title,
+                                const std::vector<const char*>& columns, std::size_t count) {
   SectionTable table{from.key, title.toStdString(), from.basis, {}, {}};
   std::vector<std::size_t> places;
   for (const char* column : columns) {
@@ -151,14 +186,14 @@ void OperationDetails::showRows(DataTable* tab, const SectionTable& from, const 
     table.columns.back().inText = true;
   }
   // The rows are sorted, the longest first.
-  const std::size_t shown = std::min(rows.size(), kMostRows), all = std::max(count, rows.size());
-  if (shown < all)
+  const std::size_t shown = std::min(rows.size(), kMostRows), whole = std::max(count, rows.size());
+  if (shown < whole)
     table.basis += "; the " + std::to_string(shown) + " longest of " +
-                   formatCell(static_cast<std::int64_t>(all), Format::count);
+                   formatCell(static_cast<std::int64_t>(whole), Format::count);
   for (std::size_t i = 0; i < shown; ++i) {
-    const int row = rows[i];
+    std::vector<Cell> all = cellsOf(rows[i]);
     std::vector<Cell>& cells = table.rows.emplace_back();
-    for (const std::size_t place : places) cells.push_back(from.rows[static_cast<std::size_t>(row)][place]);
+    for (const std::size_t place : places) cells.push_back(std::move(all[place]));
   }
   sections::hideUnused(
       table, {"flops", "flops_per_second", "peak_share", "operand_bytes", "flop_per_byte", "tile_balance",
@@ -173,23 +208,28 @@ void OperationDetails::show(const ChosenOperations& chosen) {
   const bool all = chosen.title.isEmpty();
   std::vector<int> kinds(data_->rows(OperationRows::kinds).rows.size());
   std::iota(kinds.begin(), kinds.end(), 0);
-  showRows(parts_, data_->rows(all ? OperationRows::kinds : OperationRows::operators),
-           all ? kinds : operators, all ? tr("By type") : tr("Operators in it"),
-           all ? std::vector<const char*>{"name", "cycles", "share", "flops", "peak_share", "tile_balance"}
-               : std::vector<const char*>{"name", "pass", "device", "cycles", "share"});
+  if (all) {
+    showRows(parts_, data_->rows(OperationRows::kinds), kinds, tr("By type"),
+             {"name", "cycles", "share", "flops", "peak_share", "tile_balance"});
+  } else {
+    showOperators(parts_, operators, tr("Operators in it"), {"name", "pass", "device", "cycles", "share"});
+  }
   showPrograms(chosen, operators);
-  showRows(cycles_, data_->rows(OperationRows::operators), operators, tr("Time by operator and pass"),
-           {"name", "pass", "device", "cycles", "compute_cycles", "exchange_cycles", "sync_cycles",
-            "other_cycles", "tile_balance"});
-  showRows(flops_, data_->rows(OperationRows::operators), operators, tr("FLOP by operator and pass"),
-           {"name", "pass", "flops", "flops_per_second", "peak_share", "operand_bytes", "flop_per_byte"});
+  showOperators(cycles_, operators, tr("Time by operator and pass"),
+                {"name", "pass", "device", "cycles", "compute_cycles", "exchange_cycles", "sync_cycles",
+                 "other_cycles", "tile_balance"});
+  showOperators(
+      flops_, operators, tr("FLOP by operator and pass"),
+      {"name", "pass", "flops", "flops_per_second", "peak_share", "operand_bytes", "flop_per_byte"});
   const SectionTable& code = data_->all.code[static_cast<std::size_t>(chosen.kind)];
   SectionTable shown{code.key, code.title, code.basis, code.columns, {}};
   shown.columns.front().inText = chosen.title.isEmpty() || !chosen.prefix.empty();
+  const std::set<std::string> folded = foldedNames(chosen);
   for (std::size_t i = 0; i < code.rows.size() && shown.rows.size() < kMostRows; ++i) {
     const auto& row = code.rows[i];
     const std::string& name = wordOf(code, static_cast<int>(i), 0);
-    const bool own = chosen.prefix.empty() ? name == chosen.name : isBelow(name, chosen.prefix);
+    const bool own =
+        folded.contains(name) || (chosen.prefix.empty() ? name == chosen.name : isBelow(name, chosen.prefix));
     if (chosen.title.isEmpty() || own) shown.rows.push_back(row);
   }
   if (shown.rows.empty())

@@ -55,13 +55,20 @@ void addCell(Cell& sum, const Cell& part) {
   }
 }
 
+/// The table with all that it has but rows.
+sections::SectionTable withoutRows(sections::SectionTable& table) {
+  std::vector<std::vector<Cell>> rows = std::exchange(table.rows, {});
+  sections::SectionTable made = table;
+  table.rows = std::move(rows);
+  return made;
+}
+
 class PathTree {
  public:
-  explicit PathTree(const sections::SectionTable& table) : table_(table) {}
+  explicit PathTree(sections::SectionTable table) : table_(std::move(table)) {}
 
   TreeRows make() {
-    made_.table = table_;
-    made_.table.rows.clear();
+    made_.table = withoutRows(table_);
     std::map<std::string, int> uses;  // number of rows at or below a path
     for (const auto& row : table_.rows) {
       const std::string name = wordsIn(row[0]).toStdString();
@@ -76,7 +83,7 @@ class PathTree {
 
  private:
   void addRow(int source, const std::map<std::string, int>& uses) {
-    const auto& row = table_.rows[static_cast<std::size_t>(source)];
+    auto& row = table_.rows[static_cast<std::size_t>(source)];
     const std::string name = wordsIn(row[0]).toStdString();
     int parent = -1;
     std::size_t from = 0;
@@ -87,15 +94,14 @@ class PathTree {
       parent = groupAt(path, name.substr(from, end - from), parent);
       from = end + 1;
     }
-    std::vector<Cell> cells = row;
-    if (parent >= 0) cells[0] = name.substr(from);
-    push(std::move(cells), parent, source);
     for (int above = parent; above >= 0; above = made_.parents[static_cast<std::size_t>(above)]) {
       auto& sums = made_.table.rows[static_cast<std::size_t>(above)];
       for (std::size_t c = 1; c < table_.columns.size(); ++c) {
         if (addsUp(table_.columns[c])) addCell(sums[c], row[c]);
       }
     }
+    if (parent >= 0) row[0] = name.substr(from);
+    push(std::move(row), parent, source);
   }
 
   int groupAt(const std::string& path, const std::string& name, int parent) {
@@ -113,7 +119,7 @@ class PathTree {
     made_.sources.push_back(source);
   }
 
-  const sections::SectionTable& table_;
+  sections::SectionTable table_;  ///< its rows move into the tree
   TreeRows made_;
   std::map<std::string, int> groups_;
 };
@@ -132,11 +138,10 @@ std::string withoutNumbers(const std::string& name) {
   return made;
 }
 
-/// Rows that are folded into one, and their sums.
+/// Rows that are folded into one.
 struct EqualRows {
   std::string name;
   std::vector<int> rows;
-  std::vector<Cell> sums;
   double size = 0;
 };
 
@@ -153,7 +158,7 @@ std::size_t timeColumnOf(const sections::SectionTable& table) {
 void keepIfEqual(Cell& kept, const Cell& part, Format format, bool isFirst) {
   if (isFirst) {
     kept = part;
-  } else if (formatCell(kept, format) != formatCell(part, format)) {
+  } else if (kept != part && formatCell(kept, format) != formatCell(part, format)) {
     kept = Cell();
   }
 }
@@ -171,17 +176,29 @@ std::vector<EqualRows> equalRows(const sections::SectionTable& table) {
     const std::string name = withoutNumbers(wordsIn(row[0]).toStdString());
     const std::string kindOfRow = kind < row.size() ? wordsIn(row[kind]).toStdString() : std::string();
     const auto [known, isNew] = places.try_emplace({name, kindOfRow}, groups.size());
-    if (isNew) groups.push_back({name, {}, std::vector<Cell>(table.columns.size()), 0});
+    if (isNew) groups.push_back({name, {}, 0});
     EqualRows& group = groups[known->second];
     group.rows.push_back(static_cast<int>(i));
-    for (std::size_t c = 1; c < table.columns.size(); ++c)
-      addsUp(table.columns[c]) ? addCell(group.sums[c], row[c])
-                               : keepIfEqual(group.sums[c], row[c], table.columns[c].format, isNew);
     if (time < row.size()) group.size += numberIn(row[time]);
   }
   std::ranges::stable_sort(
       groups, [](const EqualRows& a, const EqualRows& b) { return std::abs(a.size) > std::abs(b.size); });
   return groups;
+}
+
+/// The sums of the rows of a group, and what is equal in all of them.
+std::vector<Cell> sumsOf(const sections::SectionTable& table, const EqualRows& group) {
+  std::vector<Cell> sums(table.columns.size());
+  sums[0] = fmt::format("{} × {}", group.name, group.rows.size());
+  for (std::size_t c = 1; c < sums.size(); ++c) {
+    const bool adds = addsUp(table.columns[c]);
+    for (const int row : group.rows) {
+      const Cell& part = table.rows[static_cast<std::size_t>(row)][c];
+      adds ? addCell(sums[c], part)
+           : keepIfEqual(sums[c], part, table.columns[c].format, row == group.rows.front());
+    }
+  }
+  return sums;
 }
 
 /// The number of rows of a group that take as long as most of them.
@@ -232,27 +249,25 @@ TreeRows treeWithSource(const TreeRows& target, const TreeRows& source, double t
   return made;
 }
 
-TreeRows treeOfPaths(const sections::SectionTable& table) {
-  return PathTree(table).make();
+TreeRows treeOfPaths(sections::SectionTable table) {
+  return PathTree(std::move(table)).make();
 }
 
-TreeRows treeOfEqualLayers(const sections::SectionTable& table) {
+TreeRows treeOfEqualLayers(sections::SectionTable table) {
   TreeRows made;
-  made.table = table;
-  made.table.rows.clear();
+  made.table = withoutRows(table);
   const auto push = [&made](std::vector<Cell> cells, int parent, int source) {
     made.table.rows.push_back(std::move(cells));
     made.parents.push_back(parent);
     made.sources.push_back(source);
   };
-  for (EqualRows& group : equalRows(table)) {
+  for (const EqualRows& group : equalRows(table)) {
     int parent = -1;
     if (group.rows.size() > 1) {
       parent = static_cast<int>(made.parents.size());
-      group.sums[0] = fmt::format("{} × {}", group.name, group.rows.size());
-      push(std::move(group.sums), -1, -1);
+      push(sumsOf(table, group), -1, -1);
     }
-    for (const int row : group.rows) push(table.rows[static_cast<std::size_t>(row)], parent, row);
+    for (const int row : group.rows) push(std::move(table.rows[static_cast<std::size_t>(row)]), parent, row);
   }
   return made;
 }

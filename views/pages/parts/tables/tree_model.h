@@ -33,12 +33,12 @@ std::shared_ptr<const TreeRows> withShape(TreeRows rows);
 
 /// Arranges rows by the parts of their name path: "layer1/conv" lies below "layer1". Rows that are made for
 /// the tree have the sums of the amounts, bytes, counts, times and shares below them.
-TreeRows treeOfPaths(const sections::SectionTable& table);
+TreeRows treeOfPaths(sections::SectionTable table);
 
 /// Folds rows of the same kind whose names differ only in numbers, such as those of the equal layers of a
 /// model: "layer*/conv × 12" holds "layer1/conv" to "layer12/conv" and has their sums, and what is equal in
 /// all of them. The largest come first, by the first column of times.
-TreeRows treeOfEqualLayers(const sections::SectionTable& table);
+TreeRows treeOfEqualLayers(sections::SectionTable table);
 
 /// Number of layers of a table from which they are shown as folded before users choose.
 constexpr int kManyEqualLayers = 8;
