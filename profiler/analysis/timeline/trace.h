@@ -148,7 +148,9 @@ struct Trace {
   std::int64_t ticksPerSecond = 1'000'000;
   Ticks start, end;  ///< ends of the runs that were loaded
   std::vector<model::Run> runs;
-  std::vector<IterationSpan> iterations;   ///< sorted by start
+  std::vector<IterationSpan> iterations;  ///< sorted by start
+  /// True if these are training steps that the host of a recorded run marks, with the numbers that it states.
+  bool stepsMarked = false;
   std::vector<DeviceTrace> devices;        ///< devices of the target, in their order
   std::vector<model::Transfer> transfers;  ///< sorted by start, in axis ticks
   std::vector<model::Transfer> launches;   ///< arrows from launches to kernels, sorted by end, in axis ticks

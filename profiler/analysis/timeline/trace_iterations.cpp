@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "profiler/analysis/pipeline/recorded/accelerator_times.h"
 #include "profiler/analysis/timeline/trace_draft.h"
 
 namespace pipescope::analysis {
@@ -34,6 +35,26 @@ class IterationFinder {
       PIPESCOPE_TRY(readFarIterations());
     }
     draft_.trace->iterations = ends_.spansOf(draft_.trace->runs);
+    return takeMarkedSteps();
+  }
+
+  /// Takes the training steps that the host marks, where no stages are known: passes that are known without
+  /// stages, such as weight updates, are only a part of a step.
+  base::Status takeMarkedSteps() {
+    Trace& trace = *draft_.trace;
+    if (!draft_.catalog.measured() || trace.runs.size() != 1 ||
+        !draft_.catalog.stagesOf(draft_.request.executable).empty())
+      return {};
+    PIPESCOPE_ASSIGN(const AcceleratorReport report, acceleratorReport(draft_.source, draft_.catalog));
+    const auto marked = std::ranges::find_if(
+        report.devices, [](const AcceleratorTimes& device) { return !device.steps.empty(); });
+    if (marked == report.devices.end()) return {};
+    trace.stepsMarked = true;
+    trace.iterations.clear();
+    for (const MarkedStep& step : marked->steps)
+      trace.iterations.push_back({trace.runs.front().id, static_cast<std::int32_t>(step.number),
+                                  draft_.catalog.toAxis(marked->device, step.start),
+                                  draft_.catalog.toAxis(marked->device, step.end), 1});
     return {};
   }
 

@@ -11,6 +11,7 @@
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/links/system_links.h"
 #include "profiler/analysis/pipeline/recorded/accelerator_times.h"
+#include "profiler/analysis/timeline/trace.h"
 #include "profiler/sections/diff/diff_section.h"
 #include "tests/unit/analysis/imported_trace.h"
 
@@ -84,6 +85,28 @@ TEST_F(RecordedSteps, SaysWhatAnAcceleratorDidInEachMarkedStep) {
   EXPECT_EQ(steps[1].compute.count, 20 * kPerUs);
   EXPECT_EQ(steps[1].communication.count, 20 * kPerUs);
   EXPECT_EQ(steps[1].exposedCommunication.count, 10 * kPerUs);
+}
+
+TEST_F(RecordedSteps, TheTraceStepsThroughWhatTheHostMarks) {
+  // The accelerator works from 400 to 485 us only, and the one pass that the trace names is the update.
+  write("rank0.json", R"(
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#31","pid":9,"tid":9,"ts":0,"dur":607},
+    {"ph":"X","cat":"user_annotation","name":"Optimizer.step#SGD.step","pid":9,"tid":9,"ts":455,"dur":20},
+    {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":10,"dur":2,"args":{"correlation":1}},
+    {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":456,"dur":2,"args":{"correlation":2}},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":400,"dur":30,"args":{"correlation":1}},
+    {"ph":"X","cat":"kernel","name":"sgd","pid":0,"tid":7,"ts":460,"dur":25,"args":{"correlation":2}})");
+  const ImportedTrace imported(folder_);
+  base::SilentProgress progress;
+  TraceRequest request;
+  request.executable = model::ExecutableId(0);
+  const auto trace = loadTrace(imported.profile, *imported.catalog, request, progress);
+  ASSERT_TRUE(trace.ok());
+  EXPECT_TRUE((*trace)->stepsMarked);
+  ASSERT_EQ((*trace)->iterations.size(), 1U);
+  EXPECT_EQ((*trace)->iterations[0].iteration, 31) << "the number that the host states";
+  EXPECT_EQ((*trace)->iterations[0].start.count, 0);
+  EXPECT_EQ((*trace)->iterations[0].end.count, 607 * kPerUs);
 }
 
 TEST_F(RecordedSteps, LaunchesAreNoTraffic) {

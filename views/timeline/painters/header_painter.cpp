@@ -46,7 +46,7 @@ void HeaderPainter::paintSteps(QPainter& painter, const analysis::Trace& trace) 
   painter.setFont(look_.labels.font());
   painter.setPen(look_.palette.ui(Ui::muted));
   painter.drawText(QRect(20, 0, Look::kGutter - 28, Look::kStepBand), Qt::AlignVCenter | Qt::AlignRight,
-                   translate("iteration"));
+                   trace.stepsMarked ? translate("training step") : translate("iteration"));
   painter.fillRect(Look::kGutter - 1, 0, 1, Look::kStepBand, look_.palette.ui(Ui::border));
   painter.save();
   painter.setClipRect(Look::kGutter, 0, width - Look::kGutter, Look::kStepBand);
@@ -65,8 +65,9 @@ void HeaderPainter::paintSteps(QPainter& painter, const analysis::Trace& trace) 
     const QString number = QString::number(step.iteration);
     // If the trace shows several calls, it shows all of them, so that the position is the number of the call.
     const auto call = std::ranges::find(trace.runs, step.run, &model::Run::id) - trace.runs.begin() + 1;
-    const QString full = oneRun ? translate("iteration %1").arg(number)
-                                : translate("call %1 · iteration %2").arg(call).arg(number);
+    const QString full = trace.stepsMarked ? translate("training step %1").arg(number)
+                         : oneRun          ? translate("iteration %1").arg(number)
+                                           : translate("call %1 · iteration %2").arg(call).arg(number);
     for (const QString& text : {full, number}) {
       if (metrics.horizontalAdvance(text) + 6 > box.width()) continue;
       painter.setPen(look_.palette.ui(Ui::text));

@@ -18,6 +18,14 @@ int stepAt(const analysis::Trace& trace, base::Ticks time) {
 
 QString stepText(const analysis::Trace& trace, int index) {
   const analysis::IterationSpan& step = geometry::at(trace.iterations, index);
+  if (trace.stepsMarked) {
+    const QString own = QObject::tr("Training step %1").arg(step.iteration);
+    return trace.iterations.size() == 1 ? own
+                                        : QObject::tr("%1 of %2–%3")
+                                              .arg(own)
+                                              .arg(trace.iterations.front().iteration)
+                                              .arg(trace.iterations.back().iteration);
+  }
   std::int32_t last = 0;
   for (const analysis::IterationSpan& other : trace.iterations)
     last = other.run == step.run ? std::max(last, other.iteration) : last;
@@ -38,7 +46,8 @@ QString stepsText(const analysis::Trace& trace, base::Ticks from, base::Ticks to
   if (first < 0) return {};
   if (first == last) return stepText(trace, first);
   if (first == 0 && last + 1 == static_cast<int>(steps.size())) return {};
-  return QObject::tr("Iterations %1–%2 of %3–%4")
+  return (trace.stepsMarked ? QObject::tr("Training steps %1–%2 of %3–%4")
+                            : QObject::tr("Iterations %1–%2 of %3–%4"))
       .arg(geometry::at(steps, first).iteration)
       .arg(geometry::at(steps, last).iteration)
       .arg(steps.front().iteration)
