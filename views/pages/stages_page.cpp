@@ -39,6 +39,12 @@ QString stagesPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
+/// The ticks of one iteration in which a stage keeps its device busy, with host copies and the update.
+double ownTicks(const StagesReport& report, const StageReport& stage) {
+  return (stage.busy + stage.hostIn + stage.hostOut) * static_cast<double>(report.microBatchesOfStage) +
+         stage.update;
+}
+
 /// The ticks of one iteration by what the stage's device does, in the order of the legend.
 std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
   const StagesReport& report = data.report;
@@ -50,14 +56,19 @@ std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stag
       {QObject::tr("weight gradient"), ColourRole::weightGradient, stage.weightGradient * g},
       {QObject::tr("update"), ColourRole::update, stage.update},
       {QObject::tr("host copies"), ColourRole::hostIn, (stage.hostIn + stage.hostOut) * g}};
-  double sum = 0;
-  for (const NamedPart& part : parts) sum += part.value;
+  // A device may hold several stages, as with chunks or DualPipe.
+  double others = 0;
+  for (const StageReport& other : report.stages)
+    if (&other != &stage && stage.device >= 0 && other.device == stage.device)
+      others += ownTicks(report, other);
+  double sum = ownTicks(report, stage) + others;
   std::vector<NamedPart> waits;
   for (const auto& [cause, ticks] : stage.waits) {
     waits.push_back(
         {QObject::tr("waits: %1").arg(text(model::toString(cause))), geometry::roleOf(cause), ticks, true});
     sum += ticks;
   }
+  if (others > 0) parts.push_back({QObject::tr("other stages of the device"), ColourRole::control, others});
   // The rest. Nobody knows what it was in an imported trace.
   const double rest = std::max(0.0, report.lost.step - sum);
   if (data.measured) {

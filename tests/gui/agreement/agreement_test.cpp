@@ -2,8 +2,11 @@
 // time, compute share, critical path, memory, limiting stage, and bytes sent and received. Every new sample
 // takes part.
 #include <QTabWidget>
+#include <QTemporaryDir>
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <ostream>
 #include <set>
 #include <tuple>
@@ -19,6 +22,7 @@
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
+#include "views/timeline/bar_chart.h"
 #include "window_test.h"
 
 namespace pipescope::testing {
@@ -142,6 +146,33 @@ TEST(ImportedFigures, SectionsAndPageModelsShowTheSameFigures) {
 INSTANTIATE_TEST_SUITE_P(Traces, ImportedAgreement,
                          ::testing::Values(kSlowWorker, "samples/traces/pipeline_1f1b",
                                            "samples/traces/stage_imbalance.json.gz"));
+
+class StagesOfDevices : public WindowTest {};
+
+TEST_F(StagesOfDevices, AStageIsNoExchangeOfTheOtherOneOnItsDevice) {
+  QTemporaryDir folder;
+  const std::string path = folder.filePath(QStringLiteral("chunks.toml")).toStdString();
+  std::ofstream(path) << "[system]\nname = \"fixed\"\n[execution]\nschedule = \"interleaved-1f1b\"\n"
+                         "chunks = 2\n[training]\ngradient_accumulation = 8\n";
+  for (int stage = 0; stage < 4; ++stage)
+    std::ofstream(path, std::ios::app) << "[[fixed.stages]]\nforward = 1\nbackward = 2\n";
+  const auto recorded = record({"chunks", path});
+  ASSERT_NE(recorded, nullptr);
+  open(recorded->source, QStringLiteral("stages"));
+  ASSERT_TRUE(settle());
+  const auto* chart = window->currentPage()->findChild<timeline::BarChart*>();
+  ASSERT_NE(chart, nullptr);
+  // Two devices hold two stages each. Each stage takes 8 · (1 + 2) = 24 of 51 cost units, the other stage of
+  // its device as many, and the device waits 3. There is no exchange.
+  ASSERT_EQ(chart->bars().size(), 4U);
+  for (const geometry::Bar& bar : chart->bars()) {
+    std::map<geometry::ColourRole, double> parts;
+    for (const geometry::BarPart& part : bar.parts) parts[part.role] += part.value;
+    const double unit = bar.total() / 51;
+    EXPECT_NEAR(parts[geometry::ColourRole::control], 24 * unit, 1e-6 * bar.total());
+    EXPECT_NEAR(parts[geometry::ColourRole::exchange], 0, 1e-6 * bar.total());
+  }
+}
 
 TEST_P(Agreement, PagesShowTheFiguresOfTheSections) {
   const auto recorded = record(GetParam());
