@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/export/light_colours.h"
 #include "profiler/geometry/svg_shapes.h"
@@ -11,7 +15,7 @@ namespace pipescope::exporting {
 
 namespace {
 
-constexpr int kLabel = 190, kTop = 48, kBottom = 36, kLegendStep = 130;
+constexpr int kLabel = 190, kTop = 48, kBottom = 36, kLegendStep = 130, kIdleLine = 18;
 /// Limits of placements and steps that are drawn one by one. The picture of a longer call shows what
 /// neighbouring ones look like from afar.
 constexpr std::int64_t kMostRows = 60'000, kMostSteps = 120'000;
@@ -44,6 +48,25 @@ std::string titles(const geometry::TimelineLayout& layout) {
     }
   }
   return out;
+}
+
+/// Many devices of a system may hold no stage and do nothing. Their rows would be empty, so that a sentence
+/// names them.
+std::string hideIdle(const analysis::Trace& trace, std::set<int>& hidden) {
+  constexpr std::size_t kFew = 2;
+  std::vector<int> idle;
+  for (std::size_t d = 0; d < trace.devices.size(); ++d) {
+    const analysis::DeviceTrace& device = trace.devices[d];
+    const bool works = std::ranges::any_of(device.tracks, [](const analysis::TraceTrack& track) {
+      return !track.placements.empty() || !track.far.empty();
+    });
+    if (!works && device.stages.empty()) idle.push_back(static_cast<int>(d));
+  }
+  if (idle.size() <= kFew || idle.size() == trace.devices.size()) return {};
+  hidden.insert(idle.begin(), idle.end());
+  return fmt::format("{} devices hold no stage and are idle: {} … {}", idle.size(),
+                     trace.devices[static_cast<std::size_t>(idle.front())].name,
+                     trace.devices[static_cast<std::size_t>(idle.back())].name);
 }
 
 template <class Values>
@@ -84,12 +107,13 @@ base::Status exportSvg(const model::ProfileSource& source, const analysis::Catal
   request.mostSteps = kMostSteps;
   PIPESCOPE_ASSIGN(const auto trace, analysis::loadTrace(source, catalog, request, progress));
   const auto timeline = geometry::TimelineModel::make(trace);
-  const geometry::TimelineOptions options;
+  geometry::TimelineOptions options;
+  const std::string idle = hideIdle(*trace, options.hidden);
   const geometry::TimelineScene scene(timeline, geometry::layOutTimeline(*timeline, options), options);
-  const int height = scene.layout().height;
+  const int height = scene.layout().height, idleLine = idle.empty() ? 0 : kIdleLine;
   const geometry::TimeView view(run->start, run->end, width - kLabel);
   const geometry::Shapes shapes = scene.draw({view, 0, height}, {});
-  const int whole = kTop + height + 2 * kBottom;
+  const int whole = kTop + height + idleLine + 2 * kBottom;
   PIPESCOPE_TRY(write(fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
@@ -100,7 +124,8 @@ base::Status exportSvg(const model::ProfileSource& source, const analysis::Catal
   PIPESCOPE_TRY(write(fmt::format("<g transform=\"translate({} {})\">\n", kLabel, kTop)));
   PIPESCOPE_TRY(write(geometry::svgShapes(shapes, lightColour)));
   PIPESCOPE_TRY(write("</g>\n"));
-  PIPESCOPE_TRY(write(legend(*timeline, kTop + height + 16, width)));
+  PIPESCOPE_TRY(write(text(4, kTop + height + 14, idle, " fill=\"#5a6370\"")));
+  PIPESCOPE_TRY(write(legend(*timeline, kTop + height + idleLine + 16, width)));
   return write("</svg>\n");
 }
 

@@ -22,14 +22,13 @@ constexpr std::size_t kMostTableRows = 60, kMostOptions = 400, kMostPicture = 3'
 struct ReportPart {
   const char *section, *title;
   std::size_t rows;
+  bool recordedOnly = false;  ///< emulated runs have nothing to show here
 };
-constexpr ReportPart kReportParts[] = {{"insights", "Insights", kMostTableRows},
-                                       {"stages", "Stages", kMostTableRows},
-                                       {"waits", "Waits", 20},
-                                       {"memory", "Memory", kMostTableRows},
-                                       {"operations", "Operations", 40},
-                                       {"training", "Training", kMostTableRows},
-                                       {"options", "Options", kMostOptions}};
+constexpr ReportPart kReportParts[] = {
+    {"kernels", "Recorded", 20, true},        {"insights", "Insights", kMostTableRows},
+    {"stages", "Stages", kMostTableRows},     {"waits", "Waits", 20},
+    {"memory", "Memory", kMostTableRows},     {"operations", "Operations", 40},
+    {"training", "Training", kMostTableRows}, {"options", "Options", kMostOptions}};
 
 const sections::Fact* factOf(const Section& section, std::string_view key) {
   for (const sections::Fact& fact : section.facts) {
@@ -44,8 +43,9 @@ std::string shown(const Section& section, std::string_view key) {
   return factText(section, *fact);
 }
 
-/// Says what the devices do for most of their time, by the name of the largest share.
-std::string mostlyDone(std::string_view bound) {
+/// Says what the devices do for most of their time, by the name of the largest share. It may be less than a
+/// half.
+std::string mostlyDone(const Section& summary, std::string_view bound) {
   constexpr std::pair<std::string_view, std::string_view> kDoings[] = {
       {"compute", "computing"},
       {"exchange", "exchanging data"},
@@ -54,16 +54,30 @@ std::string mostlyDone(std::string_view bound) {
       {"memory", "with copies from and to remote memory"},
       {"pipeline", "waiting for other stages"},
       {"control", "in passes in which no engine computes or moves data"}};
-  for (const auto& [name, doing] : kDoings) {
-    if (name == bound) return fmt::format("The devices spend most of their time {}. ", doing);
-  }
-  return {};
+  const auto* doing = std::ranges::find(kDoings, bound, [](const auto& known) { return known.first; });
+  if (doing == std::end(kDoings)) return {};
+  const sections::Fact* fact = factOf(summary, "time_shares");
+  const auto* shares = fact == nullptr ? nullptr : std::get_if<sections::Breakdown>(&fact->value);
+  double share = 0;
+  if (shares != nullptr)
+    for (const auto& [name, own] : *shares)
+      if (name == bound) share = sections::numberOf(own);
+  if (share <= 0 || share > 0.5)
+    return fmt::format("The devices spend most of their time {}. ", doing->second);
+  return fmt::format("The devices spend the largest part of their time ({}) {}. ",
+                     sections::formatCell(share, sections::Format::fraction), doing->second);
 }
 
-/// A few sentences: does it fit, how fast is it, and what holds it back.
-void addVerdict(const Section& summary, HtmlWriter& page) {
+/// Null: it is not known whether the model fits.
+const bool* fitOf(const Section& summary) {
   const sections::Fact* fits = factOf(summary, "fits");
-  const bool* does = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
+  return fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
+}
+
+}  // namespace
+
+std::string verdictOf(const Section& summary) {
+  const bool* does = fitOf(summary);
   std::string words = does == nullptr ? ""
                       : *does         ? "The model fits into the memory of the devices. "
                                       : "The model does not fit into the memory of the devices. ";
@@ -73,11 +87,21 @@ void addVerdict(const Section& summary, HtmlWriter& page) {
     words += fmt::format("It {} {} samples per second. ",
                          does != nullptr && !*does ? "would process" : "processes",
                          rate.substr(0, rate.find(" /s")));
-  words += mostlyDone(bound);
+  words += mostlyDone(summary, bound);
   if (!stage.empty()) words += fmt::format("The others wait for {}. ", stage);
   if (!bubble.empty()) words += fmt::format("The bubble is {} of the flush.", bubble);
-  page.paragraph(words.empty() ? "Nothing has run in this executable." : words,
-                 does != nullptr && !*does ? "verdict bad" : "verdict");
+  return words;
+}
+
+namespace {
+
+void addVerdict(const Section& summary, HtmlWriter& page) {
+  const std::string words = verdictOf(summary);
+  const bool* does = fitOf(summary);
+  if (!words.empty())
+    page.paragraph(words, does != nullptr && !*does ? "verdict bad" : "verdict");
+  else if (summary.remarks.empty())
+    page.paragraph("Nothing has run in this executable.", "verdict");
   for (const std::string& remark : summary.remarks) page.paragraph(remark);
 }
 
@@ -126,9 +150,11 @@ void addTimeline(const sections::Context& context, base::Progress& progress, Htm
 }
 
 void addPipeline(const sections::Context& context, base::Progress& progress, HtmlWriter& page) {
-  page.part("pipeline", "Pipeline");
   std::string sentence;
   const std::string svg = pipelinePicture(context, progress, sentence);
+  // A trace without stages has no pipeline; the summary has said so.
+  if (svg.empty() && context.catalog.measured()) return;
+  page.part("pipeline", "Pipeline");
   if (svg.empty()) return page.paragraph(sentence, "quiet");
   if (svg.size() > kMostPicture)
     return page.paragraph(
@@ -215,6 +241,11 @@ base::Result<std::string> htmlReport(const sections::Context& context, const std
     if (definition == nullptr) continue;
     PIPESCOPE_ASSIGN(Section section, makeSection(*definition, context));
     if (section.name == "options") keepChosenOptions(section);
+    // What a trace does not state, it does not state once for each part.
+    const bool empty = section.facts.empty() && std::ranges::all_of(section.tables, [](const auto& table) {
+                         return table.rows.empty();
+                       });
+    if (context.catalog.measured() ? empty || !section.lacks.empty() : part.recordedOnly) continue;
     page.part(part.section, part.title);
     addSection(section, part.rows, page);
   }

@@ -17,6 +17,10 @@ inline constexpr std::size_t kMostReportBytes = 5'000'000;
 base::Result<std::string> htmlReport(const sections::Context& context, const std::string& title,
                                      base::Progress& progress);
 
+/// The words with which the page begins, from the section "summary": does it fit, how fast is it, and what
+/// holds it back. Empty: nothing is known of that.
+std::string verdictOf(const sections::Section& summary);
+
 /// A page that compares two executables: options that differ, the step, and the parts of its change.
 base::Result<std::string> htmlComparison(const sections::Context& before, const sections::Context& after,
                                          const std::string& beforeTitle, const std::string& afterTitle);

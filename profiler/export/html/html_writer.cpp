@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -22,7 +23,7 @@ using sections::Cell;
 using sections::Format;
 using sections::SectionColumn;
 
-constexpr std::size_t kLongCell = 60, kLongFact = 32;
+constexpr std::size_t kLongCell = 60, kLongFact = 32, kLongValue = 14;
 
 std::string_view embeddedPart(std::string_view name) {
   for (const auto& [file, content] : embeddedReportParts()) {
@@ -127,8 +128,9 @@ void HtmlWriter::cards(const sections::Section& section) {
       cards +=
           fmt::format("<small title=\"{}\"><span class=\"quiet\">{}</span> {}</small>", doc, label, text);
     } else {
-      cards += fmt::format("{}<div class=\"card\"><span class=\"quiet\" title=\"{}\">{}</span><b>{}</b>",
-                           cards.empty() ? "" : "</div>\n", doc, label, text);
+      cards += fmt::format("{}<div class=\"card\"><span class=\"quiet\" title=\"{}\">{}</span><b{}>{}</b>",
+                           cards.empty() ? "" : "</div>\n", doc, label,
+                           value.size() > kLongValue ? " class=\"longer\"" : "", text);
       inLine = false;
     }
   }
@@ -141,11 +143,12 @@ void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShown
   const std::vector<std::size_t> columns = shownColumns(table);
   heading(table.title);
   paragraph(table.basis, "quiet");
+  std::set<std::size_t> figures;
+  for (const std::size_t c : columns)
+    if (std::ranges::any_of(table.rows, [c](const auto& row) { return isFigure(row[c]); })) figures.insert(c);
   body_ += "<div class=\"wide\"><table><thead><tr>";
   for (const std::size_t c : columns) {
-    const bool figures =
-        std::any_of(table.rows.begin(), table.rows.end(), [c](const auto& row) { return isFigure(row[c]); });
-    body_ += fmt::format("<th{} title=\"{}\">{}</th>", figures ? " class=\"n\"" : "",
+    body_ += fmt::format("<th{} title=\"{}\">{}</th>", figures.contains(c) ? " class=\"n\"" : "",
                          htmlText(table.columns[c].doc), htmlText(table.columns[c].heading));
   }
   body_ += "</tr></thead><tbody>\n";
@@ -160,7 +163,8 @@ void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShown
       column.format = format;
       const std::string shownValue = formatCell(cell, format, ticksPerShownUnit);
       const std::string value = sections::changeText(column.key, format, shownValue, cell);
-      const std::string style = isFigure(cell)             ? std::string("n") + styleOfChange(column, cell)
+      const bool absent = std::holds_alternative<std::monostate>(cell) && figures.contains(c);
+      const std::string style = isFigure(cell) || absent   ? std::string("n") + styleOfChange(column, cell)
                                 : value.size() > kLongCell ? "long"
                                                            : "";
       body_ += fmt::format("<td{}>{}</td>", style.empty() ? "" : fmt::format(" class=\"{}\"", style),

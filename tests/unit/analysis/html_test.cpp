@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <regex>
 
 #include "profiler/base/files/file_kind.h"
 #include "profiler/export/html/html_writer.h"
 #include "profiler/export/html/report_pictures.h"
 #include "profiler/record/memory_profile.h"
+#include "tests/unit/analysis/imported_trace.h"
 
 namespace pipescope::exporting {
 namespace {
@@ -115,6 +118,19 @@ TEST(HtmlReport, TheVerdictIsInSentences) {
   const std::string page = HostileProfile().page();
   EXPECT_NE(page.find("The devices spend most of their time computing."), std::string::npos)
       << page.substr(page.find("verdict"), 300);
+}
+
+TEST(HtmlReport, LessThanAHalfIsNotMostOfTheTime) {
+  const auto doing = [](double compute, double pipeline) {
+    sections::Section summary{"summary", "Summary", {}, {}, {}};
+    summary.facts = {
+        {"bound_by", "Bound by", std::string("compute"), sections::Format::plain, ""},
+        {"time_shares", "Where the time goes",
+         sections::Breakdown{{"compute", compute}, {"pipeline", pipeline}}, sections::Format::fraction, ""}};
+    return verdictOf(summary);
+  };
+  EXPECT_EQ(doing(0.6, 0.4), "The devices spend most of their time computing. ");
+  EXPECT_EQ(doing(0.4, 0.3), "The devices spend the largest part of their time (40.0 %) computing. ");
 }
 
 TEST(HtmlReport, NothingIsLoadedFromElsewhere) {
@@ -239,6 +255,31 @@ TEST(HtmlReport, WithoutARunItSaysWhy) {
   const auto page = htmlReport({empty, *catalog, training.id}, "empty.pop", progress);
   ASSERT_TRUE(page.ok()) << page.error().message;
   EXPECT_NE(page->find("Nothing has run in this executable"), std::string::npos);
+}
+
+TEST(HtmlReport, ATraceOfKernelsShowsThemAndNoEmptyParts) {
+  const std::filesystem::path file =
+      std::filesystem::path(::testing::TempDir()) / "html_report_of_kernels.json";
+  std::ofstream(file) << R"([
+    {"ph":"X","cat":"user_annotation","name":"ProfilerStep#7","pid":9,"tid":9,"ts":0,"dur":50},
+    {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":30,"dur":10}])";
+  const analysis::ImportedTrace trace(file);
+  base::SilentProgress progress;
+  const auto page = htmlReport({trace.profile, *trace.catalog, model::ExecutableId(0)}, "t", progress);
+  ASSERT_TRUE(page.ok()) << page.error().message;
+  EXPECT_EQ(page->find("Nothing"), std::string::npos) << "a kernel has run";
+  EXPECT_NE(page->find("href=\"#kernels\">Recorded"), std::string::npos);
+  EXPECT_NE(page->find("gemm"), std::string::npos);
+  for (const char* part : {"pipeline", "stages", "waits", "memory", "operations"})
+    EXPECT_EQ(page->find("href=\"#" + std::string(part)), std::string::npos) << part;
+}
+
+TEST(HtmlReport, AnswersForMissingFiguresStandUnderTheFigures) {
+  sections::SectionTable table{"t", "T", "", {}, {{std::int64_t{7}}, {sections::Cell()}}};
+  table.columns = {{"n", "Count", sections::Format::count, ""}};
+  HtmlWriter page("t", "");
+  page.table(table, 1, 10);
+  EXPECT_NE(page.finish().find("<td class=\"n\">–</td>"), std::string::npos);
 }
 
 TEST(HtmlComparison, NamesBothProfilesAndEscapesThem) {
