@@ -1,6 +1,7 @@
 #include "views/workbench/stage_figures.h"
 
 #include <QObject>
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/sections/frame/section.h"
@@ -130,7 +131,14 @@ QString predictionSentence(const Prediction& prediction, std::optional<double> s
   sentence += tr(" · %1 · %2")
                   .arg(prediction.schedule,
                        prediction.devices == 1 ? tr("1 device") : tr("%1 devices").arg(prediction.devices));
+  if (prediction.replicas > 1) sentence += tr(" in %1 replicas").arg(prediction.replicas);
   return sentence;
+}
+
+QString columnHeading(int device, std::size_t columns, const std::optional<Prediction>& prediction) {
+  const int places = static_cast<int>(columns) * (prediction ? std::max(1, prediction->replicas) : 1);
+  const int ranks = prediction && places > 0 ? prediction->devices / places : 1;
+  return ranks > 1 ? tr("Place %1 · %2 devices").arg(device).arg(ranks) : tr("Device %1").arg(device);
 }
 
 }  // namespace pipescope::workbench

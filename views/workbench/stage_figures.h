@@ -17,6 +17,8 @@ double fillOf(const PredictedStage& stage);
 QString stageTip(const StagePlace& place, int stage, const std::optional<Prediction>& prediction);
 /// The whole configuration in one line. `start`: the samples per second with which changes are compared.
 QString predictionSentence(const Prediction& prediction, std::optional<double> start);
+/// The heading of a column of the board: "Device 2", or "Place 2 · 4 devices" if ranks share its stages.
+QString columnHeading(int device, std::size_t columns, const std::optional<Prediction>& prediction);
 /// Names the stages whose devices lack memory, and the bytes that the fullest lacks; empty if the model fits.
 QString shortageSentence(const Prediction& prediction);
 

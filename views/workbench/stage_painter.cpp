@@ -32,7 +32,8 @@ void StagePainter::paint() const {
   for (const StageColumn& column : picture_.layout.columns()) {
     painter_.setPen(palette_.ui(Ui::muted));
     painter_.drawText(QRect(column.rect.x(), column.rect.y() + kStagePad, kStageColumn, line),
-                      Qt::AlignLeft | Qt::AlignVCenter, QObject::tr("Device %1").arg(column.device));
+                      Qt::AlignLeft | Qt::AlignVCenter,
+                      columnHeading(column.device, picture_.layout.columns().size(), picture_.prediction));
     for (const StageBox& box : column.stages) paintStage(box);
   }
   paintNewDevice();
