@@ -3,6 +3,8 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSortFilterProxyModel>
+#include <QTableView>
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -98,6 +100,36 @@ TEST_F(MemoryPageTest, TheTablesFollowTheSelectedTile) {
     EXPECT_EQ(sum(table("categories"), "bytes"), total);
   }
   picture("memory_tile");
+}
+
+TEST_F(MemoryPageTest, ADoubleClickOnAPurposeListsItsVariables) {
+  openMemory();
+  DataTable *breakdown = nullptr, *variables = nullptr;
+  for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+    if (found->model()->table().key == "categories" && found->isVisible()) breakdown = found;
+    if (found->model()->table().key == "variables") variables = found;
+  }
+  ASSERT_TRUE(breakdown != nullptr && variables != nullptr);
+  const sections::SectionTable& all = variables->model()->table();
+  const auto listed = [&](const std::string& purpose) {
+    return static_cast<int>(std::ranges::count_if(all.rows, [&](const auto& row) {
+      return std::get<std::string>(row[column(all, "category")]) == purpose;
+    }));
+  };
+  auto* view = breakdown->findChild<QTableView*>();
+  const QAbstractItemModel& rows = *view->model();
+  QModelIndex chosen;
+  for (int row = 0; row < rows.rowCount() && !chosen.isValid(); ++row)
+    if (listed(rows.index(row, 0).data().toString().toStdString()) > 0) chosen = rows.index(row, 0);
+  ASSERT_TRUE(chosen.isValid());
+  const int expected = listed(chosen.data().toString().toStdString());
+  view->scrollTo(chosen);
+  const QPoint at = view->visualRect(chosen).center();
+  QTest::mouseClick(view->viewport(), Qt::LeftButton, {}, at);
+  QTest::mouseDClick(view->viewport(), Qt::LeftButton, {}, at);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(variables->isVisible());
+  EXPECT_EQ(variables->shown()->rowCount(), expected) << chosen.data().toString().toStdString();
 }
 
 TEST_F(MemoryPageTest, SeveralTilesAddUp) {

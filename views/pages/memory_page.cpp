@@ -97,6 +97,9 @@ class MemoryPage : public shell::Page {
     QAction* none = context.actions.add(tr("Memory"), tr("Select all tiles again"), {QKeySequence(Qt::Key_0)},
                                         [this] { selectUnits({}); });
     own(none);
+    connect(table_, &DataTable::rowOpened, this, &MemoryPage::showVariablesOf);
+    context.actions.describe(tr("Memory"), tr("List the variables of a purpose, layer or category"),
+                             tr("double click"));
     connect(bar_, &MemoryToolbar::fullestWanted, this, &MemoryPage::selectFullest);
     connect(&context.palette, &shell::Palette::changed, this, [this] { mark(); });
   }
@@ -223,6 +226,22 @@ class MemoryPage : public shell::Page {
   /// Tells other pages the device of the first selected tile.
   void tellOthers() {
     if (!chosen_.empty()) context_.selection.set(subjectOfUnit(chosen_.front()));
+  }
+
+  /// Lists the variables, code or descriptors of a row of the breakdown.
+  void showVariablesOf(int row) {
+    const MemoryBreakdown by = bar_->choice().breakdown;
+    const auto& rows = table_->model()->table().rows;
+    if (row < 0 || row >= static_cast<int>(rows.size()) || by == MemoryBreakdown::region ||
+        by == MemoryBreakdown::liveness || by == MemoryBreakdown::none)
+      return;
+    const QString name = wordsIn(rows[static_cast<std::size_t>(row)].front());
+    // Code and descriptors are in tables of their own.
+    for (DataTable* table : {variables_, vertices_, exchanges_}) {
+      table->filterBy(name, by == MemoryBreakdown::layer ? "name" : "category");
+      if (table->shown()->rowCount() > 0) return tabs_->setCurrentWidget(table);
+      table->filter()->clear();
+    }
   }
 
   void followView() {

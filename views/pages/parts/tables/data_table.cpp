@@ -114,6 +114,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
     const QModelIndexList chosen = view_->selectionModel()->selectedRows();
     const QModelIndex kept = chosen.isEmpty() ? proxy_->index(0, 0) : chosen.front();
     const int row = found ? proxy_->mapToSource(kept).row() : -1;
+    proxy_->setFilterKeyColumn(filterColumn_);
     proxy_->setFilterFixedString(text);
     countRows();
     fitHeight();
@@ -131,13 +132,25 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   connect(view_, &QTableView::clicked, this,
           [this](const QModelIndex& index) { activate(proxy_->mapToSource(index).row()); });
   connect(view_, &QTableView::doubleClicked, this, [this](const QModelIndex& index) {
-    showSubject(*this, subjectAt(proxy_->mapToSource(index).row()), QStringLiteral("trace"));
+    const int row = proxy_->mapToSource(index).row();
+    const shell::Selected subject = subjectAt(row);
+    if (subject.kind == shell::Selected::Kind::none) return Q_EMIT rowOpened(row);
+    showSubject(*this, subject, QStringLiteral("trace"));
   });
   connect(head_->figure(), QOverload<int>::of(&QComboBox::activated), this, &DataTable::applyFigure);
   connect(&palette, &shell::Palette::changed, view_->viewport(), QOverload<>::of(&QWidget::update));
 }
 
 DataTable::~DataTable() = default;
+
+void DataTable::filterBy(const QString& text, const char* column) {
+  const auto& columns = model_->table().columns;
+  const auto found = std::ranges::find(columns, column, &sections::SectionColumn::key);
+  filter()->clear();
+  filterColumn_ = found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+  filter()->setText(text);
+  filterColumn_ = -1;
+}
 
 QLineEdit* DataTable::filter() const {
   return head_->filter();

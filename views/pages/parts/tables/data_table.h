@@ -75,9 +75,13 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   QSortFilterProxyModel* shown() const { return proxy_; }
   QTableView* view() const { return view_; }
   QLineEdit* filter() const;
+  /// Filters rows by one column until the user types something else.
+  void filterBy(const QString& text, const char* column);
   QString title() const;
 
  Q_SIGNALS:
+  /// A double click on a row that is about nothing that the trace can show.
+  void rowOpened(int row);
   void rowActivated(int row);  ///< row of the model, not of the sorted view; never one of the source only
   void rowFollowed(int row);   ///< the row is about what was selected elsewhere
 
@@ -107,6 +111,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
 
   SectionTableModel* model_;
   QSortFilterProxyModel* proxy_;
+  int filterColumn_ = -1;  ///< −1: all columns
   TableHead* head_;
   QTableView* view_;
   QToolButton* more_;
