@@ -52,8 +52,7 @@ class SummaryPage : public shell::Page {
     connect(cards_[0], &FigureCard::clicked, this, [this] { context_.go(memoryPlace_); });
     link(1, QStringLiteral("trace"));
     connect(cards_[3], &FigureCard::clicked, this, [this] {
-      context_.go(
-          {isRecordedOnly_ ? QStringLiteral("recorded") : QStringLiteral("stages"), {}, limitingStage_});
+      context_.go({limitingPage_, {}, limitingStage_});
     });
     connect(cards_[2], &FigureCard::clicked, this, [this] { context_.go({boundPage_, {}, -1}); });
   }
@@ -223,15 +222,17 @@ class SummaryPage : public shell::Page {
                          name == nullptr ? withoutStages(*content.stages) : boundDetail(section, name),
                          tr("Show details"));
     applyLimiting(*content.stages);
-    applyKernels(content.kernels);
+    limitingPage_ = QStringLiteral("stages");
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    if (!applyKernels(content.kernels) && catalog.measured() && content.stages->stages.empty())
+      applyEngines(content);
   }
 
   /// A recorded run without known stages still says how long its training steps are, and how much of its time
   /// the devices are idle or only communicate.
-  void applyKernels(const sections::Section& section) {
+  bool applyKernels(const sections::Section& section) {
     const sections::SectionTable* devices = tableNamed(section, "devices");
-    isRecordedOnly_ = devices != nullptr && !devices->rows.empty();
-    if (!isRecordedOnly_) return;
+    if (devices == nullptr || devices->rows.empty()) return false;
     const sections::ShownTime time = section.time();
     const auto shown = [&](const auto& cell) { return text(loneText(cell, Format::ticks, time)); };
     const sections::Fact* step = factNamed(section, "mean_marked_step_cycles");
@@ -268,7 +269,37 @@ class SummaryPage : public shell::Page {
         tr("%1: a kernel communicates and none computes").arg(wordsIn(cell(exposed, "device_name"))),
         tr("Show the kernels"));
     cards_[3]->setAmount(communicates, false);
-    boundPage_ = QStringLiteral("recorded");
+    boundPage_ = limitingPage_ = QStringLiteral("recorded");
+    return true;
+  }
+
+  /// A trace without kernels, such as that of a profiler of engines, says how long and how busy the engines
+  /// are.
+  void applyEngines(const SummaryData& content) {
+    const sections::SectionTable& table = content.engines;
+    if (table.rows.empty()) return;
+    const auto column = [&](const char* key) { return columnNamed(table, key); };
+    const auto& most = *std::ranges::max_element(
+        table.rows, {}, [at = column("idle_share")](const auto& row) { return numberIn(row[at]); });
+    const QString device = wordsIn(most[column("name")]);
+    const sections::Cell& total = most[column("total_cycles")];
+    cards_[1]->setFigure(tr("Length"), text(cardText(total, Format::ticks, content.section.time())),
+                         tr("of what the trace shows of %1").arg(device), tr("Show the trace"));
+    cards_[1]->setAmount(numberIn(total), false);
+    const sections::Cell& idle = most[column("idle_share")];
+    cards_[2]->setFigure(tr("Idle"), text(formatCell(idle, Format::fraction)),
+                         tr("of the length: no engine of %1 works").arg(device), tr("Show the engines"));
+    cards_[2]->setAmount(numberIn(idle), false);
+    std::size_t busiest = table.columns.size();
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      if (table.columns[c].key.ends_with("_utilisation") &&
+          (busiest == table.columns.size() || numberIn(most[c]) > numberIn(most[busiest])))
+        busiest = c;
+    boundPage_ = limitingPage_ = QStringLiteral("engines");
+    if (busiest == table.columns.size()) return;
+    cards_[3]->setFigure(tr("Busiest engine"), text(table.columns[busiest].heading),
+                         tr("works %1 of the length").arg(text(formatCell(most[busiest], Format::fraction))),
+                         tr("Show the engines"));
   }
 
   void applyOverflow(const SummaryData& content) {
@@ -525,7 +556,7 @@ class SummaryPage : public shell::Page {
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;
   QString boundPage_ = QStringLiteral("stages");
-  bool isRecordedOnly_ = false;  ///< the cards are those of recorded kernels
+  QString limitingPage_;  ///< page to which the last card leads
   shell::Place memoryPlace_;
   std::int32_t limitingStage_ = -1;
 };
