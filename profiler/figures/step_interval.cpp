@@ -42,7 +42,13 @@ std::optional<FigureInterval> wholeStepInterval(const Catalog& catalog, model::E
     error.spread = std::hypot(error.spread, more.spread);
     basis += fmt::format("; {}: {}", scaling->kind, comparedText(*scaling));
   }
-  return FigureInterval{intervalOf({error}), basis};
+  const IntervalFactors factors = intervalOf({error});
+  // Who reads both shall know that they do not contradict each other.
+  if (factors.least > 1)
+    basis += "; most of these took longer than emulated, so the interval lies above the emulated time";
+  if (factors.most < 1)
+    basis += "; most of these took less than emulated, so the interval lies below the emulated time";
+  return FigureInterval{factors, basis};
 }
 
 /// None: the profile does not tell the operations of the limiting stage, as at the record level "stages". An

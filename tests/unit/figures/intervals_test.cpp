@@ -1,6 +1,7 @@
 // Checks the intervals of modelled figures against distributions that are drawn here.
 #include "profiler/figures/error_interval.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/model/error_bands.h"
+#include "profiler/analysis/pipeline/stages.h"
 #include "profiler/figures/memory_interval.h"
+#include "profiler/figures/step_interval.h"
 
 namespace pipescope::figures {
 namespace {
@@ -128,6 +131,43 @@ TEST(ErrorInterval, SharesAreThoseOfDraws) {
   EXPECT_NEAR(shareAhead(std::exp(0.1), tenth, tenth, kModelCorrelation), 0.8413, 1e-4);
   EXPECT_NEAR(shareAhead(std::exp(-0.12816), tenth, tenth, kModelCorrelation), 0.1, 1e-4);
   EXPECT_DOUBLE_EQ(shareAhead(1.01, {}, {}, kModelCorrelation), 1);
+}
+
+/// The basis of the step's interval if the compared training steps differed so much from the emulated ones.
+std::string basisOfStep(double bias) {
+  analysis::Catalog catalog;
+  catalog.target.tickMeaning = model::TickMeaning::time;
+  model::Device device;
+  device.kind = "gaudi2";
+  catalog.devices.push_back(device);
+  model::Executable training;
+  training.id = model::ExecutableId(0);
+  training.kind = model::ExecutableKind::training;
+  catalog.executables.push_back(training);
+  catalog.properties.push_back({"figure.clock", "1; grade D"});
+  catalog.properties.push_back(
+      {"band.gaudi2.training step.time", fmt::format("50 points, |ln| median {0}, p90 {1}, bias {2:+}",
+                                                     std::abs(bias), std::abs(bias) + 0.05, bias)});
+  analysis::StagesReport stages;
+  stages.stages.emplace_back();
+  stages.limitingStage = 0;
+  stages.stepsKnown = true;
+  stages.lost.step = 100;
+  Analyses from;
+  from.catalog = &catalog;
+  from.stages = &stages;
+  from.placed = true;
+  from.executable = model::ExecutableId(0);
+  const auto interval = stepInterval(from);
+  EXPECT_TRUE(interval);
+  return interval ? interval->basis : std::string();
+}
+
+TEST(StepInterval, SaysWhyItLeavesTheEmulatedTimeOut) {
+  // The bias is nothing, and then much larger than what the points differ by.
+  EXPECT_EQ(basisOfStep(0), "training steps: 50 compared points on gaudi2");
+  EXPECT_NE(basisOfStep(-0.5).find("lies above the emulated time"), std::string::npos) << basisOfStep(-0.5);
+  EXPECT_NE(basisOfStep(0.5).find("lies below the emulated time"), std::string::npos) << basisOfStep(0.5);
 }
 
 class MemoryInterval : public ::testing::Test {
