@@ -1,5 +1,6 @@
 // Tests the pages that answer questions: what-if, and the table of a sweep.
 #include <QComboBox>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -18,6 +19,7 @@
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/comparison.h"
+#include "views/shell/dialogs/report_saver.h"
 #include "views/shell/sidebar.h"
 #include "views/timeline/item_chart.h"
 #include "views/timeline/legend.h"
@@ -445,6 +447,25 @@ TEST_F(AnswersPagesTest, AClickOpensTheProfileAndKeepsTheTable) {
   window->open(file("b.pop"));
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Summary"));
+}
+
+TEST_F(AnswersPagesTest, WhatIsSavedBeginsBesideTheProfileUnderItsName) {
+  writeTable();
+  shell::WindowSettings().remove(QStringLiteral("picture_folder"));
+  window->open(file("b.pop"));
+  ASSERT_TRUE(settle());
+  const auto begunAt = [&] {
+    auto* dialog = window->findChild<QFileDialog*>();
+    if (dialog == nullptr) return QStringLiteral("no dialog");
+    const QString chosen = dialog->selectedFiles().value(0);
+    dialog->reject();
+    EXPECT_TRUE(waitFor([&] { return window->findChild<QFileDialog*>() == nullptr; }));
+    return chosen;
+  };
+  window->saveCurrentPicture(false);
+  EXPECT_EQ(begunAt(), file("b_summary.png"));
+  shell::saveReport(*window);
+  EXPECT_EQ(begunAt(), file("b.html"));
 }
 
 TEST_F(AnswersPagesTest, OtherAxesGiveAnotherFront) {

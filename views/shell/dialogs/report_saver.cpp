@@ -22,8 +22,10 @@ base::Status makeAndWrite(const PageMaker& make, const QString& path) {
 }
 
 void askAndSave(MainWindow& window, const QString& name, PageMaker make) {
-  auto* dialog =
-      new QFileDialog(&window, QObject::tr("Save the report"), QString(), QObject::tr("Web page (*.html)"));
+  const QString profile = window.session().path();
+  auto* dialog = new QFileDialog(&window, QObject::tr("Save the report"),
+                                 profile.isEmpty() ? QString() : QFileInfo(profile).path(),
+                                 QObject::tr("Web page (*.html)"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
   dialog->setDefaultSuffix(QStringLiteral("html"));

@@ -160,13 +160,18 @@ void savePicture(const Picture& picture, bool whole, const QString& name, PageCo
   const std::vector<PictureFormat> formats = pictureFormats(true);
   QStringList filters;
   for (const PictureFormat& format : formats) filters << filterOf(format);
-  auto* dialog =
-      new QFileDialog(widget->window(), QObject::tr("Save the picture"),
-                      context.settings.value(kFolder).toString(), filters.join(QStringLiteral(";;")));
+  // Pictures of one profile have its name, so that those of another one do not replace them.
+  const QFileInfo profile(context.session.path());
+  const QString folder = context.settings.value(kFolder).toString(),
+                prefix = context.session.path().isEmpty() ? QString()
+                                                          : profile.completeBaseName() + QLatin1Char('_');
+  auto* dialog = new QFileDialog(widget->window(), QObject::tr("Save the picture"),
+                                 folder.isEmpty() && !prefix.isEmpty() ? profile.path() : folder,
+                                 filters.join(QStringLiteral(";;")));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
   dialog->setDefaultSuffix(formats.front().endings.front());
-  dialog->selectFile(name + QLatin1Char('.') + dialog->defaultSuffix());
+  dialog->selectFile(prefix + name + QLatin1Char('.') + dialog->defaultSuffix());
   QObject::connect(dialog, &QFileDialog::filterSelected, dialog, [dialog, formats](const QString& filter) {
     for (const PictureFormat& format : formats) {
       if (filterOf(format) == filter) dialog->setDefaultSuffix(format.endings.front());
