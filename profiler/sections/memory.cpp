@@ -61,7 +61,9 @@ SectionTable otherTable(const analysis::Memory& m) {
   return memoryTable;
 }
 
-base::Result<Section> makeMemory(const Context& context) {
+}  // namespace
+
+base::Result<Section> memoryOfDevices(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& m = *made;
   figures::Analyses analyses;
@@ -118,9 +120,17 @@ base::Result<Section> makeMemory(const Context& context) {
   section.tables.push_back(std::move(memoryTable));
   section.tables.push_back(otherTable(m));
   section.tables.push_back(categoryTable(m));
-  PIPESCOPE_ASSIGN(std::vector<SectionTable> ofTile, tileTables(context, m));
-  for (SectionTable& table : ofTile) section.tables.push_back(std::move(table));
   if (m.devices.empty()) lack(section, noMemory(context));
+  return section;
+}
+
+namespace {
+
+base::Result<Section> makeMemory(const Context& context) {
+  PIPESCOPE_ASSIGN(Section section, memoryOfDevices(context));
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  PIPESCOPE_ASSIGN(std::vector<SectionTable> ofTile, tileTables(context, *memory));
+  for (SectionTable& table : ofTile) section.tables.push_back(std::move(table));
   return section;
 }
 

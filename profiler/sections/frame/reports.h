@@ -39,6 +39,8 @@ SharedReport<analysis::StragglersAnswer> stragglersOf(const Context& context);
 SharedReport<std::vector<analysis::CriticalLink>> criticalPathOf(const Context& context);
 /// Computes both of these from rows that are read once. Call it first where both are needed.
 base::Status readWaitsAndPath(const Context& context);
+/// The section "memory" without its tables of variables and addresses, which take much longer to make.
+base::Result<Section> memoryOfDevices(const Context& context);
 /// The section "waits" without the facts and the table of the critical path, which take longer to find.
 base::Result<Section> waitsWithoutPath(const Context& context);
 /// Gains of single changes of the executable's last call.

@@ -113,7 +113,7 @@ base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   content.memory = *memory;
   PIPESCOPE_ASSIGN(content.overflow, overflowTable(context, *memory));
   content.advice = adviceTable(context);
-  PIPESCOPE_ASSIGN(const sections::Section room, sectionNamed("memory", context));
+  PIPESCOPE_ASSIGN(const sections::Section room, sections::memoryOfDevices(context));
   content.memoryInterval = intervalIn(room, "max_tile_least_bytes");
   PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
   content.execution = *execution;
