@@ -22,8 +22,6 @@ const char* numpyName(ElementType type) {
       return "float32";
     case ElementType::float16:
       return "float16";
-    case ElementType::bfloat16:
-      return nullptr;
     case ElementType::float64:
       return "float64";
     case ElementType::int8:
@@ -44,8 +42,9 @@ const char* numpyName(ElementType type) {
       return "uint64";
     case ElementType::boolean:
       return "bool";
+    default:  // bfloat16 and types of eight bits
+      return nullptr;
   }
-  return nullptr;
 }
 
 std::vector<py::ssize_t> extentsOf(const graph::Shape& shape) {
@@ -56,7 +55,8 @@ std::vector<py::ssize_t> extentsOf(const graph::Shape& shape) {
 
 py::dtype dtypeOf(ElementType type) {
   const char* name = numpyName(type);
-  if (name == nullptr) throw py::value_error("NumPy has no type for bfloat16: use float32.");
+  if (name == nullptr)
+    throw py::value_error(std::string("NumPy has no type for ") + toString(type) + ": use float32.");
   return py::dtype(name);
 }
 

@@ -19,7 +19,7 @@ std::optional<double> numberOf(const graph::Graph& graph, graph::TensorId id) {
   if (type.element == graph::ElementType::float32) {
     float single = 0;
     std::memcpy(&single, bytes->data(), sizeof single);
-    return static_cast<double>(single);
+    return double{single};
   }
   if (type.element != graph::ElementType::float64) return std::nullopt;
   double value = 0;

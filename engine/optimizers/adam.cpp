@@ -47,8 +47,8 @@ class Adam : public Optimizer {
                correction2 = static_cast<float>(1 - std::pow(beta2_, t));
     const auto epsilon = static_cast<float>(epsilon_), factor = static_cast<float>(1 / u.divisor);
     // rate·(m ÷ c1) ÷ (√(v ÷ c2) + ε): factors that are equal for all elements are divided only once.
-    const auto step = static_cast<float>(learningRate() / static_cast<double>(correction1)),
-               spread = static_cast<float>(1 / static_cast<double>(correction2));
+    const auto step = static_cast<float>(learningRate() / double{correction1}),
+               spread = static_cast<float>(1 / double{correction2});
     const float decay = u.decays ? static_cast<float>(weightDecay_) : 0.0F;
     float* m = u.state[0].data();
     float* v = u.state[1].data();

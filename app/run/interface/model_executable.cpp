@@ -139,7 +139,7 @@ Status ModelExecutable::compute(const CallRequest& request, const base::Progress
 
 Status ModelExecutable::checkReturned() const {
   for (const auto& [name, rule] : app::ownOutputRules(program_->configuration())) {
-    const auto isNamed = [&](const TensorInfo& output) { return output.name == name; };
+    const auto isNamed = [&name = name](const TensorInfo& output) { return output.name == name; };
     if (!std::ranges::any_of(info().outputs, isNamed))
       return badInput(
           fmt::format("[[model.returned]] names {}, but {} has no output of that name.", name, info().name));

@@ -203,7 +203,7 @@ class Outliner {
   Function best(const RepeatedRun& run, const Range& range) const {
     Function function;
     const auto [skip, length] = range;
-    const auto before = [&](std::size_t left, std::size_t right) {
+    const auto before = [&, length = length](std::size_t left, std::size_t right) {
       return compareConnections(left, right, length) < 0;
     };
     std::map<std::size_t, std::vector<std::size_t>, decltype(before)> alike(before);

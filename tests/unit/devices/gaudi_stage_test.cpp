@@ -202,7 +202,7 @@ TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
 /// collective has ended, and is busy for its own work only.
 TEST(GaudiStage, AKernelBehindACollectiveWaitsForAllOfIt) {
   const std::int64_t n = 4096;
-  const auto lowered = [n](bool collective) {
+  const auto lowered = [](bool collective) {
     StageMaker maker(0, 0);
     const auto x = maker.tensor("x", {n, n}, TensorUse::input, kCardHalf),
                y = maker.tensor("y", {n, n}, TensorUse::activation, kCardHalf);

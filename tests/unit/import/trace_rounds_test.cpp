@@ -29,7 +29,6 @@ TEST_F(TraceRounds, DoNotDependOnTheNumberOfThreads) {
   // all over it, names of threads are stated late, and every 5,000th event is damaged.
   constexpr int kEvents = 60'000;
   std::string text = R"([{"ph":"M","name":"process_name","pid":"p0","args":{"name":"first"}})";
-  int damaged = 0;
   for (int i = 0; i < kEvents; ++i) {
     const std::string number = std::to_string(i), process = "p" + std::to_string(i / 20'000);
     text += R"(,{"ph":"X","pid":")" + process + R"(","tid":)" + std::to_string(i % 3) + R"(,"name":"work )" +
@@ -37,7 +36,6 @@ TEST_F(TraceRounds, DoNotDependOnTheNumberOfThreads) {
             std::to_string(1'700'000'000'000'000 + 10 * i) + R"(.25,"dur":9,"args":{"Collective name":"op )" +
             std::to_string(i / 7) + R"(","External id":)" + number + "}";
     text += i % 5'000 == 4'999 ? R"(,"cat":"\u12"})" : "}";
-    damaged += i % 5'000 == 4'999 ? 1 : 0;
   }
   text += R"(,{"ph":"M","name":"thread_name","pid":"p1","tid":2,"args":{"name":"late"}}])";
   ImportRequest request;

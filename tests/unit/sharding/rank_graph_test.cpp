@@ -136,7 +136,7 @@ TEST(RankGraph, DividesTheWeightsOfADecoder) {
   for (const graph::Tensor& tensor : model.tensors())
     if (tensor.role == graph::TensorRole::parameter) found[tensor.name] = division->of(tensor.id);
   for (const auto& [name, axis] : found) {
-    const auto is = [&](const char* part) { return name.find(part) != std::string::npos; };
+    const auto is = [&name = name](const char* part) { return name.find(part) != std::string::npos; };
     // Stored as outputs × inputs, so axis 0 is columns of the product and axis 1 rows.
     const DividedAxis wanted = is("norm") || is("positions")                                     ? kWhole
                                : is("attention/output/weight") || is("feed_forward/down/weight") ? 1

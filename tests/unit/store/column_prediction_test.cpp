@@ -90,8 +90,7 @@ TEST(ColumnPrediction, AnyValuesComeBack) {
       some.keys.resize(30);
       for (int other = 0; other < 20; ++other) some.keys.push_back(static_cast<std::int64_t>(random() % 64));
       std::ranges::sort(some.keys);
-      const auto same = std::ranges::unique(some.keys);
-      some.keys.erase(same.begin(), same.end());
+      some.keys.erase(std::unique(some.keys.begin(), some.keys.end()), some.keys.end());
       for (std::size_t k = 0; k < some.keys.size(); ++k)
         some.values.push_back(static_cast<std::int64_t>(random()));
     }
