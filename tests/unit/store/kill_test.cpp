@@ -67,9 +67,9 @@ struct Progress {
 std::optional<Progress> waitForRows(const fs::path& path, int pipeEnd, std::int64_t handedOver,
                                     std::int64_t seen) {
   Progress now;
-  while (now.handedOver < handedOver) {
+  do {  // The first report, of no rows, comes after the commit that makes the file.
     if (read(pipeEnd, &now.handedOver, sizeof now.handedOver) != sizeof now.handedOver) return std::nullopt;
-  }
+  } while (now.handedOver < handedOver);
   if (seen == 0) return now;
   const auto reader = ProfileReader::open(path);
   if (!reader.ok()) return std::nullopt;
