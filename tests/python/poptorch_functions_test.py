@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 import torch.utils.checkpoint
 from pipescope import poptorch
+from pipescope.poptorch.decomposed.rules import RULES
 from torch import nn
 
 ROWS = 4
@@ -149,6 +150,17 @@ MASKS = {
     "shape of random numbers": lambda x: x + 0 * torch.rand_like(x),
     "shape of draws": lambda x: x * torch.bernoulli(torch.ones_like(x)),
 }
+
+
+class Weights(unittest.TestCase):
+    def test_elements_of_losses_have_weights_as_in_newer_versions(self):
+        """PyTorch 2.6: a weighted mean of squared or absolute errors is divided by the weights, that of Huber's loss is not."""
+        x, y, weight = torch.tensor([1.0, 2.0, 5.0]), torch.tensor([0.0, 4.0, 4.5]), torch.tensor([1.0, 3.0, 4.0])
+        for function, mean, total in ((F.mse_loss, 14 / 8, 14.0), (F.l1_loss, 9 / 8, 9.0), (F.huber_loss, 5.5 / 3, 5.5)):
+            with self.subTest(function.__name__):
+                self.assertAlmostEqual(RULES[function](x, y, weight=weight).item(), mean, places=6)
+                self.assertAlmostEqual(RULES[function](x, y, reduction="sum", weight=weight).item(), total, places=6)
+        self.assertAlmostEqual(RULES[F.mse_loss](x, y, size_average=False, weight=weight).item(), 14, places=6)
 
 
 class Functions(unittest.TestCase):

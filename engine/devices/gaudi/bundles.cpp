@@ -259,8 +259,9 @@ class Bundler {
     return SIZE_MAX;
   }
 
-  /// The operand that is cut into slices, while the other one is there as a whole: the only one that a kernel
-  /// of TPCs makes, or the larger one. (C: selectMmeInputToSliceBySize.)
+  /// Returns the operand that is cut into slices. The other one is there as a whole when the product begins.
+  /// If kernels of TPCs make just one of the two, that one is cut, else the larger one. (C:
+  /// selectMmeInputToSliceBySize.)
   std::size_t slicedOperand(std::size_t k) const {
     Kernels made;
     for (const std::size_t operand : list_.kernels[k].reads) {
@@ -285,8 +286,9 @@ class Bundler {
     return found;
   }
 
-  /// What makes the sliced operand joins the bundle. Batched products slice both operands, by their batches.
-  /// What makes an operand that is not sliced ends before the product begins.
+  /// Adds the kernels that make the sliced operand to the product's bundle. Batched products slice both
+  /// operands, by their batches. A kernel that makes an operand which is not sliced ends before the product
+  /// begins.
   void takeMakers(std::size_t k, std::size_t sliced) {
     for (const std::size_t operand : list_.kernels[k].reads) {
       if (operand != sliced && !list_.kernels[k].kernel.product.batched) continue;

@@ -44,7 +44,8 @@ struct Card : hbm_card::CardFigures {
   double portBytesPerSecond = 1;
   std::int64_t ports = 1;
   double collectiveEfficiency = 1, collectiveLatency = 0;
-  /// Bytes per second that copy engines add up for collectives; 0: the sums are hidden.
+  /// Rate in bytes per second at which the copy engines add up what collectives receive. 0: no rate is known,
+  /// so these sums take no time of their own.
   double sumBytesPerSecond = 0;
   /// Most bytes of a card's share that a collective over boxes moves at once.
   std::int64_t collectiveSlice = 1;

@@ -55,7 +55,7 @@ class Fabric final : public hbm_card::Interconnect {
   hbm_card::CollectiveTime collectiveTime(const ops::Collective& work, const std::vector<int>& cards) const;
 
  private:
-  /// Seconds in which the copy engines of a card add up what it receives in all.
+  /// Seconds that the copy engines of a card take to add up everything that it receives.
   double sumSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
   /// Seconds in which each card sends its bytes to the next one.
   double ringSendSeconds(double bytes, const std::vector<int>& cards) const;

@@ -241,7 +241,8 @@ base::Result<std::string> htmlReport(const sections::Context& context, const std
     if (definition == nullptr) continue;
     PIPESCOPE_ASSIGN(Section section, makeSection(*definition, context));
     if (section.name == "options") keepChosenOptions(section);
-    // What a trace does not state, it does not state once for each part.
+    // A part of an imported trace for which the trace has no data is left out, so that the report does not
+    // repeat that the data are missing.
     const bool empty = section.facts.empty() && std::ranges::all_of(section.tables, [](const auto& table) {
                          return table.rows.empty();
                        });

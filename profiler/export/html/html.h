@@ -18,7 +18,7 @@ base::Result<std::string> htmlReport(const sections::Context& context, const std
                                      base::Progress& progress);
 
 /// The words with which the page begins, from the section "summary": does it fit, how fast is it, and what
-/// holds it back. Empty: nothing is known of that.
+/// holds it back. It is empty if the section states none of these.
 std::string verdictOf(const sections::Section& summary);
 
 /// A page that compares two executables: options that differ, the step, and the parts of its change.

@@ -79,6 +79,17 @@ class Layers {
   int count_ = 0;
 };
 
+/// Bundles of the kernels of the maker's first pass.
+std::vector<std::int32_t> bundlesOnGaudi2(const StageMaker& maker) {
+  const gaudi::Card card = testing::cardOf("gaudi2");
+  const gaudi::Fabric fabric(card);
+  const hbm_card::KernelList list =
+      hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
+                            gaudi::GaudiModel({.card = card, .fabric = fabric}))
+          .value();
+  return gaudi::bundlesOf(card, maker.stage(), list);
+}
+
 TEST(GaudiBundles, AKernelBetweenTwoProductsIsInTheBundleOfOne) {
   Layers layers;
   const auto x = layers.input(1024);
@@ -156,13 +167,7 @@ TEST(GaudiBundles, OnGaudi2BothGradientsOfAConvolutionReadSlicesOfOneOperand) {
   maker.add(Pass::forward, "weight", "ConvGrad", {{weight, 1, ""}}, {x, dy}, {dw});
   maker.add(Pass::forward, "input", "ConvGrad", {{input, 1, ""}}, {dy, w}, {dx});
   maker.add(Pass::forward, "behind", "Relu", {{relu, 1, ""}}, {dx}, {out});
-  const gaudi::Card card = testing::cardOf("gaudi2");
-  const gaudi::Fabric fabric(card);
-  const hbm_card::KernelList list =
-      hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
-                            gaudi::GaudiModel({.card = card, .fabric = fabric}))
-          .value();
-  EXPECT_THAT(gaudi::bundlesOf(card, maker.stage(), list), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(bundlesOnGaudi2(maker), ElementsAre(0, 0, 0, 0));
 }
 
 TEST(GaudiBundles, ProductsThatNeedEachOtherDoNotShareOne) {
@@ -175,13 +180,7 @@ TEST(GaudiBundles, ProductsThatNeedEachOtherDoNotShareOne) {
   const ops::Work multiply{product(kRows, 1024, 1024, kHalf), 1, ""};
   maker.add(Pass::forward, "one", "MatMul", {multiply}, {x, w}, {y});
   maker.add(Pass::forward, "two", "MatMul", {multiply}, {y, w}, {z});
-  const gaudi::Card card = testing::cardOf("gaudi2");
-  const gaudi::Fabric fabric(card);
-  const hbm_card::KernelList list =
-      hbm_card::listKernels(maker.stage().passes[0], hbm_card::StageUses(maker.stage()),
-                            gaudi::GaudiModel({.card = card, .fabric = fabric}))
-          .value();
-  EXPECT_THAT(gaudi::bundlesOf(card, maker.stage(), list), ElementsAre(0, 1));
+  EXPECT_THAT(bundlesOnGaudi2(maker), ElementsAre(0, 1));
 }
 
 TEST(GaudiBundles, NothingIsSlicedBeforeAllHasBeenRead) {

@@ -228,7 +228,8 @@ TEST(GaudiFabric, APassWaitsForSumsOfCopyEngines) {
     EXPECT_NEAR(waited.total - hidden.total, sums, 1e-3 * sums) << cards;
     EXPECT_EQ(waited.inside, hidden.inside) << "links carry no more";
   }
-  // Over two boxes a card also adds up the two parts of its eighth.
+  // Over two boxes a card also adds up the sums of both boxes for a sixteenth of the tensor, which are an
+  // eighth of it together.
   const double two = fabricOf("hls-gaudi2", 16).collectiveTime(work, firstCards(16)).total;
   EXPECT_NEAR(two - fabricOf("hls-gaudi2", 16).collectiveSeconds(Kind::allReduce, bytes, firstCards(16)),
               sums * 9 / 8, 1e-3 * sums);

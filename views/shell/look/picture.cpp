@@ -160,7 +160,7 @@ void savePicture(const Picture& picture, bool whole, const QString& name, PageCo
   const std::vector<PictureFormat> formats = pictureFormats(true);
   QStringList filters;
   for (const PictureFormat& format : formats) filters << filterOf(format);
-  // Pictures of one profile have its name, so that those of another one do not replace them.
+  // The name of a picture begins with that of its profile. Pictures of other profiles then do not replace it.
   const QFileInfo profile(context.session.path());
   const QString folder = context.settings.value(kFolder).toString(),
                 prefix = context.session.path().isEmpty() ? QString()
