@@ -181,46 +181,35 @@ std::optional<Clocks> absoluteTimes(const Traces& traces) {
   return clocks;
 }
 
-/// Returns what the rules recognise in each trace, in its own clock from its first event on, so that
-/// differences of the clocks stay small numbers.
+using Recognisers = std::vector<std::unique_ptr<Recogniser>>;
+
+/// Recognises each trace, which `recognisers` keep for the rows. Returns what relates their clocks, in each
+/// trace's own clock from its first event on, so that differences of the clocks stay small numbers.
 base::Result<std::vector<RecordedEvents>> eventsOf(const Traces& traces, const Rules& rules,
-                                                   base::Progress& progress) {
-  constexpr std::int64_t kMostProcesses = std::int64_t{1} << 32;
+                                                   const Recognisers& recognisers, base::Progress& progress) {
+  constexpr std::int64_t kMostDevices = std::int64_t{1} << 32;
   RecordedEvents all;  // stages are inferred over all traces
-  const auto move = [](std::vector<RecordedPass>& from, std::int64_t trace, std::int64_t first, auto to) {
-    for (RecordedPass& pass : from) {
-      pass.device = model::DeviceId(trace * kMostProcesses + pass.device.value);
-      pass.start = pass.start - base::Ticks(first);
-      pass.end = pass.end - base::Ticks(first);
-      to(std::move(pass));
-    }
-    std::vector<RecordedPass>().swap(from);
-  };
   for (std::size_t t = 0; t < traces.size(); ++t) {
     const double share = kRecognisingShare / static_cast<double>(traces.size());
     ProgressPart part(progress, kReadingShare + share * static_cast<double>(t),
                       kReadingShare + share * static_cast<double>(t + 1));
-    PIPESCOPE_ASSIGN(RecordedEvents events, recognise(*traces[t], rules, part));
-    const auto trace = static_cast<std::int64_t>(t);
-    const std::int64_t first = traces[t]->firstTime;
-    for (RecordedStep& step : events.steps)
-      all.steps.push_back({model::DeviceId(trace * kMostProcesses + step.device.value),
-                           step.start - base::Ticks(first), step.end - base::Ticks(first), step.step});
-    for (const RecordedStretch& stretch : events.backwardOperators)
-      all.backwardOperators.push_back({model::DeviceId(trace * kMostProcesses + stretch.device.value),
-                                       stretch.start - base::Ticks(first), stretch.end - base::Ticks(first)});
-    move(events.passes, trace, first, [&](RecordedPass pass) { all.passes.push_back(std::move(pass)); });
-    if (events.leavesOutMessages()) all.messages += events.messages;
-    for (const bool sends : {true, false})
-      move(sends ? events.sends : events.receives, trace, first,
-           [&](RecordedPass side) { all.addMessage(std::move(side), sends); });
+    Recogniser& recogniser = *recognisers[t];
+    PIPESCOPE_TRY(recognise(*traces[t], rules, recogniser, part));
+    RecordedEvents events = recogniser.events();
+    std::erase_if(events.passes, [](const auto& pass) { return pass.pass == model::Pass::collective; });
+    for (const RecordedPass& collective : recogniser.collectives()) events.passes.push_back(collective);
+    const base::Ticks first(traces[t]->firstTime);
+    all.append(std::move(events), [&](auto& one) {
+      one.device = model::DeviceId(static_cast<std::int64_t>(t) * kMostDevices + one.device.value);
+      one.start -= first;
+      one.end -= first;
+    });
   }
   inferEvents(all);
   std::vector<RecordedEvents> divided(traces.size());
   const auto divide = [&](std::vector<RecordedPass>& from, auto list) {
     for (RecordedPass& pass : from)
-      (divided[static_cast<std::size_t>(pass.device.value / kMostProcesses)].*list)
-          .push_back(std::move(pass));
+      (divided[static_cast<std::size_t>(pass.device.value / kMostDevices)].*list).push_back(std::move(pass));
   };
   divide(all.passes, &RecordedEvents::passes);
   divide(all.sends, &RecordedEvents::sends);
@@ -278,9 +267,9 @@ void keepDatesOfGroups(const std::vector<std::int64_t>& dates, ClockAlignment& a
 
 /// The traces' own dates; or aligned clocks, if by these dates messages would arrive before they are sent, or
 /// collectives would be over on one rank before they begin on another.
-base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clocks absolute,
-                                 base::Progress& progress) {
-  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, rules, progress));
+base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, const Recognisers& recognisers,
+                                 Clocks absolute, base::Progress& progress) {
+  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, rules, recognisers, progress));
   std::vector<std::int64_t> offsets;
   for (std::size_t i = 0; i < traces.size(); ++i)
     offsets.push_back(traces[i]->empty() ? 0 : traces[i]->firstTime - absolute.clocks[i].zero);
@@ -329,7 +318,8 @@ base::Result<Clocks> datedClocks(const Traces& traces, const Rules& rules, Clock
   return aligned;
 }
 
-base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request, base::Progress& progress) {
+base::Result<Clocks> clocksOf(const Traces& traces, const Recognisers& recognisers,
+                              const ImportRequest& request, base::Progress& progress) {
   const bool automatic = request.clock == ClockChoice::automatic;
   if (traces.size() == 1 || request.clock == ClockChoice::firstEvent) return firstEvents(traces);
   const auto absolute = absoluteTimes(traces);
@@ -341,8 +331,9 @@ base::Result<Clocks> clocksOf(const Traces& traces, const ImportRequest& request
         "or --clock first-event.");
   if (absolute && request.clock == ClockChoice::absolute) return *absolute;
   if (absolute && automatic && stateDates(traces))
-    return datedClocks(traces, *request.rules, *absolute, progress);
-  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events, eventsOf(traces, *request.rules, progress));
+    return datedClocks(traces, *request.rules, recognisers, *absolute, progress);
+  PIPESCOPE_ASSIGN(const std::vector<RecordedEvents> events,
+                   eventsOf(traces, *request.rules, recognisers, progress));
   ClockAlignment alignment = alignClocks(events);
   if (alignment.groupCount() > 1) {
     // Wrong guesses relate clocks that have nothing in common, and usually contradict each other.
@@ -376,7 +367,10 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
   for (const auto& trace : traces) summary.events += trace->events.size();
   if (summary.events == 0) return refuseEmpty(traces);
 
-  PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, request, progress));
+  Recognisers recognisers;
+  for (const auto& trace : traces)
+    recognisers.push_back(std::make_unique<Recogniser>(*trace, *request.rules));
+  PIPESCOPE_ASSIGN(const Clocks clocks, clocksOf(traces, recognisers, request, progress));
   const Picoseconds zero = traces.front()->tables.origin.value_or(0) + clocks.clocks.front().zero;
   ProfileRows rows(recorder, *request.rules);
   const std::string source =
@@ -390,10 +384,11 @@ base::Result<ImportSummary> importTraces(const ImportRequest& request, record::R
     const auto rank = trace.rank();
     summary.ranks += rank ? 1 : 0;
     const std::string prefix = traces.size() == 1 ? "" : rank ? fmt::format("rank {}", *rank) : trace.name;
-    PIPESCOPE_TRY(rows.add(trace, prefix, clocks.clocks[i], request.executor, part));
+    PIPESCOPE_TRY(rows.add(trace, *recognisers[i], prefix, clocks.clocks[i], request.executor, part));
     for (const auto& [what, count] : trace.tables.findings.counts())
       summary.findings.push_back(count == 1 ? fmt::format("{}: {}", trace.name, what)
                                             : fmt::format("{}: {} ({} times)", trace.name, what, count));
+    recognisers[i].reset();
     traces[i].reset();
   }
   if (!clocks.finding.empty()) summary.findings.push_back(clocks.finding);

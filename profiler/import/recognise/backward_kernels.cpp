@@ -1,6 +1,7 @@
 #include "profiler/import/recognise/backward_kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pipescope::importing {
 namespace {
@@ -31,11 +32,12 @@ void BackwardKernels::add(const TraceEvent& event, const Meaning& meaning, const
   launches_ = {};
 }
 
-std::vector<RecordedStretch> BackwardKernels::stretches() const {
-  std::vector<std::int64_t> launches = launches_;
+std::vector<RecordedStretch> BackwardKernels::take() {
+  const std::vector<Kernel> kernels = std::exchange(kernels_, {});
+  std::vector<std::int64_t> launches = std::exchange(launches_, {});
   std::sort(launches.begin(), launches.end());
   std::vector<RecordedStretch> found;
-  for (const Kernel& kernel : kernels_)
+  for (const Kernel& kernel : kernels)
     if (std::binary_search(launches.begin(), launches.end(), kernel.correlation))
       found.push_back(kernel.stretch);
   return found;

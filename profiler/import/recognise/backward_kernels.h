@@ -19,8 +19,8 @@ class BackwardKernels {
   /// must come in the order of time.
   void add(const TraceEvent& event, const Meaning& meaning, const RecordedStretch& stretch);
   /// The kernels that backward operators launched. Empty if the trace has more launches than the importer
-  /// keeps.
-  std::vector<RecordedStretch> stretches() const;
+  /// keeps, and after the first call.
+  std::vector<RecordedStretch> take();
 
  private:
   struct Kernel {

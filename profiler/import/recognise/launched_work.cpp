@@ -80,7 +80,11 @@ std::vector<std::vector<const LaunchedWork::Kernel*>> LaunchedWork::kernelsOfPas
 std::vector<RecordedPass> LaunchedWork::take(const std::vector<RecordedStep>& steps) {
   std::vector<RecordedPass> passes;
   if (tooMany_) unrelated_ = static_cast<std::int64_t>(held_.size());
-  if (tooMany_ || held_.empty()) return passes;
+  if (tooMany_ || held_.empty()) {
+    launches_ = {};
+    kernels_ = {};
+    return passes;
+  }
   const std::vector<std::vector<const Kernel*>> kernels = kernelsOfPasses();
   std::vector<RecordedPass> marked;
   for (Held& held : held_) marked.push_back(std::move(held.pass));
@@ -110,7 +114,9 @@ std::vector<RecordedPass> LaunchedWork::take(const std::vector<RecordedStep>& st
     }
     passes.push_back(std::move(pass));
   }
-  held_.clear();
+  held_ = {};
+  launches_ = {};
+  kernels_ = {};
   return passes;
 }
 

@@ -151,16 +151,12 @@ void PassFilter::setMeaning(const Meaning& meaning, RecordedPass& pass) {
   pass.statesPosting = !meaning.marksTransfer;
 }
 
-std::int64_t EngineWork::leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const {
+std::int64_t EngineWork::leaveOutHosts(std::vector<RecordedPass>& passes) const {
   if (devices_.empty()) return 0;
-  const auto from = passes.begin() + static_cast<std::ptrdiff_t>(first);
   const auto launches = [&](const RecordedPass& pass) {
     return model::isComputePass(pass.pass) && !devices_.contains(pass.device);
   };
-  const auto rest = std::remove_if(from, passes.end(), launches);
-  const std::int64_t count = passes.end() - rest;
-  passes.erase(rest, passes.end());
-  return count;
+  return static_cast<std::int64_t>(std::erase_if(passes, launches));
 }
 
 PassFilter::PassFilter(const TraceData& trace)
@@ -193,43 +189,52 @@ bool PassFilter::takesMessage(const Meaning& meaning, const TraceEvent& event) c
   return meaning.sends && (!accelerated_ || trace_.isAccelerator(event.process));
 }
 
-Recogniser::Recogniser(const TraceData& trace, const Rules& rules, RecordedEvents& events,
-                       SomeCollectives* collectives)
+Recogniser::Recogniser(const TraceData& trace, const Rules& rules)
     : trace_(trace),
-      events_(events),
-      collectives_(collectives),
-      firstPass_(events.passes.size()),
       matcher_(rules, trace.tables),
+      devices_(trace),
       filter_(trace),
       backward_(trace),
       launched_(trace) {}
 
-bool Recogniser::take(const TraceEvent& event, const Slice& slice, const Meaning& meaning,
-                      const Shown& shown) {
-  engines_.add(meaning, shown.device);
-  if (meaning.marksStep && meaning.step)
-    steps_.push_back({shown.device, shown.start, shown.end, *meaning.step});
+Recogniser::Taken Recogniser::take(const TraceEvent& event, const Slice& slice, const Meaning& meaning,
+                                   const Where& where) {
+  ++slice_;
+  if (!finished_) {
+    const Taken taken = recognise(event, slice, meaning, where);
+    if (taken.isPass) taken_.push_back({slice_, taken.isShownAs});
+    return taken;
+  }
+  if (next_ == taken_.size() || taken_[next_].slice != slice_) return {};
+  return {true, taken_[next_++].isShownAs};
+}
+
+Recogniser::Taken Recogniser::recognise(const TraceEvent& event, const Slice& slice, const Meaning& meaning,
+                                        const Where& where) {
+  const base::Ticks start(slice.start), end(slice.end);
+  engines_.add(meaning, where.device);
+  if (meaning.marksStep && meaning.step) steps_.push_back({where.device, start, end, *meaning.step});
   if (filter_.accelerated()) {
     // Kernels of backward passes are of use only as long as no pass is recognised.
-    if (!events_.recognised()) backward_.add(event, meaning, {shown.device, shown.start, shown.end});
+    if (!events_.recognised()) backward_.add(event, meaning, {where.device, start, end});
     launched_.add(event, kindOf(meaning, event) == model::StepKind::globalExchange,
-                  {shown.device, shown.lane, shown.start, shown.end});
+                  {where.device, where.lane, start, end});
   } else if (meaning.marksBackward) {
-    events_.addBackwardOperator({shown.device, shown.start, shown.end});
+    events_.addBackwardOperator({where.device, start, end});
   }
   const bool pass = filter_.takes(meaning, event, slice.end), message = filter_.takesMessage(meaning, event);
   // Only a collective that several ranks take part in relates their clocks. Work of a host beside an
   // accelerator launches the accelerator's.
   const bool collective =
-      collectives_ != nullptr && !pass && !message &&
-      kindOf(meaning, event) == model::StepKind::globalExchange && !meaning.sends &&
+      keepsCollectives_ && !pass && !message && kindOf(meaning, event) == model::StepKind::globalExchange &&
+      !meaning.sends &&
       (trace_.isAccelerator(event.process) || !meaning.group.empty() || !filter_.accelerated());
-  if (!pass && !message && !collective) return false;
-  RecordedPass first = filter_.row(meaning, event, shown.device, shown.lane, shown.start, shown.end);
+  if (!pass && !message && !collective) return {};
+  RecordedPass first = filter_.row(meaning, event, where.device, where.lane, start, end);
   if (pass) {
-    first.program = shown.program;
+    first.slice = slice_;
     takeAsPass(event, meaning, std::move(first));
-    return !launched_.holds(event);
+    return {true, !launched_.holds(event)};
   }
   for (auto& [row, sends] : filter_.rowsOf(meaning, std::move(first))) {
     if (message) {
@@ -237,10 +242,10 @@ bool Recogniser::take(const TraceEvent& event, const Slice& slice, const Meaning
     } else {
       row.pass = model::Pass::collective;
       row.processGroup = filter_.processGroupOf(event);
-      collectives_->add(std::move(row));
+      addCollective(std::move(row));
     }
   }
-  return false;
+  return {};
 }
 
 void Recogniser::takeAsPass(const TraceEvent& event, const Meaning& meaning, RecordedPass first) {
@@ -252,46 +257,46 @@ void Recogniser::takeAsPass(const TraceEvent& event, const Meaning& meaning, Rec
 }
 
 void Recogniser::addPass(RecordedPass pass) {
-  if (collectives_ != nullptr && pass.pass == model::Pass::collective) {
-    collectives_->add(std::move(pass));
-  } else {
-    events_.addPass(std::move(pass));
-  }
+  if (keepsCollectives_ && pass.pass == model::Pass::collective) addCollective(pass);
+  events_.addPass(std::move(pass));
 }
 
-void Recogniser::finish(const std::vector<model::DeviceId>& accelerators) {
-  shareSteps(accelerators, steps_);
-  launchesOnly_ = engines_.leaveOutHosts(events_.passes, firstPass_);
+/// A thread's collectives come in the order of time, whatever encloses them.
+void Recogniser::addCollective(RecordedPass collective) {
+  collective.lane = model::LaneId(devices_.lane(collective.lane).thread.value);
+  someCollectives_.add(std::move(collective));
+}
+
+void Recogniser::finish() {
+  slice_ = -1;
+  next_ = 0;
+  if (finished_) return;
+  finished_ = true;
+  shareSteps(devices_.acceleratorDevices(), steps_);
+  launchesOnly_ = engines_.leaveOutHosts(events_.passes);
   for (RecordedPass& pass : launched_.take(steps_)) addPass(std::move(pass));
   launchesOnly_ += filter_.launchesOnly() + launched_.unrelated();
-  events_.steps.insert(events_.steps.end(), steps_.begin(), steps_.end());
-  for (const RecordedStretch& stretch : backward_.stretches()) events_.addBackwardOperator(stretch);
+  events_.steps = std::move(steps_);
+  for (const RecordedStretch& stretch : backward_.take()) events_.addBackwardOperator(stretch);
+  collectives_ = someCollectives_.take();
 }
 
-base::Result<RecordedEvents> recognise(TraceData& trace, const Rules& rules, base::Progress& progress) {
-  RecordedEvents events;
-  SomeCollectives collectives;
-  Recogniser recogniser(trace, rules, events, &collectives);
+base::Status recognise(TraceData& trace, const Rules& rules, Recogniser& recogniser,
+                       base::Progress& progress) {
+  recogniser.keepCollectives();
   Findings unused;  // The visit that writes the rows finds the same.
   std::int64_t done = 0;
   const auto take = [&](const Slice& slice, const TraceEvent& event) -> base::Status {
     PIPESCOPE_TRY(goesOn(progress, done++, trace.events.size(), "recognising passes of", trace.name));
     const Meaning& meaning = recogniser.meaningOf(event, slice);
     if (!meaning.marksSummary)
-      recogniser.take(event, slice, meaning,
-                      {model::DeviceId(event.process.value), model::LaneId(event.thread.value),
-                       base::Ticks(slice.start), base::Ticks(slice.end)});
+      recogniser.take(event, slice, meaning, recogniser.whereIs(event, slice, meaning));
     return {};
   };
   PIPESCOPE_TRY(visitSlices(
       trace, unused, take, [](const TraceEvent&) {}, {}, rules.usesAnnotations()));
-  std::vector<model::DeviceId> accelerators;
-  const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
-  for (ProcessId id(0); id.value < count; ++id.value)
-    if (trace.isAccelerator(id)) accelerators.emplace_back(id.value);
-  recogniser.finish(accelerators);
-  for (RecordedPass& collective : collectives.take()) events.passes.push_back(std::move(collective));
-  return events;
+  recogniser.finish();
+  return {};
 }
 
 }  // namespace pipescope::importing

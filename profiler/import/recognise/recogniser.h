@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/trace_data.h"
 #include "profiler/import/recognise/backward_kernels.h"
 #include "profiler/import/recognise/launched_work.h"
@@ -14,6 +13,7 @@
 #include "profiler/import/recognise/rules.h"
 #include "profiler/import/recognise/slice_lanes.h"
 #include "profiler/import/recognise/some_collectives.h"
+#include "profiler/import/recognise/trace_devices.h"
 
 namespace pipescope::importing {
 
@@ -24,9 +24,8 @@ class EngineWork {
   void add(const Meaning& meaning, model::DeviceId device) {
     if (meaning.engine && meaning.kind == model::StepKind::compute) devices_.insert(device);
   }
-  /// Erases the computations, from the given one on, that no device with an engine makes. Returns their
-  /// number.
-  std::int64_t leaveOutHosts(std::vector<RecordedPass>& passes, std::size_t first) const;
+  /// Erases the computations that no device with an engine makes. Returns their number.
+  std::int64_t leaveOutHosts(std::vector<RecordedPass>& passes) const;
 
  private:
   std::set<model::DeviceId> devices_;
@@ -81,28 +80,39 @@ class PassFilter {
 };
 
 /// Recognises what the events of one trace are: training steps, passes, messages and collectives. All that
-/// asks for the meaning of events goes through this class, so that each decision is made in one place. Events
-/// must come thread by thread, in the order of time.
+/// asks for the meaning of events goes through this class, and each event is recognised once, however often
+/// the slices of the trace are visited. Devices and lanes are those of devices(), times those of the trace.
+/// Events must come thread by thread, in the order of time.
 class Recogniser {
  public:
-  /// Adds what it recognises to `events`. If `collectives` is given, passes and kernels of collectives go
-  /// there instead: those that relate the clocks of several traces.
-  Recogniser(const TraceData& trace, const Rules& rules, RecordedEvents& events,
-             SomeCollectives* collectives = nullptr);
+  Recogniser(const TraceData& trace, const Rules& rules);
+  /// Lets collectives() keep what relates the clocks of several traces. To be called before take().
+  void keepCollectives() { keepsCollectives_ = true; }
 
   /// Returns what an event means. It is valid until the next call.
   const Meaning& meaningOf(const TraceEvent& event, const Slice& slice) {
     return matcher_.meaningOf(event, slice.enclosing);
   }
-  /// Place and time at which the caller shows an event, in the caller's own ids and clock.
-  struct Shown {
+  TraceDevices& devices() { return devices_; }
+  /// Device and lane of an event.
+  struct Where {
     model::DeviceId device;
     model::LaneId lane;
-    base::Ticks start, end;
-    model::ProgramId program = {};
   };
-  /// True if the event is a pass that `events` holds; a caller shows it as that pass alone.
-  bool take(const TraceEvent& event, const Slice& slice, const Meaning& meaning, const Shown& shown);
+  Where whereIs(const TraceEvent& event, const Slice& slice, const Meaning& meaning) {
+    const model::DeviceId device = devices_.deviceOf(event, meaning);
+    return {device, devices_.laneOf(event, slice.lane, device, meaning)};
+  }
+
+  /// What an event turned out to be.
+  struct Taken {
+    bool isPass = false;     ///< events() hold it as a pass, or hold what it launched
+    bool isShownAs = false;  ///< the pass is shown where the event is, and stands for it
+  };
+  /// Takes the next slice of the trace. In visits after finish() it returns what the first one found.
+  Taken take(const TraceEvent& event, const Slice& slice, const Meaning& meaning, const Where& where);
+  /// Number of the slice that take() took last, from 0 in each visit.
+  std::int64_t slice() const { return slice_; }
   /// Returns the kind of step of an event; none: no rule says it.
   std::optional<model::StepKind> kindOf(const Meaning& meaning, const TraceEvent& event) const {
     return filter_.kindOf(meaning, event);
@@ -111,32 +121,48 @@ class Recogniser {
   std::string kernelGroupOf(const Meaning& meaning, const TraceEvent& event) const {
     return filter_.kernelGroupOf(meaning, event);
   }
-  /// Adds what only all events of the trace together tell. `accelerators`: the caller's ids of its devices
-  /// with an accelerator.
-  void finish(const std::vector<model::DeviceId>& accelerators);
+
+  /// Ends a visit of all slices. The first one adds what only all events of the trace together tell.
+  void finish();
+  bool isFinished() const { return finished_; }
+  /// What was recognised. Valid after finish().
+  RecordedEvents& events() { return events_; }
+  /// Some thousand passes and kernels of collectives, enough to relate the clocks of several traces.
+  const std::vector<RecordedPass>& collectives() const { return collectives_; }
   /// Number of passes that are left out because only their launches are known. Valid after finish().
   std::int64_t launchesOnly() const { return launchesOnly_; }
 
  private:
+  struct TakenSlice {
+    std::int64_t slice = 0;
+    bool isShownAs = false;
+  };
+  Taken recognise(const TraceEvent& event, const Slice& slice, const Meaning& meaning, const Where& where);
   void takeAsPass(const TraceEvent& event, const Meaning& meaning, RecordedPass first);
   void addPass(RecordedPass pass);
+  void addCollective(RecordedPass collective);
 
   const TraceData& trace_;
-  RecordedEvents& events_;
-  SomeCollectives* const collectives_;
-  const std::size_t firstPass_;
+  RecordedEvents events_;
+  SomeCollectives someCollectives_;
+  std::vector<RecordedPass> collectives_;
   RuleMatcher matcher_;
+  TraceDevices devices_;
   PassFilter filter_;
   EngineWork engines_;
   BackwardKernels backward_;
   LaunchedWork launched_;
   std::vector<RecordedStep> steps_;
   std::int64_t launchesOnly_ = 0;
+  std::int64_t slice_ = -1;
+  std::vector<TakenSlice> taken_;  // slices that are passes
+  std::size_t next_ = 0;           // the first of these that a later visit has not passed
+  bool finished_ = false, keepsCollectives_ = false;
 };
 
-/// Returns what the rules recognise in a trace, in the trace's own clock. Devices and lanes are those of the
-/// trace (process and thread), not of a profile. Passes with a group, or without a stage, are collectives.
-/// Fails if the user cancels.
-base::Result<RecordedEvents> recognise(TraceData& trace, const Rules& rules, base::Progress& progress);
+/// Recognises what a trace holds, with its collectives, before anybody writes its rows. Fails if the user
+/// cancels.
+base::Status recognise(TraceData& trace, const Rules& rules, Recogniser& recogniser,
+                       base::Progress& progress);
 
 }  // namespace pipescope::importing

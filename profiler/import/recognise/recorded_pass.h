@@ -35,6 +35,7 @@ struct RecordedPass {
   std::string processGroup = {};  ///< process group, as a collective states it that no rule gives a group
   /// Number of collectives of this group and name in the trace, if not all of them are kept.
   std::int64_t alike = 0;
+  std::int64_t slice = -1;        ///< number of the slice in its trace, until program is known
   model::ProgramId program = {};  ///< name of the pass; none: it gets no step
   model::StepKind kind = model::StepKind::compute;
   bool countsMicroBatch = false;  ///< the micro-batch is the pass's number within its step
@@ -89,19 +90,46 @@ struct RecordedEvents {
   /// Adds one side of a message. A trace may be larger than memory: if there are very many, none are kept,
   /// because some of them would tell of wrong passes.
   void addMessage(RecordedPass side, bool isSend) {
-    if (++messages > kMostMessages) {
-      std::vector<RecordedPass>().swap(sends);
-      std::vector<RecordedPass>().swap(receives);
-    } else {
-      (isSend ? sends : receives).push_back(std::move(side));
-    }
+    if (messages >= kMostMessages) return leaveOutMessages(1);
+    ++messages;
+    (isSend ? sends : receives).push_back(std::move(side));
   }
   std::int64_t messages = 0;  ///< sides that were added
   bool leavesOutMessages() const { return messages > 0 && sends.empty() && receives.empty(); }
+  /// Adds what another trace holds. `translate` puts devices, lanes and times of its passes, sides, steps and
+  /// stretches into the terms of these events.
+  template <class Translate>
+  void append(RecordedEvents&& other, const Translate& translate) {
+    for (RecordedStep& step : other.steps) {
+      translate(step);
+      steps.push_back(step);
+    }
+    for (RecordedPass& pass : other.passes) {
+      translate(pass);
+      addPass(std::move(pass));
+    }
+    for (RecordedStretch& stretch : other.backwardOperators) {
+      translate(stretch);
+      addBackwardOperator(stretch);
+    }
+    if (other.leavesOutMessages()) leaveOutMessages(other.messages);
+    for (const bool isSend : {true, false})
+      for (RecordedPass& side : isSend ? other.sends : other.receives) {
+        translate(side);
+        addMessage(std::move(side), isSend);
+      }
+    other = RecordedEvents();
+  }
   /// Messages to ranks whose traces are missing tell that there are at least so many stages.
   std::int32_t stages = 0;
 
  private:
+  void leaveOutMessages(std::int64_t more) {
+    messages += more;
+    std::vector<RecordedPass>().swap(sends);
+    std::vector<RecordedPass>().swap(receives);
+  }
+
   bool computes_ = false;
 };
 

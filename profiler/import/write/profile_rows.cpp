@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
-#include <regex>
 #include <tuple>
+#include <utility>
 
 #include "profiler/base/version.h"
-#include "profiler/import/recognise/backward_kernels.h"
 #include "profiler/import/recognise/flow_pairs.h"
-#include "profiler/import/recognise/infer_events.h"
-#include "profiler/import/recognise/launched_work.h"
 #include "profiler/import/recognise/progress_part.h"
 #include "profiler/import/recognise/recogniser.h"
 #include "profiler/import/recognise/slice_lanes.h"
@@ -33,7 +31,7 @@ bool isRecognised(const Meaning& meaning) {
 
 /// Collects the slices of one lane into segments.
 struct LaneRows {
-  model::LaneId lane;
+  model::LaneId lane;  ///< none: the lane has no row yet
   model::DeviceId device;
   std::vector<model::Step> steps;
   Ticks start, end;
@@ -43,42 +41,25 @@ struct LaneRows {
 
 /// The rows of one trace while they are written.
 struct ProfileRows::TraceRows {
-  TraceRows(ProfileRows& all, TraceData& of, std::string devicePrefix, const TraceClock& zero)
+  TraceRows(ProfileRows& all, TraceData& of, Recogniser& recognised, std::string devicePrefix,
+            const TraceClock& zero)
       : rows(all),
         trace(of),
+        recogniser(recognised),
         prefix(std::move(devicePrefix)),
         clock(zero),
-        recogniser(of, all.rules_, all.passes_.events()),
         flows(of.temporaryFolder, of.statesCorrelations()),
-        flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {
-    const auto count = static_cast<std::int64_t>(trace.tables.processes.size());
-    for (ProcessId id(0); id.value < count; ++id.value)
-      if (trace.isAccelerator(id)) accelerators.push_back(id);
-    findNpu();
-  }
-
-  /// Ascend's profiler shows the collectives of a device as a process beside it. A trace is of one rank,
-  /// which has one device.
-  void findNpu() {
-    static const std::regex kCollectives("(?:Communication ?)?\\(?HCCL\\)?|Communication");
-    std::vector<ProcessId> found;
-    for (ProcessId id(0); id.value < static_cast<std::int64_t>(trace.tables.processes.size()); ++id.value) {
-      const std::string& name = trace.tables.processes[id].name;
-      if (name.starts_with("Ascend Hardware")) found.push_back(id);
-      if (std::regex_match(name, kCollectives)) collectivesOfNpu.push_back(id);
-    }
-    if (found.size() == 1) npu = found.front();
-  }
+        flowEnds(of.temporaryFolder, EventSorter::Limits{8 << 20, 64 << 10}) {}
 
   ProfileRows& rows;
   TraceData& trace;
+  Recogniser& recogniser;
   const std::string prefix;
   const TraceClock clock;
-  std::map<ProcessId, model::DeviceId> devices;
-  /// Lanes by thread, level, device, and the name that a rule states.
-  std::map<std::tuple<ThreadId, std::size_t, model::DeviceId, std::string>, LaneRows> lanes;
-  std::tuple<ThreadId, std::size_t, model::DeviceId> lastLaneOf;
-  LaneRows* lastLane = nullptr;
+  std::vector<model::DeviceId> devices;  ///< by the trace's own number; none: the device has no row yet
+  std::deque<LaneRows> lanes;            ///< by the trace's own number
+  /// Programs of the slices that are passes, by the numbers of these slices.
+  std::vector<std::pair<std::int64_t, model::ProgramId>> programsOfPasses;
   std::map<std::pair<model::DeviceId, std::string>, int> namedLanes;  ///< number of lanes of each stated name
   /// Programs by device, name, category, layerOf(), block, and the work that the slice states.
   std::map<std::tuple<model::DeviceId, NameId, NameId, std::string, std::string, std::optional<StatedWork>>,
@@ -87,15 +68,10 @@ struct ProfileRows::TraceRows {
   /// The same for programs without layer and block, which most are.
   std::unordered_map<std::size_t, model::ProgramId> plainPrograms;
   std::map<std::pair<ProcessId, NameId>, model::CounterId> counters;
-  Recogniser recogniser;
   FlowPairs flows;
   /// Ends of arrows, with the level of their slice as the process. A slice with begin and end gets its lane
   /// only when it ends.
   EventSorter flowEnds;
-  /// Processes with work of an accelerator. If there is only one, the host's processes share its device.
-  std::vector<ProcessId> accelerators;
-  std::optional<ProcessId> npu;
-  std::vector<ProcessId> collectivesOfNpu;
 
   record::Recorder& recorder() { return rows.recorder_; }
   const std::string& text(NameId id) const { return trace.tables.names.text(id); }
@@ -103,24 +79,6 @@ struct ProfileRows::TraceRows {
 
   model::DeviceId addDevice(const std::string& name, const std::string& kind) {
     return rows.addDevice(name, kind, clock.group);
-  }
-
-  /// The process whose device an event's process belongs to. Our own exports hold the hosts of several
-  /// accelerators, and name them after these.
-  ProcessId ownerOf(ProcessId id) const {
-    if (npu && std::ranges::find(collectivesOfNpu, id) != collectivesOfNpu.end()) return *npu;
-    if (trace.isAccelerator(id) || accelerators.empty()) return id;
-    if (accelerators.size() == 1) return accelerators.front();
-    // A merged trace holds the host and the accelerator of each rank.
-    if (const auto rank = trace.mergedRankOf(id)) {
-      const auto ofRank = [&](ProcessId other) { return trace.mergedRankOf(other) == rank; };
-      if (std::ranges::count_if(accelerators, ofRank) == 1)
-        return *std::ranges::find_if(accelerators, ofRank);
-    }
-    for (const ProcessId accelerator : accelerators)
-      if (trace.tables.processes[id].name == trace.tables.processes[accelerator].name + ", host")
-        return accelerator;
-    return id;
   }
 
   /// Parts of a process that name it: its label, its name, or both with its rank or number.
@@ -140,12 +98,13 @@ struct ProfileRows::TraceRows {
   /// The first of these names that no other device has.
   std::string nameOf(ProcessId id) {
     using enum NamedBy;
-    const bool alone = accelerators.size() == 1;  // The host's processes share its device.
+    const TraceDevices& all = recogniser.devices();
+    const bool alone = all.accelerators().size() == 1;  // The host's processes share its device.
     if (nameCounts.empty())
       for (ProcessId other(0); other.value < static_cast<std::int64_t>(trace.tables.processes.size());
            ++other.value)
         for (const NamedBy how : {label, name, rankAndLabel})
-          if (trace.holdsEvents(other) && (!alone || ownerOf(other) == other))
+          if (trace.holdsEvents(other) && (!alone || all.ownerOf(other) == other))
             ++nameCounts[{how, nameOf(other, how)}];
     for (const NamedBy how : {label, name, rankAndLabel})
       if (const auto count = nameCounts.find({how, nameOf(id, how)});
@@ -154,64 +113,58 @@ struct ProfileRows::TraceRows {
     return nameOf(id, labelAndKey);
   }
 
-  model::DeviceId deviceOf(ProcessId id) {
-    const ProcessId owner = ownerOf(id);
-    const auto found = devices.find(owner);
-    if (found != devices.end()) return found->second;
-    std::string name = nameOf(owner);
-    if (!prefix.empty()) name = trace.tables.processes.size() == 1 ? prefix : prefix + " " + name;
-    const std::string kind = accelerators.empty()         ? "process"
-                             : trace.isAccelerator(owner) ? "accelerator"
-                                                          : "host";
-    return devices[owner] = addDevice(name, kind);
+  /// The row of a device that the trace knows by this number.
+  model::DeviceId deviceRow(model::DeviceId own) {
+    const auto at = static_cast<std::size_t>(own.value);
+    if (at >= devices.size()) devices.resize(at + 1);
+    if (devices[at].valid()) return devices[at];
+    const auto process = recogniser.devices().processOf(own);
+    return devices[at] = process ? addDeviceOf(*process) : addNamed(recogniser.devices().nameOf(own));
   }
 
-  model::DeviceId deviceOf(const TraceEvent& event, const Meaning& meaning) {
-    if (meaning.device.empty()) return deviceOf(event.process);
-    const std::string name = prefix.empty() ? meaning.device : prefix + " " + meaning.device;
+  model::DeviceId addDeviceOf(ProcessId process) {
+    std::string name = nameOf(process);
+    if (!prefix.empty()) name = trace.tables.processes.size() == 1 ? prefix : prefix + " " + name;
+    const std::string kind = !trace.holdsAccelerators()     ? "process"
+                             : trace.isAccelerator(process) ? "accelerator"
+                                                            : "host";
+    return addDevice(name, kind);
+  }
+
+  model::DeviceId addNamed(const std::string& named) {
+    const std::string name = prefix.empty() ? named : prefix + " " + named;
     model::DeviceId& device = rows.named_[name];
     if (!device.valid()) device = addDevice(name, "accelerator");
     return device;
   }
 
-  LaneRows& laneOf(const TraceEvent& event, std::size_t level, model::DeviceId device,
-                   const Meaning& meaning) {
-    // Slices come thread by thread, and most rules name no lane.
-    const std::tuple usual(event.thread, level, device);
-    if (meaning.lane.empty() && lastLane != nullptr && usual == lastLaneOf) return *lastLane;
-    LaneRows& lane = namedLaneOf(event, level, device, meaning);
-    if (meaning.lane.empty()) {
-      lastLaneOf = usual;
-      lastLane = &lane;
-    }
-    return lane;
+  /// The rows of an event's lane, which the trace knows by this number.
+  LaneRows& laneRows(model::LaneId own, const Meaning& meaning) {
+    const auto at = static_cast<std::size_t>(own.value);
+    if (at >= lanes.size()) lanes.resize(at + 1);
+    if (!lanes[at].lane.valid()) addLane(recogniser.devices().lane(own), meaning, lanes[at]);
+    return lanes[at];
   }
 
-  LaneRows& namedLaneOf(const TraceEvent& event, std::size_t level, model::DeviceId device,
-                        const Meaning& meaning) {
-    const std::tuple key(event.thread, level, device, meaning.lane);
-    const auto found = lanes.find(key);
-    if (found != lanes.end()) return found->second;
-    const TraceThread& thread = trace.tables.threads[event.thread];
-    std::string name = !meaning.lane.empty()  ? meaning.lane
+  void addLane(const TraceDevices::Lane& own, const Meaning& meaning, LaneRows& lane) {
+    const TraceThread& thread = trace.tables.threads[own.thread];
+    std::string name = !own.name.empty()      ? own.name
                        : !thread.name.empty() ? thread.name
                        : thread.key.empty()   ? "events"
                                               : "thread " + thread.key;
-    if (meaning.lane.empty()) {
-      if (level > 0) name += fmt::format(", level {}", level + 1);
-    } else if (const int number = ++namedLanes[{device, meaning.lane}]; number > 1) {
+    lane.device = deviceRow(own.device);
+    if (own.name.empty()) {
+      if (own.level > 0) name += fmt::format(", level {}", own.level + 1);
+    } else if (const int number = ++namedLanes[{lane.device, own.name}]; number > 1) {
       name += fmt::format(", row {}", number);
     }
     const bool host = !trace.isAccelerator(thread.process) && meaning.device.empty();
     const auto role = meaning.engine.value_or(host ? model::LaneRole::hostThread : model::LaneRole::compute);
     if (!meaning.engineTitle.empty() && rows.titled_.insert(role).second)
       recorder().add(model::laneTitleProperty(role, meaning.engineTitle));
-    LaneRows lane;
-    lane.device = device;
-    lane.lane = recorder().add(model::Lane{{}, device, name, role, model::ClockDomain::emulated});
-    if (host && meaning.lane.empty())
+    lane.lane = recorder().add(model::Lane{{}, lane.device, name, role, model::ClockDomain::emulated});
+    if (host && own.name.empty())
       rows.passes_.places().threads[lane.lane] = thread.name.empty() ? "thread " + thread.key : thread.name;
-    return lanes.emplace(key, std::move(lane)).first->second;
   }
 
   /// Returns what a collective or a message of an accelerator states about itself: its process group and its
@@ -234,7 +187,7 @@ struct ProfileRows::TraceRows {
         (meaning.sends && event.find(Argument::collective) != nullptr))
       return groupOf(event, meaning);
     const bool collective = meaning.kind == model::StepKind::globalExchange && !meaning.sends;
-    return collective && accelerators.empty() ? "collective" : "";
+    return collective && recogniser.devices().accelerators().empty() ? "collective" : "";
   }
 
   model::ProgramId programOf(model::DeviceId device, const TraceEvent& event, const Meaning& meaning) {
@@ -311,17 +264,19 @@ struct ProfileRows::TraceRows {
       trace.tables.findings.add("An event repeats what others state, as a rule says, and is left out.");
       return {};
     }
-    const model::DeviceId device = deviceOf(event, meaning);
-    LaneRows& lane = laneOf(event, slice.lane, device, meaning);
+    const Recogniser::Where where = recogniser.whereIs(event, slice, meaning);
+    LaneRows& lane = laneRows(where.lane, meaning);
+    const model::DeviceId device = lane.device;
     const Ticks from = ticks(slice.start), to = ticks(slice.end);
     PIPESCOPE_TRY(flows.addSlice(trace.launchOf(event), trace.isAccelerator(event.process), lane.lane, from));
     ++rows.slices_;
     rows.recognised_ += isRecognised(meaning) ? 1 : 0;
     rows.last_ = std::max(rows.last_, to);
     const model::ProgramId program = programOf(device, event, meaning);
-    const bool pass = recogniser.take(event, slice, meaning, {device, lane.lane, from, to, program});
-    if (pass || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
-    if (pass) return {};
+    const Recogniser::Taken taken = recogniser.take(event, slice, meaning, where);
+    if (taken.isPass) programsOfPasses.emplace_back(recogniser.slice(), program);
+    if (taken.isShownAs || lane.steps.size() == kStepsOfSegment) PIPESCOPE_TRY(flush(lane));
+    if (taken.isShownAs) return {};
     if (const std::string group = recogniser.kernelGroupOf(meaning, event); !group.empty())
       rows.passes_.addKernelCollective(group, {device, from, to});
     if (lane.steps.empty()) lane.start = from;
@@ -388,13 +343,34 @@ struct ProfileRows::TraceRows {
   }
   base::Status pairFlows();
 
+  /// Puts what was recognised into the terms of rows.
+  struct ToRows {
+    TraceRows& rows;
+
+    void operator()(RecordedStep& step) const { move(step); }
+    void operator()(RecordedStretch& stretch) const { move(stretch); }
+    void operator()(RecordedPass& pass) const {
+      move(pass);
+      pass.lane = rows.lanes[static_cast<std::size_t>(pass.lane.value)].lane;
+      const auto& programs = rows.programsOfPasses;
+      const auto program = std::ranges::lower_bound(programs, pass.slice, {},
+                                                    &std::pair<std::int64_t, model::ProgramId>::first);
+      if (program != programs.end() && program->first == pass.slice) pass.program = program->second;
+    }
+
+   private:
+    template <class Stretch>
+    void move(Stretch& stretch) const {
+      stretch.device = rows.devices[static_cast<std::size_t>(stretch.device.value)];
+      stretch.start = rows.ticks(stretch.start.count);
+      stretch.end = rows.ticks(stretch.end.count);
+    }
+  };
+
   void finish() {
-    std::vector<model::DeviceId> own;
-    for (const ProcessId accelerator : accelerators)
-      if (const auto device = devices.find(accelerator); device != devices.end())
-        own.push_back(device->second);
-    recogniser.finish(own);
+    recogniser.finish();
     rows.launchesOnly_ += recogniser.launchesOnly();
+    rows.passes_.events().append(std::move(recogniser.events()), ToRows{*this});
   }
 
   void counter(const TraceEvent& event) {
@@ -402,7 +378,7 @@ struct ProfileRows::TraceRows {
     if (!id.valid()) {
       model::Counter row;
       row.executable = kExecutable;
-      row.device = deviceOf(event.process);
+      row.device = deviceRow(recogniser.devices().deviceOf(event, {}));
       row.name = text(event.name);
       const auto unit = trace.tables.counterUnits.find(event.name);
       if (unit != trace.tables.counterUnits.end()) row.unit = unit->second;
@@ -431,22 +407,21 @@ model::DeviceId ProfileRows::addDevice(const std::string& name, const std::strin
 
 base::Status ProfileRows::TraceRows::pairFlows() {
   PIPESCOPE_TRY(flowEnds.visit([this](const TraceEvent& end) -> base::Status {
-    const auto level = static_cast<std::size_t>(end.process.value);
-    const auto lane = lanes.lower_bound({end.thread, level, model::DeviceId(), std::string()});
-    if (lane == lanes.end() || std::get<0>(lane->first) != end.thread || std::get<1>(lane->first) != level)
-      return {};
-    return flows.addFlow(end, lane->second.lane, ticks(end.time));
+    const auto lane = recogniser.devices().firstLane(end.thread, static_cast<std::size_t>(end.process.value));
+    if (!lane) return {};
+    return flows.addFlow(end, lanes[static_cast<std::size_t>(lane->value)].lane, ticks(end.time));
   }));
   std::map<model::LaneId, model::DeviceId> deviceOf;
-  for (const auto& [key, lane] : lanes)
-    if (trace.isAccelerator(trace.tables.threads[std::get<0>(key)].process))
+  for (const auto& [own, id] : recogniser.devices().lanes())
+    if (const LaneRows& lane = lanes[static_cast<std::size_t>(id.value)];
+        trace.isAccelerator(trace.tables.threads[own.thread].process))
       deviceOf[lane.lane] = lane.device;
   return flows.write(recorder(), deviceOf);
 }
 
-base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
-                              base::Executor* executor, base::Progress& progress) {
-  TraceRows rows(*this, trace, devicePrefix, clock);
+base::Status ProfileRows::add(TraceData& trace, Recogniser& recogniser, const std::string& devicePrefix,
+                              const TraceClock& clock, base::Executor* executor, base::Progress& progress) {
+  TraceRows rows(*this, trace, recogniser, devicePrefix, clock);
   if (const auto ranks = trace.ranksOfRun()) {
     ++ranks_;
     ranksOfRun_ = std::max(ranksOfRun_, *ranks);
@@ -460,7 +435,8 @@ base::Status ProfileRows::add(TraceData& trace, const std::string& devicePrefix,
       trace, trace.tables.findings, take, [&rows](const TraceEvent& event) { rows.counter(event); },
       [&rows](const TraceEvent& event, std::size_t level) { return rows.flow(event, level); },
       rules_.usesAnnotations(), executor));
-  for (auto& [key, lane] : rows.lanes) PIPESCOPE_TRY(rows.flush(lane));
+  for (const auto& [own, id] : recogniser.devices().lanes())
+    PIPESCOPE_TRY(rows.flush(rows.lanes[static_cast<std::size_t>(id.value)]));
   rows.finish();
   return rows.pairFlows();
 }

@@ -8,6 +8,7 @@
 #include "profiler/base/progress.h"
 #include "profiler/import/align/clock_alignment.h"
 #include "profiler/import/read/trace_data.h"
+#include "profiler/import/recognise/recogniser.h"
 #include "profiler/import/recognise/rules.h"
 #include "profiler/import/write/pipeline_rows.h"
 #include "profiler/model/rows.h"
@@ -21,10 +22,10 @@ class ProfileRows {
  public:
   ProfileRows(record::Recorder& recorder, const Rules& rules) : recorder_(recorder), rules_(rules) {}
 
-  /// Writes all events of a trace. Fails if the user stops the import. `devicePrefix` comes before the names
-  /// of its devices.
-  base::Status add(TraceData& trace, const std::string& devicePrefix, const TraceClock& clock,
-                   base::Executor* executor, base::Progress& progress);
+  /// Writes all events of a trace, and recognises them if nobody has. Fails if the user stops the import.
+  /// `devicePrefix` comes before the names of its devices.
+  base::Status add(TraceData& trace, Recogniser& recogniser, const std::string& devicePrefix,
+                   const TraceClock& clock, base::Executor* executor, base::Progress& progress);
   /// Writes what is known only after the last trace. `source` names the traces for people.
   /// `zero` is the time that became 0, in the clock of the first trace.
   base::Status end(const std::string& source, Picoseconds zero);
