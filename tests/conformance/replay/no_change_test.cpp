@@ -196,6 +196,45 @@ TEST(NoChange, SharedCoresAreReproducedToTheTick) {
   EXPECT_EQ(reproduced, 24);
 }
 
+/// Outputs of every micro-batch, of one in n, and of the last one alone go to the host.
+TEST(NoChange, ReturnedOutputsAreReproduced) {
+  using Mode = clock::OutputRule::Mode;
+  struct Case {
+    const char *mode, *period;
+    Mode found;
+    std::int64_t foundPeriod;
+  };
+  for (const Case& output : {Case{"all", "1", Mode::all, 1}, Case{"every_n", "2", Mode::everyN, 2},
+                             Case{"every_n", "3", Mode::everyN, 3}, Case{"final", "1", Mode::last, 6}}) {
+    for (const char* system : {"pod4", "hls-gaudi2"}) {
+      SCOPED_TRACE(std::string(system) + ", " + output.mode + " " + output.period);
+      ReplayedSetup setup;
+      setup.keys = {{"system.name", system},
+                    {"model.builder", "decoder"},
+                    {"model.layers", "4"},
+                    {"model.heads", "2"},
+                    {"model.hidden", "32"},
+                    {"model.feed_forward", "64"},
+                    {"model.sequence", "16"},
+                    {"model.vocabulary", "64"},
+                    {"data.dataset", "synthetic"},
+                    {"execution.numerics", "false"},
+                    {"execution.mode", "inference"},
+                    {"execution.stages", "2"},
+                    {"inference.device_iterations", "6"},
+                    {"inference.output_mode", output.mode}};
+      if (output.found == Mode::everyN) setup.keys["inference.output_period"] = output.period;
+      const auto emulated = emulateSetup(setup);
+      ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+      const auto recording = recordingOf(*emulated);
+      ASSERT_TRUE(recording.ok()) << recording.error().message;
+      EXPECT_EQ(recording->output.mode, output.found);
+      if (output.found != Mode::all) EXPECT_EQ(recording->output.period, output.foundPeriod);
+      expectSame(*emulated, 0);
+    }
+  }
+}
+
 /// Copies of a weight at the first and last place, in replicas of which one is slower.
 TEST(NoChange, SumsOverPlacesAreReproduced) {
   for (const char* schedule : {"1f1b", "gpipe", "popart", "interleaved-1f1b"}) {
