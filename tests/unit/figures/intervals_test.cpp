@@ -133,41 +133,62 @@ TEST(ErrorInterval, SharesAreThoseOfDraws) {
   EXPECT_DOUBLE_EQ(shareAhead(1.01, {}, {}, kModelCorrelation), 1);
 }
 
-/// The basis of the step's interval if the compared training steps differed so much from the emulated ones.
-std::string basisOfStep(double bias) {
+/// A step of 100 ticks, 50 µs, on a device whose compared training steps differed so much from the emulated
+/// ones.
+struct TrainingStep {
+  explicit TrainingStep(double bias) {
+    catalog.target.tickMeaning = model::TickMeaning::time;
+    model::Device device;
+    device.kind = "gaudi2";
+    device.ticksPerSecond = 2'000'000;
+    catalog.devices.push_back(device);
+    model::Executable training;
+    training.id = model::ExecutableId(0);
+    training.kind = model::ExecutableKind::training;
+    catalog.executables.push_back(training);
+    catalog.properties.push_back({"figure.clock", "1; grade D"});
+    catalog.properties.push_back(
+        {"band.gaudi2.training step.time", fmt::format("50 points, |ln| median {0}, p90 {1}, bias {2:+}",
+                                                       std::abs(bias), std::abs(bias) + 0.05, bias)});
+    stages.stages.emplace_back();
+    stages.limitingStage = 0;
+    stages.stepsKnown = true;
+    stages.lost.step = 100;
+    from.catalog = &catalog;
+    from.stages = &stages;
+    from.placed = true;
+    from.executable = model::ExecutableId(0);
+  }
+  TrainingStep(const TrainingStep&) = delete;  // `from` refers to its own members
+  TrainingStep& operator=(const TrainingStep&) = delete;
+
   analysis::Catalog catalog;
-  catalog.target.tickMeaning = model::TickMeaning::time;
-  model::Device device;
-  device.kind = "gaudi2";
-  catalog.devices.push_back(device);
-  model::Executable training;
-  training.id = model::ExecutableId(0);
-  training.kind = model::ExecutableKind::training;
-  catalog.executables.push_back(training);
-  catalog.properties.push_back({"figure.clock", "1; grade D"});
-  catalog.properties.push_back(
-      {"band.gaudi2.training step.time", fmt::format("50 points, |ln| median {0}, p90 {1}, bias {2:+}",
-                                                     std::abs(bias), std::abs(bias) + 0.05, bias)});
   analysis::StagesReport stages;
-  stages.stages.emplace_back();
-  stages.limitingStage = 0;
-  stages.stepsKnown = true;
-  stages.lost.step = 100;
   Analyses from;
-  from.catalog = &catalog;
-  from.stages = &stages;
-  from.placed = true;
-  from.executable = model::ExecutableId(0);
-  const auto interval = stepInterval(from);
-  EXPECT_TRUE(interval);
-  return interval ? interval->basis : std::string();
-}
+};
 
 TEST(StepInterval, SaysWhyItLeavesTheEmulatedTimeOut) {
+  const auto basisOf = [](double bias) {
+    const auto interval = stepInterval(TrainingStep(bias).from);
+    EXPECT_TRUE(interval);
+    return interval ? interval->basis : std::string();
+  };
   // The bias is nothing, and then much larger than what the points differ by.
-  EXPECT_EQ(basisOfStep(0), "training steps: 50 compared points on gaudi2");
-  EXPECT_NE(basisOfStep(-0.5).find("lies above the emulated time"), std::string::npos) << basisOfStep(-0.5);
-  EXPECT_NE(basisOfStep(0.5).find("lies below the emulated time"), std::string::npos) << basisOfStep(0.5);
+  EXPECT_EQ(basisOf(0), "training steps: 50 compared points on gaudi2");
+  EXPECT_NE(basisOf(-0.5).find("lies above the emulated time"), std::string::npos) << basisOf(-0.5);
+  EXPECT_NE(basisOf(0.5).find("lies below the emulated time"), std::string::npos) << basisOf(0.5);
+}
+
+TEST(StepInterval, ItsEndsAreFiguresInTicksAndMicroseconds) {
+  const TrainingStep step(-0.1);
+  const auto interval = stepInterval(step.from);
+  ASSERT_TRUE(interval);
+  EXPECT_LT(interval->factors.least, interval->factors.most);
+  const auto valueOf = [&](const char* key) { return std::get<double>(figure(key).value(step.from)); };
+  EXPECT_DOUBLE_EQ(valueOf("step_least_cycles"), 100 * interval->factors.least);
+  EXPECT_DOUBLE_EQ(valueOf("step_most_cycles"), 100 * interval->factors.most);
+  EXPECT_DOUBLE_EQ(valueOf("step_time_least_us"), 50 * interval->factors.least);
+  EXPECT_DOUBLE_EQ(valueOf("step_time_most_us"), 50 * interval->factors.most);
 }
 
 class MemoryInterval : public ::testing::Test {
