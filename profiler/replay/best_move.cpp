@@ -97,7 +97,7 @@ BestMoveAnswer bestMove(const ChangeContext& context, const Recording& whole) {
                            trial->stepTicksAfter,
                            trial->samplesPerSecond,
                            trial->fits,
-                           context.catalog.memorySpaces.size() > 0,
+                           !context.catalog.memorySpaces.empty(),
                            trial->remarks};
   }
   if (!answer.move)

@@ -299,6 +299,7 @@ TEST(BestMove, TakesTheChangeThatGainsMost) {
   }
   EXPECT_NEAR(answer.move->gain, 12.0 / 3 / (21.0 / 6) - 1, 1e-9);
   EXPECT_EQ(answer.move->change.text(), "training.gradient_accumulation=6");
+  EXPECT_FALSE(answer.move->hasMemory) << "given costs say nothing of memory";
 }
 
 /// The last stage of 1F1B needs no stash, but that of GPipe does. On cards, copies to it are kernels.

@@ -92,6 +92,29 @@ TEST(TimelineLayout, AlikeDevicesAreShownAsOne) {
   EXPECT_EQ(shownDevices(*many, options).size(), 64U);
 }
 
+TEST(TimelineLayout, WithoutARowOfPassesTheFirstRowOfStepsNamesTheTrack) {
+  const auto labels = [](Pass pass) {
+    auto trace = std::make_shared<analysis::Trace>();
+    analysis::DeviceTrace device;
+    device.id = model::DeviceId(0);
+    device.name = "host";
+    analysis::TraceTrack track;
+    track.name = "thread 7";
+    track.placements.emplace_back();
+    track.placements.back().pass = pass;
+    track.flameLanes.push_back({model::LaneId(), 2});
+    device.tracks.push_back(track);
+    trace->devices.push_back(std::move(device));
+    std::vector<std::pair<RowKind, std::string>> rows;
+    for (const TimelineRow& row : sceneOf(trace).layout().rows) rows.emplace_back(row.kind, row.label);
+    return rows;
+  };
+  using Rows = std::vector<std::pair<RowKind, std::string>>;
+  EXPECT_EQ(labels(Pass::other), (Rows{{RowKind::flame, "thread 7"}, {RowKind::flame, ""}}));
+  EXPECT_EQ(labels(Pass::forward),
+            (Rows{{RowKind::activity, "thread 7"}, {RowKind::flame, ""}, {RowKind::flame, ""}}));
+}
+
 TEST(TimelineLayout, RowsAreFoundByHeight) {
   const TimelineLayout layout = timelineSmallScene().layout();
   for (std::size_t i = 0; i < layout.rows.size(); ++i) {
