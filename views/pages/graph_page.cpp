@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "profiler/sections/frame/words.h"
@@ -248,11 +249,15 @@ class GraphPage : public shell::Page {
       add(tr("little"), shadeOf(1, 8));
       add(tr("most"), shadeOf(1, 1));
     }
+    if (colour == GraphColour::stage) {
+      std::set<std::int32_t> stages;
+      for (const analysis::GraphBox& box : opened_->view.boxes) stages.insert(box.stage);
+      for (const std::int32_t stage : stages)
+        if (stage >= 0) add(tr("stage %1").arg(stageWords(stage)), geometry::seriesRole(stage));
+      if (stages.contains(-1)) add(tr("several stages"), ColourRole::gaps);
+    }
     std::vector<std::string> kinds;
     for (const analysis::GraphBox& box : opened_->view.boxes) {
-      if (colour == GraphColour::stage && box.stage >= 0)
-        add(tr("stage %1").arg(box.stage), geometry::seriesRole(box.stage));
-      if (colour == GraphColour::stage && box.stage < 0) add(tr("several stages"), ColourRole::gaps);
       if (colour != GraphColour::type) continue;
       if (std::find(kinds.begin(), kinds.end(), box.kind) == kinds.end()) kinds.push_back(box.kind);
       add(text(box.kind), geometry::seriesRole(static_cast<int>(
@@ -261,6 +266,14 @@ class GraphPage : public shell::Page {
     if (std::ranges::any_of(opened_->view.links, &analysis::GraphLink::cut))
       add(tr("cut between stages"), ColourRole::critical);
     legend_->setEntries(std::move(entries));
+  }
+
+  /// "3", or "3 and 12" where two stages hold the same operators.
+  QString stageWords(std::int32_t stage) const {
+    QString words = QString::number(stage);
+    for (const auto& [mirror, own] : data_->graph.mirrors)
+      if (own == stage) words = tr("%1 and %2").arg(words).arg(mirror);
+    return words;
   }
 
   QString time(base::Ticks ticks) const {
@@ -291,7 +304,7 @@ class GraphPage : public shell::Page {
       facts = {
           {tr("Name"), text(own.path), {}},
           {tr("Type"), text(own.kind), {}},
-          {tr("Stage"), own.stage < 0 ? tr("several") : QString::number(own.stage), {}},
+          {tr("Stage"), own.stage < 0 ? tr("several") : stageWords(own.stage), {}},
           {tr("Time"), time(own.ticks), tr("all passes of an iteration, on all devices of one replica")}};
       if (any(&analysis::ModelNode::flops))
         facts.push_back(

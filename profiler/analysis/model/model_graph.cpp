@@ -235,9 +235,9 @@ class GraphReader {
         node.flops = cost->second->cost.flops;
         node.memory = cost->second->cost.weights + cost->second->cost.code;
       }
-      indices_.emplace(row.id, graph_.nodes.size());
-      graph_.nodes.push_back(std::move(node));
+      indices_.emplace(row.id, addNode(std::move(node)));
     }));
+    for (ModelNode& node : graph_.nodes) node.stage = stageOf(node.stage);
     std::map<std::tuple<std::int32_t, std::int32_t, std::string>, Ticks> copies;
     for (const model::Boundary& row : catalog_.boundaries) {
       if (row.executable == executable_) copies[{row.fromStage, row.toStage, row.tensor}] = row.ticks;
@@ -251,16 +251,37 @@ class GraphReader {
       const auto copy =
           copies.find({graph_.nodes[edge.from].stage, graph_.nodes[edge.to].stage, edge.tensor});
       if (copy != copies.end()) edge.ticks = copy->second;
-      graph_.edges.push_back(std::move(edge));
+      if (graph_.mirrors.empty() || known_.emplace(edge.from, edge.to, edge.tensor).second)
+        graph_.edges.push_back(std::move(edge));
     }));
     return std::move(graph_);
   }
 
  private:
+  /// Adds a node, unless another stage holds the same operator. Returns its index. A pipeline that runs from
+  /// both ends (DualPipe) compiles each part of the model for two stages.
+  std::size_t addNode(ModelNode node) {
+    const auto [known, isNew] = byPath_.try_emplace({node.name, node.kind}, graph_.nodes.size());
+    const std::int32_t first = graph_.nodes.empty() || isNew ? node.stage : graph_.nodes[known->second].stage;
+    if (first != node.stage) {
+      graph_.mirrors.emplace(std::max(first, node.stage), std::min(first, node.stage));
+      return known->second;
+    }
+    graph_.nodes.push_back(std::move(node));
+    return graph_.nodes.size() - 1;
+  }
+
+  std::int32_t stageOf(std::int32_t stage) const {
+    const auto mirrored = graph_.mirrors.find(stage);
+    return mirrored == graph_.mirrors.end() ? stage : mirrored->second;
+  }
+
   const model::ProfileSource& source_;
   const Catalog& catalog_;
   model::ExecutableId executable_;
   ModelGraph graph_;
+  std::map<std::pair<std::string, std::string>, std::size_t> byPath_;  ///< by name and kind
+  std::set<std::tuple<std::size_t, std::size_t, std::string>> known_;  ///< edges that are in the graph
   std::unordered_map<model::OperatorId, std::size_t> indices_;
 };
 

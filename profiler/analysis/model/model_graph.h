@@ -1,5 +1,6 @@
 #pragma once
 // The model as a graph: operators of the forward pass, and the tensors between them.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct ModelEdge {
 struct ModelGraph {
   std::vector<ModelNode> nodes;  ///< sorted in the order of the program
   std::vector<ModelEdge> edges;
+  /// Stages that hold the same operators as an earlier one, for a pipeline that runs from both ends, with
+  /// that earlier stage. Their operators are in the graph once.
+  std::map<std::int32_t, std::int32_t> mirrors;
   bool edgesKnown = false;  ///< false if the profile has operators, but no tensors between them
 };
 

@@ -61,6 +61,36 @@ TEST_F(EdgesRunTest, CutsCarryTheTensorsOfTheBoundaries) {
   EXPECT_EQ(cut, boundaries);
 }
 
+/// DualPipe compiles each part of the model for two stages, which run from both ends of the pipeline.
+TEST_F(EdgesRunTest, APipelineFromBothEndsHasItsModelOnce) {
+  std::vector<std::multiset<std::string>> names, edges, cuts;
+  for (const char* schedule : {"1f1b", "dualpipe"}) {
+    ASSERT_TRUE(
+        run(sample("pipelined", {{"execution.numerics", "false"}, {"execution.schedule", schedule}})).ok())
+        << schedule;
+    const Read profile = read();
+    const auto graph =
+        analysis::modelGraph(*profile.source, *profile.catalog, profile.catalog->executables.front().id);
+    ASSERT_TRUE(graph.ok());
+    names.emplace_back();
+    edges.emplace_back();
+    cuts.emplace_back();
+    for (const analysis::ModelNode& node : graph->nodes) {
+      names.back().insert(node.name + " " + std::to_string(node.stage));
+      EXPECT_FALSE(graph->mirrors.contains(node.stage)) << "the stage of a copy";
+    }
+    for (const analysis::ModelEdge& edge : graph->edges) {
+      const analysis::ModelNode &from = graph->nodes[edge.from], &to = graph->nodes[edge.to];
+      edges.back().insert(from.name + " → " + to.name);
+      if (from.stage != to.stage) cuts.back().insert(edge.tensor);
+    }
+    EXPECT_EQ(graph->mirrors.size(), schedule == std::string("dualpipe") ? 4U : 0U) << "of four places";
+  }
+  EXPECT_EQ(names[0], names[1]);
+  EXPECT_EQ(edges[0], edges[1]);
+  EXPECT_EQ(cuts[0], cuts[1]);
+}
+
 TEST_F(EdgesRunTest, BackwardOperatorsReadWhatForwardOnesMade) {
   ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}})).ok());
   const Read profile = read();
