@@ -37,6 +37,8 @@ constexpr std::size_t kMostTried = 4, kMostTriedOfOne = 3;
 /// A change that could save less than this share of what is missing is not worth a compilation.
 constexpr double kLeastShare = 0.05;
 
+constexpr const char* kAccumulation = "training.gradient_accumulation";
+
 /// The name with a "*" in the place of each number.
 std::string withoutNumbers(const std::string& name) {
   std::string pattern;
@@ -290,6 +292,17 @@ bool concerns(const std::string& key, model::ExecutableKind kind) {
   return !training || !key.starts_with("inference.");
 }
 
+/// Where nobody states the number of micro-batches, a run fills its stages with twice as many
+/// (withModelDefaults), so that their number follows that of the stages.
+base::Status followStages(const Configuration& before, Configuration& changed) {
+  const std::int64_t now = changed.integer("execution.stages"), was = before.integer("execution.stages");
+  for (const char* key : {kAccumulation, "inference.device_iterations"}) {
+    if (now != was && before.origin(key) == config::Origin::derived && before.integer(key) == 2 * was)
+      PIPESCOPE_TRY(changed.replace(key, 2 * now));
+  }
+  return {};
+}
+
 /// Tries changes of a configuration, side by side where there are several.
 class Trials {
  public:
@@ -316,6 +329,7 @@ class Trials {
         const Change& change = changes[next[k]];
         base::SerialExecutor serial;
         made[k] = tryAll({{change.key, change.value}}, serial);
+        if (!made[k] && change.key == "execution.stages") made[k] = tryLonger(change.value, serial);
       });
       for (std::size_t k = 0; k < next.size(); ++k) {
         const Change& change = changes[next[k]];
@@ -341,6 +355,7 @@ class Trials {
     for (const auto& [key, value] : settings) {
       if (!changed.setText(key, value, config::Origin::flag).ok()) return std::nullopt;
     }
+    if (!followStages(configuration_, changed).ok()) return std::nullopt;
     base::Result<compile::ModelRequest> request = requestOfRun(changed);
     if (!request.ok()) return std::nullopt;
     // The first executable decides where stages begin. Others that no change concerns stay as they are.
@@ -364,6 +379,16 @@ class Trials {
   }
 
  private:
+  /// Schedules refuse more stages where too few micro-batches fill the pipeline: tries the stages with the
+  /// smallest multiple of the micro-batches that any schedule accepts.
+  std::optional<FitProposal> tryLonger(const std::string& stages, base::Executor& executor) {
+    const std::int64_t needed = 2 * std::max(1LL, std::atoll(stages.c_str())) - 1,
+                       now = std::max<std::int64_t>(1, configuration_.integer(kAccumulation));
+    if (now >= needed) return std::nullopt;
+    const std::int64_t longer = now * ((needed + now - 1) / now);
+    return tryAll({{"execution.stages", stages}, {kAccumulation, std::to_string(longer)}}, executor);
+  }
+
   /// The changes that are tried next: of keys of which none has been compiled, as many as may still be tried.
   std::vector<std::size_t> nextOf(const std::vector<Change>& changes, const std::set<std::string>& keys,
                                   std::vector<bool>& seen, std::size_t most) const {
@@ -409,7 +434,8 @@ std::vector<FitProposal> triedProposals(Trials& trials, const std::vector<Change
   keepHelpful(proposals, trials.before());
   if (proposals.size() < 2 || proposals.front().all().count == 0) return proposals;
   Pairs all;
-  for (const FitProposal& proposal : proposals) all.push_back(proposal.settings.front());
+  for (const FitProposal& proposal : proposals)
+    all.insert(all.end(), proposal.settings.begin(), proposal.settings.end());
   std::optional<FitProposal> together = trials.tryAll(all);
   if (together && together->all() < proposals.front().all())
     proposals.insert(proposals.begin(), *std::move(together));

@@ -9,6 +9,7 @@
 #include "app/plan/fit_advice.h"
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
+#include "app/run/request/model_defaults.h"
 #include "engine/plan/model_trials.h"
 
 namespace pipescope::app {
@@ -190,6 +191,33 @@ TEST(FitAdvice, ProposesMoreStagesWhereNobodyNamesThem) {
   EXPECT_NEAR(static_cast<double>(missingOfRun(configuration, *found)),
               static_cast<double>(found->all().count), 0.02 * before);
   EXPECT_LT(static_cast<double>(found->all().count), before);
+}
+
+/// Four stages of the schedule popart need seven micro-batches. Where nobody states their number, a run fills
+/// the stages; where somebody states four, more of them are part of the proposal.
+TEST(FitAdvice, ProposesTheMicroBatchesThatMoreStagesNeed) {
+  for (const bool states : {false, true}) {
+    config::Configuration configuration = largeBert("2");
+    if (states) {
+      ASSERT_TRUE(configuration.setText("training.gradient_accumulation", "4", config::Origin::file).ok());
+    }
+    auto filled = withModelDefaults(configuration);
+    ASSERT_TRUE(filled.ok()) << filled.error().message;
+    plan::SharedStages known(plan::SharedStages::Remembers::splits);
+    const auto compiled = compileRun(*filled, nullptr, &known);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    base::SerialExecutor serial;
+    const std::vector<FitProposal> proposals = proposeChanges(*filled, *compiled, known, serial, quiet);
+    const auto found = std::ranges::find_if(
+        proposals, [](const FitProposal& each) { return each.settings.front().first == "execution.stages"; });
+    ASSERT_NE(found, proposals.end()) << states;
+    EXPECT_EQ(found->settings.front().second, "4");
+    ASSERT_EQ(found->settings.size(), states ? 2U : 1U);
+    if (states) {
+      EXPECT_EQ(found->settings.back(),
+                (std::pair<std::string, std::string>("training.gradient_accumulation", "8")));
+    }
+  }
 }
 
 TEST(FitAdvice, ModelsThatAreDividedKeepTheirCuts) {
