@@ -68,6 +68,18 @@ std::string InsightInput::option(const std::string& key) const {
   return at == options.end() ? std::string() : at->second;
 }
 
+Bytes InsightInput::alwaysLiveOf(const DeviceMemory& device,
+                                 std::initializer_list<const char*> categories) const {
+  Bytes bytes;
+  const auto space = alwaysLive.find(device.space);
+  if (space == alwaysLive.end()) return bytes;
+  for (const char* category : categories) {
+    const auto found = space->second.find(category);
+    if (found != space->second.end()) bytes += found->second;
+  }
+  return bytes;
+}
+
 std::string InsightInput::deviceName(std::int64_t index) const {
   const auto at = std::ranges::find(execution.devices, index, &DeviceExecution::index);
   return at == execution.devices.end() ? std::string() : at->name;

@@ -36,6 +36,12 @@ struct TriedValue {
   std::string value, effect;
 };
 
+/// The same for changes that were tried together.
+struct TriedTogether {
+  InsightChanges changes;
+  std::string effect;
+};
+
 /// A change that was replayed, out of several.
 struct TriedChange {
   InsightChange change;
@@ -73,12 +79,18 @@ struct InsightInput {
   /// the effect in words ("saves 1 MiB of the 2 MiB that are missing"). Empty: nothing was tried or nothing
   /// helps.
   std::map<std::string, TriedValue> triedForMemory;
+  std::vector<TriedTogether> triedTogether;
+  /// Bytes that are always live in a memory space, by category of the variables. The memory of an IPU's tiles
+  /// is recorded by libpva's categories, which do not tell a weight from a stash.
+  std::map<model::MemorySpaceId, std::map<std::string, Bytes>> alwaysLive;
   std::int64_t searchedStages = 0;  ///< see analysis::searchedStages()
   /// Moves of blocks that lead to a better split, found by replaying the call. Empty: none, or not searched.
   InsightChanges replanned;
   /// The single change that gains most of all that can be replayed. None: no change gains, or none was tried.
   std::optional<TriedChange> bestChange;
 
+  /// Bytes of some categories that are always live on a device.
+  Bytes alwaysLiveOf(const DeviceMemory& device, std::initializer_list<const char*> categories) const;
   /// The name of a device by its index, or an empty text.
   std::string deviceName(std::int64_t index) const;
   bool training() const { return executable.kind == model::ExecutableKind::training; }

@@ -34,15 +34,17 @@ std::optional<double> peakUseOf(const Catalog& catalog, model::ExecutableId id, 
   return least * static_cast<double>(stages.clockHz) / busy;
 }
 
-/// Bytes of the variables on devices, by type of element, which is the last word of a shape.
-base::Status addTypes(const model::ProfileSource& source, const Catalog& catalog, InsightInput& input) {
+/// Bytes of the variables on devices, by type of element, which is the last word of a shape, and by category
+/// of what is always live.
+base::Status addVariables(const model::ProfileSource& source, const Catalog& catalog, InsightInput& input) {
   std::set<std::int64_t> onDevice;
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     if (isOnDevice(space)) onDevice.insert(space.id.value);
   }
   return forAllRows<model::Variable>(source, [&](const model::Variable& row) {
-    if (row.executable != input.executable.id || row.shape.empty() || !onDevice.contains(row.space.value))
-      return;
+    if (row.executable != input.executable.id || !onDevice.contains(row.space.value)) return;
+    if (row.alwaysLive) input.alwaysLive[row.space][row.category] += row.bytes;
+    if (row.shape.empty()) return;
     base::addWrapped(input.bytesByType[row.shape.substr(row.shape.rfind(' ') + 1)], row.bytes.count);
   });
 }
@@ -65,7 +67,23 @@ base::Status addSeries(const model::ProfileSource& source, const Catalog& catalo
   return {};
 }
 
-/// The advice of a run that does not fit has the form "key = value: effect."
+/// Reads "key = value, key = value". A value may be a list with commas, so that a comma ends it only before a
+/// further key.
+InsightChanges changesOf(const std::string& text) {
+  InsightChanges changes;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t equals = text.find(" = ", from);
+    if (equals == std::string::npos) break;
+    const std::size_t next = text.find(" = ", equals + 3);
+    const std::size_t comma = next == std::string::npos ? next : text.rfind(", ", next);
+    const std::size_t end = comma == std::string::npos || comma < equals ? text.size() : comma;
+    changes.push_back({text.substr(from, equals - from), text.substr(equals + 3, end - equals - 3)});
+    from = end + 2;
+  }
+  return changes;
+}
+
+/// The advice of a run that does not fit has the form "key = value, key = value: effect."
 void addTriedForMemory(const Catalog& catalog, InsightInput& input) {
   for (const model::Diagnostic& row : catalog.diagnostics) {
     if (row.code != "out_of_memory_advice" || row.executable != input.executable.id) continue;
@@ -73,9 +91,11 @@ void addTriedForMemory(const Catalog& catalog, InsightInput& input) {
     if (equals == std::string::npos || colon == std::string::npos) continue;
     std::string effect = row.text.substr(colon + 2);
     if (effect.ends_with('.')) effect.pop_back();
-    input.triedForMemory.try_emplace(
-        row.text.substr(0, equals),
-        TriedValue{row.text.substr(equals + 3, colon - equals - 3), std::move(effect)});
+    InsightChanges changes = changesOf(row.text.substr(0, colon));
+    if (changes.size() == 1)
+      input.triedForMemory.try_emplace(changes[0].key, TriedValue{changes[0].value, std::move(effect)});
+    else
+      input.triedTogether.push_back({std::move(changes), std::move(effect)});
   }
 }
 
@@ -108,7 +128,7 @@ Result<InsightInput> insightInput(const model::ProfileSource& source, const Cata
     PIPESCOPE_ASSIGN(SystemUse use, systemUse(source, catalog, executable, progress));
     input.links = std::move(use.links);
   }
-  PIPESCOPE_TRY(addTypes(source, catalog, input));
+  PIPESCOPE_TRY(addVariables(source, catalog, input));
   PIPESCOPE_TRY(addSeries(source, catalog, input, progress));
   return input;
 }

@@ -33,13 +33,10 @@ bool addWays(const InsightInput& input, Insight& found) {
 
 /// Bytes of activations: what only lives for a while, and the stash. A stash may hold variables that only
 /// live for a while, which count once, so that the sum is never more than what weights leave of the whole.
-std::int64_t keptBytes(const DeviceMemory& memory) {
-  const auto bytesOf = [&](const char* category) {
-    const auto found = memory.byCategory.find(category);
-    return found == memory.byCategory.end() ? 0 : found->second.count;
-  };
-  const std::int64_t weights = bytesOf("weight") + bytesOf("optimizer_state") + bytesOf("accumulator");
-  return std::min(memory.notAlwaysLivePeak.count + bytesOf("stash"), memory.total.count - weights);
+std::int64_t keptBytes(const InsightInput& input, const DeviceMemory& memory) {
+  const Bytes weights = input.alwaysLiveOf(memory, {"weight", "optimizer_state", "accumulator"});
+  const Bytes kept = memory.notAlwaysLivePeak + input.alwaysLiveOf(memory, {"stash"});
+  return std::min(kept, memory.total - weights).count;
 }
 
 std::vector<Insight> findRecomputeWanted(const InsightInput& input, const InsightRule& rule) {
@@ -49,7 +46,7 @@ std::vector<Insight> findRecomputeWanted(const InsightInput& input, const Insigh
   Insight found;
   found.figure = fillOf(*fullest);
   if (!rule.exceeds(found.figure)) return {};
-  const std::int64_t kept = keptBytes(*fullest);
+  const std::int64_t kept = keptBytes(input, *fullest);
   if (static_cast<double>(kept) < kLeastPart * static_cast<double>(fullest->total.count)) return {};
   found.what = fmt::format(
       "The fullest unit of {} is filled to {}, and activations take {} of what the device "

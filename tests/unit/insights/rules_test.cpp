@@ -294,10 +294,10 @@ TEST(Insights, RecomputeThatIsWanted) {
   EXPECT_EQ(found.figure, 0.98);
   EXPECT_EQ(found.alternatives[0], (InsightChanges{{"execution.recompute", "pipeline"}}));
   EXPECT_NE(found.what.find("activations take 33.3 %"), std::string::npos) << found.what;
-  // A part of the stash lives for a while only. 300 of 3,000 bytes are weights, the rest may be activations.
+  // A stash of 1,700 bytes is always live. 300 of 3,000 bytes are weights and their states.
   InsightInput stash = input;
-  stash.memory.devices[0].byCategory = {
-      {"stash", Bytes(2'500)}, {"optimizer_state", Bytes(200)}, {"weight", Bytes(100)}};
+  stash.alwaysLive[stash.memory.devices[0].space] = {
+      {"stash", Bytes(1'700)}, {"optimizer_state", Bytes(200)}, {"weight", Bytes(100)}};
   EXPECT_NE(only(stash).what.find("activations take 90 %"), std::string::npos) << only(stash).what;
   // A single stage has nothing that a pipeline would compute again.
   InsightInput single = input;
@@ -396,6 +396,16 @@ TEST(Insights, MemoryOverflow) {
   const Insight tried = only(input);
   EXPECT_EQ(tried.alternatives, (std::vector<InsightChanges>{{{"execution.stages", "4"}}}));
   EXPECT_NE(tried.advice.find("execution.stages = 4: everything fits"), std::string::npos) << tried.advice;
+  // More stages need more micro-batches, and were tried with them.
+  InsightInput together = input;
+  together.triedForMemory.clear();
+  together.triedTogether = {
+      {{{"execution.stages", "4"}, {"training.gradient_accumulation", "8"}}, "everything fits"}};
+  EXPECT_EQ(only(together).alternatives[0], together.triedTogether[0].changes);
+  EXPECT_NE(only(together).advice.find(
+                "execution.stages = 4 and training.gradient_accumulation = 8: everything fits"),
+            std::string::npos)
+      << only(together).advice;
   // A trial keeps the stages that a search has found, and a run searches again.
   input.searchedStages = 2;
   input.triedForMemory = {{"execution.recompute", {"pipeline", "everything fits"}}};
@@ -420,13 +430,20 @@ TEST(Insights, MemoryOverflowNamesTheDevicesThatTheModelNeeds) {
   EXPECT_NE(found.advice.find("6 or more stages"), std::string::npos) << found.advice;
   EXPECT_NE(found.advice.find("--stages 6"), std::string::npos) << found.advice;
   // Each holds 1.5 of 2.75 rooms as weights. Activations alone then take more than a device has.
-  for (DeviceMemory& device : input.memory.devices) device.byCategory = {{"weight", Bytes(room * 3 / 2)}};
+  for (DeviceMemory& device : input.memory.devices)
+    input.alwaysLive[device.space] = {{"weight", Bytes(room * 3 / 2)}, {"stash", Bytes(room / 4)}};
   const Insight activations = only(input);
   EXPECT_EQ(activations.advice.find("--stages"), std::string::npos) << activations.advice;
   EXPECT_NE(activations.advice.find("recompute activations"), std::string::npos) << activations.advice;
   // Activations take half a room of each device, so that three rooms of weights need the other halves of six.
   for (DeviceMemory& device : input.memory.devices) device.total = Bytes(room * 2);
-  EXPECT_NE(only(input).advice.find("--stages 6"), std::string::npos);
+  EXPECT_NE(only(input).advice.find("--stages 6 on a system that has devices for them"), std::string::npos);
+  // Four more devices of the system are idle.
+  input.target.devices = 6;
+  for (const RankedInsight& ranked : findInsights(input, unknownGain)) {
+    if (ranked.insight.rule != "memory_overflow") continue;
+    EXPECT_NE(ranked.insight.advice.find("--stages 6, or with"), std::string::npos) << ranked.insight.advice;
+  }
 }
 
 TEST(Insights, ReplicaSpeeds) {
