@@ -1,55 +1,31 @@
-// Tests the pipeline, system and training pages, commands, search, settings, links, saved pictures and tables
-// saved as CSV.
-#include <qwt_scale_div.h>
-#include <qwt_scale_draw.h>
-#include <qwt_text.h>
+// Tests the pipeline and system pages, commands, search, settings, links, and the trace by mouse.
 #include <QAbstractItemModelTester>
 #include <QApplication>
-#include <QBuffer>
 #include <QCheckBox>
-#include <QClipboard>
-#include <QContextMenuEvent>
-#include <QFile>
-#include <QFileDialog>
-#include <QImageReader>
 #include <QLabel>
 #include <QLineEdit>
-#include <QListWidget>
 #include <QMenu>
-#include <QMessageBox>
 #include <QPushButton>
 #include <QRegularExpression>
-#include <QScrollBar>
 #include <QSpinBox>
-
-#include <QTabWidget>
-#include <QTableView>
-#include <QTemporaryDir>
-#include <QTimer>
 #include <QToolButton>
-#include <cmath>
 #include <map>
 #include <optional>
 
+#include "feature_test.h"
 #include "profiler/sections/frame/section.h"
-#include "views/pages/parts/charts/chart.h"
-#include "views/pages/parts/charts/curve_chart.h"
-#include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/dialogs/command_palette.h"
 #include "views/shell/dialogs/find_bar.h"
-#include "views/shell/dialogs/saved_notice.h"
 #include "views/shell/dialogs/settings_dialog.h"
 #include "views/shell/look/glossary.h"
 #include "views/shell/look/picture.h"
 #include "views/timeline/bar_chart.h"
-#include "views/timeline/legend.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "views/timeline/tile_map.h"
 #include "views/timeline/timeline_canvas.h"
-#include "window_test.h"
 
 namespace pipescope::testing {
 namespace {
@@ -57,63 +33,6 @@ namespace {
 using pages::DataTable;
 using timeline::PipelineCanvas;
 using timeline::TimelineCanvas;
-
-class FeatureTest : public WindowTest {
- protected:
-  void openPage(const QString& page, const FixtureOptions& options = {}) {
-    shell::WindowSettings().setValue(QStringLiteral("pipeline/as_grid"), 0);
-    shell::WindowSettings().setValue(QStringLiteral("pipeline/colours"), 0);
-    shell::WindowSettings().setValue(QStringLiteral("pipeline/critical"), false);
-    fixture = std::make_unique<ProfileFixture>(options);
-    open(fixture->profile(), page);
-  }
-  DataTable* table(const QString& title) const {
-    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
-      if (found->title().startsWith(title)) return found;
-    }
-    return nullptr;
-  }
-  QString fact(const QString& label) const { return child<pages::FactGrid>()->value(label); }
-  /// The picture as a file of this name would hold it.
-  QByteArray drawnAs(const shell::Picture& shown, bool whole, const QString& caption,
-                     const char* name) const {
-    const auto format = shell::pictureFormatOf(QLatin1String(name), true);
-    if (!format.ok()) return {};
-    const auto bytes = shell::pictureOf(shown, whole, caption, *format, *palette);
-    return bytes.ok() ? *bytes : QByteArray();
-  }
-  QAction* action(const QString& what) const {
-    for (const auto& entry : window->actions().entries()) {
-      if (entry.what == what) return entry.action;
-    }
-    return nullptr;
-  }
-
-  std::unique_ptr<ProfileFixture> fixture;
-};
-
-TEST(Curves, OneSampleIsSeen) {
-  shell::Palette palette;
-  palette.setTheme(shell::Theme::light);
-  auto series = std::make_shared<analysis::CounterSeries>();
-  series->samples = 1;
-  series->smallest = series->largest = 2;
-  analysis::CounterPoint point;
-  point.index = 0;
-  point.count = 1;
-  point.smallest = point.largest = point.last = 2;
-  series->points = {point};
-  pages::CurveChart chart(palette);
-  chart.resize(400, 200);
-  chart.setSeries(series, QStringLiteral("sample"));
-  const QImage image = chart.grab().toImage();
-  int dots = 0;
-  for (int y = 0; y < image.height(); ++y) {
-    for (int x = 0; x < image.width(); ++x)
-      dots += image.pixelColor(x, y) == palette.ui(shell::Ui::accent) ? 1 : 0;
-  }
-  EXPECT_GT(dots, 8);
-}
 
 TEST_F(FeatureTest, PipelineLightsWhatIsClicked) {
   openPage(QStringLiteral("pipeline"));
@@ -215,167 +134,6 @@ TEST_F(FeatureTest, SystemShowsLinksAndSpaces) {
   QAbstractItemModelTester tester(links->model());
 }
 
-TEST_F(FeatureTest, TrainingShowsTheLastLossOfARunThatWasStopped) {
-  openPage(QStringLiteral("training"), {.outcomes = false});
-  const double last = child<pages::CurveChart>(QStringLiteral("Loss"))->series()->points.back().last;
-  const QAbstractItemModel* outcomes = table(QStringLiteral("Outcomes"))->model();
-  EXPECT_EQ(outcomes->index(0, 0).data().toString(), QStringLiteral("Final loss"));
-  EXPECT_EQ(outcomes->index(0, 1).data().toString(), QString::number(last, 'g', 6));
-}
-
-/// A double click and the right button both lead there.
-TEST_F(FeatureTest, APointOfACurveLeadsToItsCallOnTheTrace) {
-  openPage(QStringLiteral("training"));
-  const auto catalog = window->session().snapshot()->catalog;
-  const auto runs = catalog->runsOf(window->session().executable());
-  ASSERT_EQ(runs.size(), 3U);
-  const auto placeOf = [&](int point) {
-    const auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));
-    return QPoint(static_cast<int>(std::ceil(chart->transform(QwtPlot::xBottom, point))) + 1,
-                  chart->canvas()->height() / 2);
-  };
-  const auto expectCall = [&](std::size_t call) {
-    ASSERT_TRUE(settle());
-    EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Trace"));
-    EXPECT_GE(window->timeRange().start(), runs[call]->start) << call;
-    EXPECT_LE(window->timeRange().end(), runs[call]->end) << call;
-    window->goBack();
-    ASSERT_TRUE(settle());
-    EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Training"));
-  };
-  QTest::mouseDClick(child<pages::CurveChart>(QStringLiteral("Loss"))->canvas(), Qt::LeftButton, {},
-                     placeOf(0));
-  expectCall(0);
-  QWidget* canvas = child<pages::CurveChart>(QStringLiteral("Loss"))->canvas();
-  QContextMenuEvent event(QContextMenuEvent::Mouse, placeOf(1), canvas->mapToGlobal(placeOf(1)));
-  QApplication::sendEvent(canvas, &event);
-  const auto menus = child<pages::CurveChart>(QStringLiteral("Loss"))->findChildren<QMenu*>();
-  ASSERT_FALSE(menus.isEmpty());
-  QAction* show = nullptr;
-  for (const QAction* each : menus.front()->actions())
-    if (each->text() == QStringLiteral("Show in")) show = each->menu()->actions().front();
-  ASSERT_NE(show, nullptr);
-  show->trigger();
-  expectCall(1);
-}
-
-TEST_F(FeatureTest, TrainingShowsTheLoss) {
-  openPage(QStringLiteral("training"));
-  auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));
-  ASSERT_NE(chart, nullptr);
-  EXPECT_EQ(chart->series()->samples, 3);
-  EXPECT_EQ(table(QStringLiteral("Outcomes"))->model()->rowCount(), 2);
-  EXPECT_EQ(chart->axisTitle(QwtPlot::xBottom).text(), QStringLiteral("call"));
-  // The first of the three calls is call 1.
-  EXPECT_EQ(chart->axisScaleDraw(QwtPlot::xBottom)->label(0).text(), QStringLiteral("1"));
-  for (const double tick : chart->axisScaleDiv(QwtPlot::xBottom).ticks(QwtScaleDiv::MajorTick))
-    EXPECT_EQ(tick, std::round(tick)) << "between two calls there is nothing";
-}
-
-TEST_F(FeatureTest, AFractionHasAnAxisOfPercentages) {
-  pages::CurveChart chart(*palette);
-  auto series = std::make_shared<analysis::CounterSeries>();
-  series->counter.unit = "fraction";
-  series->samples = 2;
-  series->largest = 1;
-  series->points.resize(2);
-  chart.setSeries(series, QStringLiteral("call"));
-  EXPECT_EQ(chart.axisScaleDraw(QwtPlot::yLeft)->label(0.4).text(), QStringLiteral("40 %"));
-  auto loss = std::make_shared<analysis::CounterSeries>(*series);
-  loss->counter.unit.clear();
-  chart.setSeries(loss, QStringLiteral("call"));
-  EXPECT_EQ(chart.axisScaleDraw(QwtPlot::yLeft)->label(0.4).text(), QStringLiteral("0.4"));
-}
-
-TEST_F(FeatureTest, ValidationIsInTheChartOfTraining) {
-  const ProfileFixture recorded;
-  model::RowSet rows = *recorded.profile()->everything();
-  // The inference's accuracy is recorded after the first and after the third call of the training.
-  std::vector<model::Run> training;
-  for (const model::Run& run : rows.of<model::Run>())
-    if (run.executable == model::ExecutableId(0)) training.push_back(run);
-  ASSERT_EQ(training.size(), 3U);
-  const auto add = [&](std::int64_t executable, const std::vector<std::pair<std::size_t, double>>& values) {
-    const model::CounterId id(static_cast<std::int64_t>(rows.of<model::Counter>().size()));
-    rows.of<model::Counter>().push_back({id, model::ExecutableId(executable), {}, "accuracy", "fraction"});
-    for (const auto& [call, value] : values)
-      rows.of<model::CounterSample>().push_back({id, training[call].end, training[call].id, value});
-  };
-  add(0, {{0, 0.5}, {1, 0.7}, {2, 0.9}});
-  add(1, {{0, 0.4}, {2, 0.8}});
-  auto profile = std::make_shared<record::MemoryProfile>();
-  ASSERT_TRUE(profile->commit(rows).ok());
-  ASSERT_TRUE(profile->finish(model::ProfileState::complete, "").ok());
-  open(profile, QStringLiteral("training"));
-  const auto* chart = child<pages::CurveChart>(QStringLiteral("Accuracy"));
-  ASSERT_NE(chart, nullptr);
-  ASSERT_NE(chart->also(), nullptr);
-  EXPECT_EQ(chart->alsoName(), QStringLiteral("inference"));
-  ASSERT_EQ(chart->also()->points.size(), 2U);
-  EXPECT_EQ(chart->also()->points[0].index, 0) << "beside the first call";
-  EXPECT_EQ(chart->also()->points[1].index, 2) << "beside the third call";
-  EXPECT_EQ(chart->also()->points[1].last, 0.8);
-  EXPECT_EQ(child<pages::CurveChart>(QStringLiteral("Loss"))->also(), nullptr) << "only training has one";
-  picture("training_validation");
-}
-
-TEST_F(FeatureTest, CurvesAreSmoothedAndLogarithmic) {
-  openPage(QStringLiteral("training"));
-  auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));
-  const auto& points = chart->series()->points;
-  ASSERT_EQ(points.size(), 3U);
-  EXPECT_EQ(chart->smoothed(), (std::vector<double>{points[0].last, points[1].last, points[2].last}));
-  auto* smoothing = child<QComboBox>(QStringLiteral("Smoothing"));
-  choose(smoothing, 1);
-  // The moving mean with weight 0.6 by hand: (0.4 b + 0.24 a) ÷ 0.64, (0.4 c + 0.24 b + 0.144 a) ÷ 0.784.
-  const std::vector<double> means = chart->smoothed();
-  EXPECT_NEAR(means[0], points[0].last, 1e-12);
-  EXPECT_NEAR(means[1], (0.4 * points[1].last + 0.24 * points[0].last) / 0.64, 1e-12);
-  EXPECT_NEAR(means[2], (0.4 * points[2].last + 0.24 * points[1].last + 0.144 * points[0].last) / 0.784,
-              1e-12);
-  EXPECT_FALSE(chart->isLogarithmic());
-  auto* box = child<QCheckBox>();
-  ASSERT_EQ(box->text(), QStringLiteral("Logarithmic axis"));
-  box->click();
-  EXPECT_TRUE(chart->isLogarithmic());
-  // Equal ratios have equal heights.
-  const auto y = [&](double value) { return chart->canvasMap(QwtPlot::yLeft).transform(value); };
-  EXPECT_NEAR(y(0.5) - y(1), y(1) - y(2), 1);
-  picture("training_logarithmic");
-  box->click();
-  EXPECT_FALSE(chart->isLogarithmic());
-}
-
-TEST_F(FeatureTest, TrainingDrawsOnlyWhatChanges) {
-  const ProfileFixture recorded;
-  model::RowSet rows = *recorded.profile()->everything();
-  const auto add = [&](const char* name, const std::vector<double>& values) {
-    const model::CounterId id(static_cast<std::int64_t>(rows.of<model::Counter>().size()));
-    rows.of<model::Counter>().push_back({id, model::ExecutableId(0), {}, name, ""});
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const model::Run& run = rows.of<model::Run>()[i * 3 / values.size()];
-      rows.of<model::CounterSample>().push_back({id, run.start, run.id, values[i]});
-    }
-  };
-  add("learning_rate", {0.05, 0.05, 0.05});
-  add("loss_scale", {2, 4, 4});
-  add("iteration_loss", std::vector<double>{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
-  auto profile = std::make_shared<record::MemoryProfile>();
-  ASSERT_TRUE(profile->commit(rows).ok());
-  ASSERT_TRUE(profile->finish(model::ProfileState::complete, "").ok());
-  open(profile, QStringLiteral("training"));
-  EXPECT_EQ(child<pages::CurveChart>(QStringLiteral("Learning rate")), nullptr);
-  const auto& outcomes = table(QStringLiteral("Outcomes"))->model()->table().rows;
-  ASSERT_EQ(outcomes.size(), 3U);
-  EXPECT_EQ(std::get<std::string>(outcomes[2][0]), "Learning rate");
-  EXPECT_EQ(std::get<std::string>(outcomes[2][1]), "0.05");
-  const auto axis = [&](const char* name) {
-    return child<pages::CurveChart>(QString::fromLatin1(name))->axisTitle(QwtPlot::xBottom).text();
-  };
-  EXPECT_EQ(axis("Loss scale"), QStringLiteral("call"));
-  EXPECT_EQ(axis("Iteration loss"), QStringLiteral("iteration")) << "four of each call";
-}
-
 TEST_F(FeatureTest, CommandsAreFoundByTyping) {
   openPage(QStringLiteral("summary"));
   action(QStringLiteral("Commands"))->trigger();
@@ -403,44 +161,6 @@ TEST_F(FeatureTest, ExactNamesComeFirstAmongTheCommands) {
   QTest::keyClick(commands->box(), Qt::Key_Return);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Compare"));
-}
-
-TEST_F(FeatureTest, PicturesShowTheVisiblePartOrTheWholeChart) {
-  openPage(QStringLiteral("trace"));
-  window->resize(1200, 520);
-  ASSERT_TRUE(settle());
-  auto* canvas = child<TimelineCanvas>();
-  ASSERT_GT(canvas->verticalScrollBar()->maximum(), 50) << "not all rows are visible";
-  const geometry::TimeView view = window->timeRange().view();
-  const QSize size = canvas->size();
-  const shell::Picture shown = window->currentPage()->picture();
-  const auto drawing = [&](bool whole) { return drawnAs(shown, whole, QStringLiteral("caption"), "x.svg"); };
-  const QByteArray visible = drawing(false), all = drawing(true);
-  EXPECT_TRUE(visible.contains("IPU0"));
-  EXPECT_FALSE(visible.contains("IPU3"));
-  for (const char* device : {"IPU0", "IPU1", "IPU2", "IPU3"}) EXPECT_TRUE(all.contains(device)) << device;
-  EXPECT_TRUE(all.contains("iteration 3")) << "the whole time";
-  const auto titleOf = [](const QByteArray& svg) {
-    const auto from = svg.indexOf("<title>") + 7;
-    return QString::fromUtf8(svg.mid(from, svg.indexOf("</title>") - from));
-  };
-  EXPECT_EQ(titleOf(visible), QStringLiteral("Trace, Call 3 (last), Iteration 0 of 0–3"));
-  EXPECT_EQ(titleOf(all), QStringLiteral("Trace, Call 3 (last)"));
-  for (const QByteArray& one : {visible, all}) EXPECT_TRUE(one.contains("slower stage")) << "the legend";
-  EXPECT_EQ(window->timeRange().view(), view) << "the window is as before";
-  EXPECT_EQ(canvas->size(), size);
-  EXPECT_EQ(canvas->verticalScrollBarPolicy(), Qt::ScrollBarAsNeeded);
-  showPage(QStringLiteral("pipeline"));
-  const QImage pipeline = QImage::fromData(
-      drawnAs(window->currentPage()->picture(), true, QStringLiteral("caption"), "x.png"), "PNG");
-  EXPECT_FALSE(pipeline.isNull());
-  EXPECT_EQ(pipeline.text(QStringLiteral("Title")),
-            QStringLiteral("Pipeline, Call 3 (last), Iteration 0 of 0–3"));
-  showPage(QStringLiteral("memory"));
-  auto* chart = child<pages::Chart>();
-  chart->setRange(10, 100);
-  drawnAs(window->currentPage()->picture(), true, QStringLiteral("caption"), "x.png");
-  EXPECT_EQ(chart->range(), std::pair(10.0, 100.0));
 }
 
 /// With times in seconds, cycles stand only in brackets behind a time, on cards.
@@ -668,159 +388,6 @@ TEST_F(FeatureTest, SettingsGoBackToTheirDefaults) {
   for (const QComboBox* box : dialog->findChildren<QComboBox*>()) EXPECT_EQ(box->currentIndex(), 0);
   for (const QCheckBox* box : dialog->findChildren<QCheckBox*>()) EXPECT_FALSE(box->isChecked());
   EXPECT_FALSE(shell::WindowSettings().value(QStringLiteral("safe_colours")).toBool());
-}
-
-TEST_F(FeatureTest, TablesBecomeCsv) {
-  openPage(QStringLiteral("system"));
-  DataTable* links = table(QStringLiteral("Links"));
-  const QString csv = links->csv();
-  EXPECT_TRUE(csv.startsWith(QStringLiteral("From,To,Link,"))) << csv.toStdString();
-  EXPECT_EQ(csv.count(QLatin1Char('\n')), 9);
-  std::unique_ptr<QMenu> menu(links->makeMenu());
-  for (QAction* entry : menu->actions()) {
-    if (entry->text() == QStringLiteral("From")) entry->setChecked(false);
-  }
-  EXPECT_TRUE(links->csv().startsWith(QStringLiteral("To,Link,")));
-  EXPECT_TRUE(csv.contains(QStringLiteral(" (B)"))) << csv.toStdString();
-  links->filter()->setText(QStringLiteral("IPU3"));
-  EXPECT_EQ(links->csv().count(QLatin1Char('\n')), 4);
-  // Numbers have the digits that reports give them.
-  DataTable own(*palette, nullptr);
-  own.setTable(
-      {"t",
-       "T",
-       "",
-       {{"cycles", "Cycles", sections::Format::ticks}, {"share", "Share", sections::Format::fraction}},
-       {{12337.00000000002, 1.0 / 3}, {std::int64_t{9'007'199'254'740'993}, 0.5}}});
-  EXPECT_EQ(own.csv().toStdString(),
-            "Cycles (ticks),Share (0 … 1)\n12337,0.333333333333\n9007199254740993,0.5\n");
-}
-
-TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
-  openPage(QStringLiteral("trace"));
-  const QString caption = shell::provenance(window->session());
-  EXPECT_TRUE(caption.startsWith(QStringLiteral("Emulated · device model"))) << caption.toStdString();
-  const shell::Picture shown = window->currentPage()->picture();
-  const QByteArray svg = drawnAs(shown, false, caption, "x.svg");
-  EXPECT_TRUE(svg.contains("<svg"));
-  EXPECT_TRUE(svg.contains(caption.toUtf8()));
-  EXPECT_FALSE(svg.contains("<image")) << "drawn as vectors";
-  EXPECT_TRUE(svg.contains("Trace, Call 3 (last), Iteration 0 of 0")) << "the title";
-  const QByteArray png = drawnAs(shown, false, caption, "x.png");
-  const QImage image = QImage::fromData(png, "PNG");
-  EXPECT_EQ(image.width(), 2 * shown.widget->width());
-  EXPECT_EQ(image.text(QStringLiteral("Description")), caption);
-  EXPECT_FALSE(shell::writeFile(QStringLiteral("/nowhere/picture.png"), png, base::FileKind::png).ok());
-}
-
-TEST_F(FeatureTest, APictureHasTheFormatThatItsNameAsksFor) {
-  openPage(QStringLiteral("trace"));
-  const shell::Picture shown = window->currentPage()->picture();
-  for (const auto& [name, format] : {std::pair("a.png", "png"), std::pair("a.jpg", "jpeg"),
-                                     std::pair("a b.JPEG", "jpeg"), std::pair("a.png.bmp", "bmp")}) {
-    QByteArray bytes = drawnAs(shown, false, QStringLiteral("caption"), name);
-    QBuffer buffer(&bytes);
-    buffer.open(QIODevice::ReadOnly);
-    EXPECT_EQ(QImageReader::imageFormat(&buffer), QByteArray(format)) << name;
-    EXPECT_EQ(QImage::fromData(bytes).width(), 2 * shown.widget->width()) << name;
-  }
-  EXPECT_TRUE(drawnAs(shown, false, QStringLiteral("caption"), "a.Svg").contains("<svg"));
-  for (const char* name : {"a.gif", "png", "a.png.", ".svg/a"}) {
-    const auto refused = shell::pictureFormatOf(QLatin1String(name), true);
-    ASSERT_FALSE(refused.ok()) << name;
-    EXPECT_EQ(refused.error().message, std::string(name) +
-                                           " does not end like a picture that can be written: choose a name "
-                                           "that ends in .png, .jpg, .jpeg, .bmp or .svg.");
-  }
-}
-
-TEST_F(FeatureTest, PicturesAndTablesReplaceOnlyFilesOfTheirKind) {
-  const QTemporaryDir folder;
-  const QString path = folder.filePath(QStringLiteral("saved"));
-  const auto content = [&] {
-    QFile file(path);
-    file.open(QIODevice::ReadOnly);
-    return file.readAll();
-  };
-  const QByteArray table = "Stage,Share\n0,0.5\n", drawing = "<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
-  ASSERT_TRUE(shell::writeFile(path, table, base::FileKind::csv).ok());
-  const base::Status refused = shell::writeFile(path, drawing, base::FileKind::svg);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().message, path.toStdString() +
-                                         " exists and is not an SVG drawing; it is left "
-                                         "untouched. Choose another name.");
-  EXPECT_EQ(content(), table);
-  EXPECT_TRUE(shell::writeFile(path, "A,B\n1,2\n", base::FileKind::csv).ok());
-  EXPECT_EQ(content(), "A,B\n1,2\n");
-}
-
-/// Clicks in real dialogs. A refusal is a message, which this closes and keeps.
-TEST_F(FeatureTest, DialogsSaveTablesAndPicturesAndLeaveOtherFilesAlone) {
-  openPage(QStringLiteral("system"));
-  const QTemporaryDir folder;
-  QStringList refusals;
-  QTimer closer;
-  QObject::connect(&closer, &QTimer::timeout, [&] {
-    auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
-    if (box == nullptr) return;
-    refusals << box->text();
-    box->accept();
-  });
-  closer.start(10);
-  const auto saveAs = [&](const QString& name) {
-    auto* dialog = window->findChild<QFileDialog*>();
-    ASSERT_NE(dialog, nullptr);
-    dialog->setOption(QFileDialog::DontConfirmOverwrite);
-    dialog->setDirectory(folder.path());
-    dialog->selectFile(name);
-    ASSERT_TRUE(QMetaObject::invokeMethod(dialog, "accept"));
-    const auto closed = [&] { return window->findChild<QFileDialog*>() == nullptr; };
-    ASSERT_TRUE(waitFor(closed)) << name.toStdString();
-  };
-  const auto saveTable = [&](const QString& name) {
-    std::unique_ptr<QMenu> menu(table(QStringLiteral("Links"))->makeMenu());
-    for (QAction* entry : menu->actions()) {
-      if (entry->text() == QStringLiteral("Save as CSV…")) entry->trigger();
-    }
-    saveAs(name);
-  };
-  const auto content = [&](const QString& name) {
-    QFile file(folder.filePath(name));
-    file.open(QIODevice::ReadOnly);
-    return file.readAll();
-  };
-  const auto saved = [&](const QString& name) {
-    return waitFor([&] { return window->savedNotice()->text().contains(name); });
-  };
-  saveTable(QStringLiteral("links.csv"));
-  EXPECT_TRUE(saved(QStringLiteral("links.csv")));
-  EXPECT_EQ(content(QStringLiteral("links.csv")), table(QStringLiteral("Links"))->csv().toUtf8());
-
-  ASSERT_TRUE(
-      shell::writeFile(folder.filePath(QStringLiteral("notes.txt")), "<svg/>", base::FileKind::svg).ok());
-  saveTable(QStringLiteral("notes.txt"));
-  ASSERT_TRUE(waitFor([&] { return refusals.size() == 1; }));
-  EXPECT_TRUE(
-      refusals[0].contains(QStringLiteral("is not a table of comma-separated values; it is left untouched")));
-  EXPECT_EQ(content(QStringLiteral("notes.txt")), "<svg/>");
-
-  window->saveCurrentPicture(false);
-  saveAs(QStringLiteral("system.png"));
-  EXPECT_TRUE(saved(QStringLiteral("system.png")));
-  EXPECT_TRUE(content(QStringLiteral("system.png")).startsWith("\x89PNG"));
-  window->saveCurrentPicture(false);
-  saveAs(QStringLiteral("links.csv"));
-  ASSERT_TRUE(waitFor([&] { return refusals.size() == 2; }));
-  EXPECT_TRUE(refusals[1].contains(QStringLiteral("links.csv does not end like a picture")));
-  EXPECT_TRUE(content(QStringLiteral("links.csv")).startsWith("From,To"));
-
-  saveTable(QStringLiteral("links.jpg"));
-  EXPECT_TRUE(saved(QStringLiteral("links.jpg")));
-  window->saveCurrentPicture(false);
-  saveAs(QStringLiteral("links.jpg"));
-  ASSERT_TRUE(waitFor([&] { return refusals.size() == 3; }));
-  EXPECT_TRUE(refusals[2].contains(QStringLiteral("links.jpg exists and is not a JPEG picture")));
-  EXPECT_TRUE(content(QStringLiteral("links.jpg")).startsWith("From,To"));
 }
 
 TEST_F(FeatureTest, TheGlossaryKnowsTheWords) {
