@@ -60,6 +60,7 @@ Result<std::shared_ptr<const Catalog>> loadCatalog(const model::ProfileSource& s
   PIPESCOPE_TRY(load(source, catalog->segments));
   PIPESCOPE_TRY(load(source, catalog->runs));
   PIPESCOPE_TRY(load(source, catalog->outcomes));
+  PIPESCOPE_TRY(load(source, catalog->counters));
   PIPESCOPE_TRY(load(source, catalog->diagnostics));
   if (!targets.empty()) catalog->target = targets.front();
   return std::shared_ptr<const Catalog>(std::move(catalog));

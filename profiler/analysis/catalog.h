@@ -36,6 +36,7 @@ struct Catalog {
   base::IdVector<model::SegmentId, model::Segment> segments;
   base::IdVector<model::RunId, model::Run> runs;
   std::vector<model::Outcome> outcomes;
+  std::vector<model::Counter> counters;
   std::vector<model::Diagnostic> diagnostics;
   model::SourceState state;
   std::int64_t revision = 0;

@@ -260,6 +260,16 @@ TEST(EmptyStates, ARunWithoutNumericsHasNoLoss) {
   EXPECT_TRUE(pages::whyNoLoss(catalog, training.id).contains(QStringLiteral("no call has ended")));
   catalog.configuration.push_back({"execution.numerics", "false", "flag"});
   EXPECT_TRUE(pages::whyNoLoss(catalog, training.id).contains(QStringLiteral("no numerics")));
+  catalog.state.state = model::ProfileState::running;
+  EXPECT_EQ(pages::whyNoTraining(catalog, training.id), QString()) << "counters may still come";
+  catalog.state.state = model::ProfileState::complete;
+  EXPECT_EQ(pages::whyNoTraining(catalog, training.id), pages::whyNoLoss(catalog, training.id));
+  // A counter of a device, such as its stash, belongs to other pages; one of the whole run is a loss or the
+  // like.
+  catalog.counters.push_back({model::CounterId(0), training.id, model::DeviceId(0), "stash_entries", ""});
+  EXPECT_FALSE(pages::whyNoTraining(catalog, training.id).isEmpty());
+  catalog.counters.push_back({model::CounterId(1), training.id, model::DeviceId(), "loss", ""});
+  EXPECT_EQ(pages::whyNoTraining(catalog, training.id), QString());
 }
 
 TEST(LivenessLimit, IsTheCapacityOfOneTileOrOfAll) {

@@ -295,8 +295,13 @@ class TrainingPage : public shell::Page {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     const model::Executable* row = catalog.executable(context_.session.executable());
     const auto calls = static_cast<std::int64_t>(catalog.runsOf(context_.session.executable()).size());
-    if (series.samples == calls) return tr("call");
-    if (row != nullptr && series.samples == calls * row->deviceIterations) return tr("iteration");
+    // The samples of the present call of a run that goes on may be missing.
+    const std::int64_t missing = catalog.state.state == model::ProfileState::running ? 1 : 0;
+    const auto isOf = [&](std::int64_t each) {
+      return series.samples <= calls * each && series.samples >= (calls - missing) * each;
+    };
+    if (isOf(1)) return tr("call");
+    if (row != nullptr && isOf(row->deviceIterations)) return tr("iteration");
     return tr("sample");
   }
 
@@ -338,7 +343,8 @@ namespace pipescope::shell {
 PIPESCOPE_REGISTER_PAGE(training) {
   registry.add({QStringLiteral("training"), QObject::tr("Training"), QStringLiteral("training"),
                 QObject::tr("Loss, accuracy and learning rate over the calls"), PageGroup::result, 30,
-                [](PageContext& context) -> Page* { return new pages::TrainingPage(context); }});
+                [](PageContext& context) -> Page* { return new pages::TrainingPage(context); }, true,
+                pages::whyNoTraining});
 }
 
 }  // namespace pipescope::shell

@@ -94,8 +94,21 @@ QString whyNoLoss(const analysis::Catalog& catalog, model::ExecutableId executab
   const auto& options = catalog.configuration;
   const auto numerics = std::ranges::find(options, "execution.numerics", &model::ConfigurationEntry::path);
   if (numerics != options.end() && numerics->value == "false")
-    return tr("There is no loss, because the run had no numerics (execution.numerics is false).");
+    return tr(
+        "There is no loss, because the run had no numerics: it emulated times and memory only. To train, run "
+        "it again with execution.numerics = true.");
   return tr("No loss has been recorded, because no call has ended yet.");
+}
+
+QString whyNoTraining(const analysis::Catalog& catalog, model::ExecutableId executable) {
+  const bool counts = std::ranges::any_of(catalog.counters, [&](const model::Counter& row) {
+    return row.executable == executable && !row.device.valid();
+  });
+  const bool ended = std::ranges::any_of(catalog.outcomes, [&](const model::Outcome& row) {
+    return row.executable == executable && row.kind != model::OutcomeKind::forecast;
+  });
+  const bool runs = catalog.state.state == model::ProfileState::running;
+  return counts || ended || runs ? QString() : whyNoLoss(catalog, executable);
 }
 
 }  // namespace pipescope::pages

@@ -22,5 +22,7 @@ QString whyNoMemory(const analysis::Catalog& catalog);
 QString whyNoLiveness(const analysis::Catalog& catalog);
 /// Says why the executable has no loss and no other counters.
 QString whyNoLoss(const analysis::Catalog& catalog, model::ExecutableId executable);
+/// The same sentence, if nothing that the page Training shows is recorded or can still come.
+QString whyNoTraining(const analysis::Catalog& catalog, model::ExecutableId executable);
 
 }  // namespace pipescope::pages
