@@ -313,8 +313,9 @@ TEST_F(AnswersPagesTest, AReplayedCallOpensAsAProfile) {
   bool listed = false;
   for (pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>())
     for (int row = 0; row < table->model()->rowCount(); ++row)
-      listed = listed || table->model()->index(row, 0).data() == QStringLiteral("what-if stages.1.forward");
-  EXPECT_TRUE(listed) << "the change stands among the options";
+      listed =
+          listed || table->model()->index(row, 0).data() == QStringLiteral("what-if forward pass of stage 1");
+  EXPECT_TRUE(listed) << "the change stands among the options, in words";
 }
 
 TEST_F(AnswersPagesTest, ATableOpensOnThePageOfSweeps) {
@@ -422,16 +423,27 @@ TEST_F(AnswersPagesTest, ARectangleKeepsCombinations) {
   EXPECT_EQ(rates(), (std::vector<int>{100})) << "the only one with 6 micro-batches";
 }
 
-TEST_F(AnswersPagesTest, AClickOpensTheProfileAndKeepsTheTable) {
+TEST_F(AnswersPagesTest, ADoubleClickOpensTheProfileAndKeepsTheTable) {
   writeTable();
   window->open(file("table.csv"));
   ASSERT_TRUE(settle());
+  const auto openRow = [&](int row) {
+    auto* chart = child<ItemChart>();
+    QTest::mouseDClick(chart, Qt::LeftButton, {}, chart->itemRect(row).center());
+    ASSERT_TRUE(settle());
+  };
   clickRow(1);
+  EXPECT_EQ(window->session().path(), file("table.csv")) << "a click marks";
+  EXPECT_EQ(child<ItemChart>()->marked(), 1);
+  openRow(1);
+  EXPECT_EQ(window->session().path(), file("b.pop"));
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Summary"));
+  showPage(QStringLiteral("sweep"));
+  EXPECT_EQ(child<ItemChart>()->marked(), 1) << "the page keeps the table";
+  openRow(2);  // it has no profile
   EXPECT_EQ(window->session().path(), file("b.pop"));
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Sweep"));
-  EXPECT_EQ(child<ItemChart>()->marked(), 1);
-  clickRow(2);  // it has no profile
-  EXPECT_EQ(window->session().path(), file("b.pop"));
+  clickRow(2);
   EXPECT_EQ(child<ItemChart>()->marked(), 2);
   // The arrow keys mark, and Return opens.
   auto* chart = child<ItemChart>();
@@ -444,6 +456,7 @@ TEST_F(AnswersPagesTest, AClickOpensTheProfileAndKeepsTheTable) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->session().path(), file("a.pop"));
   // A profile that is opened in another way is shown.
+  showPage(QStringLiteral("sweep"));
   window->open(file("b.pop"));
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Summary"));
@@ -491,6 +504,16 @@ TEST_F(AnswersPagesTest, OtherPagesOfATableSayThatNothingRan) {
 TEST_F(AnswersPagesTest, APageWithoutATableSaysHowToGetOne) {
   const ProfileFixture fixture;
   open(fixture.profile(), QStringLiteral("sweep"));
+  EXPECT_TRUE(notice().contains(QStringLiteral("pipescope sweep"))) << notice().toStdString();
+}
+
+/// As with `pipescope-gui PROFILE --page sweep`.
+TEST_F(AnswersPagesTest, AProfileStaysOnThePageOfSweepsThatShowsNoTable) {
+  writeTable();
+  ASSERT_TRUE(window->showPage(QStringLiteral("sweep")));
+  window->open(file("b.pop"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Sweep"));
   EXPECT_TRUE(notice().contains(QStringLiteral("pipescope sweep"))) << notice().toStdString();
 }
 

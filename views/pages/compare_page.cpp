@@ -16,6 +16,7 @@
 #include "profiler/sections/frame/words.h"
 #include "views/pages/parts/charts/compare_charts.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
 #include "views/pages/parts/layout/panel.h"
@@ -211,9 +212,25 @@ class ComparePage : public shell::Page {
     applyTabs({*versions}, 1);
   }
 
-  void applyOptions(const sections::SectionTable& table, double perUnit) {
-    options_->setTable(table, perUnit);
+  void applyOptions(sections::SectionTable table, double perUnit) {
+    for (auto& row : table.rows) putChangeInWords(row);
     options_->parentWidget()->setVisible(!table.rows.empty());
+    options_->setTable(std::move(table), perUnit);
+  }
+
+  /// A change that a what-if made stands among the options as "what-if KEY" with its value.
+  static void putChangeInWords(std::vector<sections::Cell>& row) {
+    const QString name = wordsIn(row.front());
+    const QString prefix = QStringLiteral("what-if ");
+    if (!name.startsWith(prefix)) return;
+    const std::string key = name.mid(prefix.size()).toStdString();
+    const auto [kind, which] = changeKindOf(key);
+    if (kind != nullptr)
+      row.front() = (prefix + changeInWords({key, {}}).section(QStringLiteral(": "), 0, 0)).toStdString();
+    for (std::size_t c = 1; c < row.size(); ++c) {
+      const auto* value = std::get_if<std::string>(&row[c]);
+      if (value != nullptr && !value->empty()) row[c] = changeValueInWords(key, *value).toStdString();
+    }
   }
 
   /// Shows the figures of the step and of the stages.

@@ -1,5 +1,5 @@
 // Shows the table of a sweep: each combination as a point by two figures, or as a line over all of them, with
-// the Pareto front. A click opens the profile of a combination.
+// the Pareto front. A double click opens the profile of a combination.
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
@@ -181,23 +181,24 @@ class SweepPage : public shell::Page {
     setKeyWidget(chart_);
     band_ = new QRubberBand(QRubberBand::Rectangle, chart_);
     connect(chart_, &ItemChart::clicked, this, [this](int row) {
-      if (isBrushing_) return;
-      mark(row);
-      if (!byKey_) openProfile(row);
+      if (!isBrushing_) mark(row);
     });
+    connect(chart_, &ItemChart::doubleClicked, this, &SweepPage::openProfile);
     connect(chart_, &ItemChart::menuWanted, this, [this](int row, const QPoint& at) {
       QMenu* menu = makeMenu(row);
       menu->setAttribute(Qt::WA_DeleteOnClose);
       menu->popup(at);
     });
-    connect(table_, &DataTable::rowActivated, this, [this](int shown) {
-      if (shown >= static_cast<int>(shownRows_.size())) return;
-      const auto row = static_cast<int>(shownRows_[static_cast<std::size_t>(shown)]);
-      mark(row);
-      openProfile(row);
-    });
+    const auto rowOf = [this](int shown) {
+      return shown < static_cast<int>(shownRows_.size())
+                 ? static_cast<int>(shownRows_[static_cast<std::size_t>(shown)])
+                 : -1;
+    };
+    connect(table_, &DataTable::rowActivated, this, [this, rowOf](int shown) { mark(rowOf(shown)); });
+    connect(table_, &DataTable::rowOpened, this, [this, rowOf](int shown) { openProfile(rowOf(shown)); });
+    area->tabs()->setTabBarAutoHide(true);  // it is the only table
     context.actions.describe(tr("Sweep"), tr("Keep some combinations, or all again"),
-                             tr("drag a rectangle; Esc, double click"));
+                             tr("drag a rectangle; Esc, double click beside them"));
     connect(&context.session, &shell::ProfileSession::opened, this, [this] { followSession(); });
   }
 
@@ -234,10 +235,8 @@ class SweepPage : public shell::Page {
 
   /// The arrow keys mark a combination, and Return opens its profile.
   bool eventFilter(QObject* watched, QEvent* event) override {
-    if (watched == chart_ && event->type() == QEvent::MouseButtonPress) byKey_ = false;
     if (watched == chart_ && brush(*event)) return true;
     if (watched != chart_ || event->type() != QEvent::KeyPress) return Page::eventFilter(watched, event);
-    byKey_ = true;
     const int key = static_cast<QKeyEvent*>(event)->key();
     if (key == Qt::Key_Escape && std::ranges::count(kept_, false) > 0) {
       keepAll();
@@ -411,8 +410,8 @@ class SweepPage : public shell::Page {
     draw();
   }
 
-  /// Keeps the combinations within a rectangle that the user drags. A double click keeps all again. Returns
-  /// true for events that are done with.
+  /// Keeps the combinations within a rectangle that the user drags. A double click beside them keeps all
+  /// again. Returns true for events that are done with.
   bool brush(const QEvent& event) {
     if (file_ == nullptr || file_->table.rows.empty()) return false;
     const auto* mouse = static_cast<const QMouseEvent*>(&event);
@@ -435,6 +434,7 @@ class SweepPage : public shell::Page {
         isBrushing_ = false;
         return true;
       case QEvent::MouseButtonDblClick:
+        if (chart_->itemAt(mouse->pos()) >= 0) return false;
         keepAll();
         return true;
       default:
@@ -525,13 +525,14 @@ class SweepPage : public shell::Page {
       const auto kept = std::ranges::count(kept_, true);
       if (kept < static_cast<std::ptrdiff_t>(kept_.size()))
         return said_->setText(
-            tr("%1 of %2 combinations are kept; Esc, or a double click on the chart, keeps all.")
+            tr("%1 of %2 combinations are kept; Esc, or a double click beside them, keeps all.")
                 .arg(kept)
                 .arg(kept_.size()));
       said_->setText(
-          any ? tr("A click on a combination opens its profile; the arrow keys only mark one. Drag a "
-                   "rectangle to keep some of them.")
-              : tr("This sweep wrote no profiles; with --profiles FOLDER, a click opens one."));
+          any ? tr("A double click on a combination, or Return, opens its profile. Drag a rectangle to keep "
+                   "some "
+                   "of them.")
+              : tr("This sweep wrote no profiles; with --profiles FOLDER, a double click opens one."));
       return;
     }
     const std::string& profile = file_->profiles[static_cast<std::size_t>(row)];
@@ -542,7 +543,9 @@ class SweepPage : public shell::Page {
   void openProfile(int row) {
     if (file_ == nullptr || row < 0 || row >= static_cast<int>(file_->profiles.size())) return;
     const std::string& profile = file_->profiles[static_cast<std::size_t>(row)];
-    if (!profile.empty() && text(profile) != context_.session.path()) context_.session.open(text(profile));
+    if (profile.empty()) return;
+    if (text(profile) != context_.session.path()) context_.session.open(text(profile));
+    context_.go({QStringLiteral("summary")});
   }
 
   /// The row of the profile that the window shows; −1: none.
@@ -564,7 +567,6 @@ class SweepPage : public shell::Page {
   QComboBox* colour_ = nullptr;
   std::vector<std::size_t> columns_;  ///< columns that may be axes
   std::vector<bool> front_;
-  bool byKey_ = false;  ///< the chart was used by key last
   QComboBox *view_ = nullptr, *across_ = nullptr, *up_ = nullptr;
   shell::ElidedLabel* name_ = nullptr;
   QLabel* said_ = nullptr;

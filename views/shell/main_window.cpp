@@ -222,7 +222,8 @@ void MainWindow::followLacks() {
       why = definitions_[i].lack(*snapshot->catalog, session_->executable());
     if (isSweep && definitions_[i].comparable && !(known && pages_[i]->showsContent()))
       why =
-          tr("The open file is the table of a sweep. A click on a combination on the page Sweep opens its "
+          tr("The open file is the table of a sweep. A double click on a combination on the page Sweep opens "
+             "its "
              "profile.");
     sidebar_->setLack(static_cast<int>(i), why);
   }
@@ -232,10 +233,13 @@ void MainWindow::open(const QString& path, const QString& executable) {
   if (runs(path)) {
     Q_EMIT configurationGiven(path);
   } else {
-    // The page of sweeps keeps its table, so that a profile which is opened there would not be seen.
+    // A page of sweeps that shows a table keeps it, so that a profile which is opened there would not be
+    // seen.
     const bool isTable = path.endsWith(QLatin1String(".csv"), Qt::CaseInsensitive) ||
                          path.endsWith(QLatin1String(".json"), Qt::CaseInsensitive);
-    if (currentPageId() == QLatin1String("sweep") && !isTable) showPage(QStringLiteral("summary"));
+    const bool keeps = currentPageId() == QLatin1String("sweep") && currentPage()->isSettled() &&
+                       currentPage()->showsContent();
+    if (keeps && !isTable) showPage(QStringLiteral("summary"));
     session_->open(path, executable);
   }
 }

@@ -84,12 +84,12 @@ void ItemChart::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void ItemChart::mouseDoubleClickEvent(QMouseEvent* event) {
-  const int item = source_.hit ? source_.hit(size(), event->pos()) : -1;
+  const int item = itemAt(event->pos());
   if (item >= 0) Q_EMIT doubleClicked(item);
 }
 
 void ItemChart::contextMenuEvent(QContextMenuEvent* event) {
-  const int item = source_.hit ? source_.hit(size(), event->pos()) : -1;
+  const int item = itemAt(event->pos());
   item >= 0 ? Q_EMIT menuWanted(item, event->globalPos()) : event->ignore();
 }
 

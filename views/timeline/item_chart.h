@@ -59,6 +59,9 @@ class ItemChart : public QWidget, public shell::Growing {
   QSize sizeHint() const override { return hint_; }
   QSize minimumSizeHint() const override { return {220, std::min(hint_.height(), 160)}; }
 
+  /// The item at a position; −1: none.
+  int itemAt(const QPoint& at) const { return source_.hit ? source_.hit(size(), at) : -1; }
+
  Q_SIGNALS:
   void clicked(int item);
   void doubleClicked(int item);

@@ -422,7 +422,10 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copyRows(*view_), true;
     if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
-      if (view_->currentIndex().isValid()) activate(proxy_->mapToSource(view_->currentIndex()).row());
+      if (!view_->currentIndex().isValid()) return true;
+      const int row = proxy_->mapToSource(view_->currentIndex()).row();
+      activate(row);
+      if (subjectAt(row).kind == shell::Selected::Kind::none) Q_EMIT rowOpened(row);
       return true;
     }
     if (isPageKey(*key)) return event->ignore(), true;

@@ -80,7 +80,7 @@ class DataTable : public QWidget, public shell::Beside, public shell::Growing {
   QString title() const;
 
  Q_SIGNALS:
-  /// A double click on a row that is about nothing that the trace can show.
+  /// A double click, or Return, on a row that is about nothing that the trace can show.
   void rowOpened(int row);
   void rowActivated(int row);  ///< row of the model, not of the sorted view; never one of the source only
   void rowFollowed(int row);   ///< the row is about what was selected elsewhere
