@@ -117,7 +117,7 @@ class Gallery : public QObject {
           this, [profile = *made, opener = opener_] { return shell::readCard(profile, opener); },
           [this, sample, seconds](shell::ProfileCard&& card) {
             card.sentence = sample.doc;
-            card.system = tr("%1 s").arg(std::max(seconds, 0.1), 0, 'f', 1);
+            card.system = tr("ran in %1 s").arg(std::max(seconds, 0.1), 0, 'f', 1);
             window_.home()->setSampleCard(sample.path, card);
             goOn();
           });

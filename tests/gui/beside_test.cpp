@@ -1,6 +1,7 @@
 // Tests that pages show the figures of two profiles while they are compared.
 #include <QComboBox>
 #include <QDropEvent>
+#include <QMenu>
 #include <QMimeData>
 #include <QTableView>
 #include <QToolButton>
@@ -94,6 +95,12 @@ TEST_F(BesideTest, EachPageOfAProfileNamesTheSourceAndEndsTheComparison) {
     showPage(id);
     EXPECT_TRUE(line().contains(QStringLiteral("source.pop"))) << id.toStdString() << line().toStdString();
     picture(("beside_" + id.toStdString()).c_str());
+    for (const FigureCard* card : window->currentPage()->findChildren<FigureCard*>()) {
+      if (card->isVisible()) {
+        EXPECT_GE(card->height(), card->heightForWidth(card->width()))
+            << card->caption().toStdString() << ": its link lies over its text";
+      }
+    }
   }
   showPage(QStringLiteral("stages"));
   QTest::mouseClick(child<QToolButton>(QStringLiteral("End the comparison")), Qt::LeftButton);
@@ -266,7 +273,8 @@ TEST_F(BesideTest, TwoTracesLieAboveEachOtherAndZoomTogether) {
     return a->mapToGlobal(QPoint()).y() < b->mapToGlobal(QPoint()).y();
   });
   timeline::TimelineCanvas *source = both[0], *target = both[1];
-  EXPECT_EQ(&source->scene().model()->trace->devices, &source->scene().model()->trace->devices);
+  EXPECT_EQ(source->mapToGlobal(QPoint()).x(), target->mapToGlobal(QPoint()).x()) << "in line";
+  EXPECT_EQ(source->width(), target->width());
   const auto length = [](const timeline::TimelineCanvas& canvas) {
     const geometry::TimeView view = canvas.window().view;
     return static_cast<double>((view.end() - view.start()).count);
@@ -290,6 +298,8 @@ TEST_F(BesideTest, TwoPipelinesShowTheSameTimeAtTheSameLength) {
     return static_cast<double>((canvas.view().end() - canvas.view().start()).count);
   };
   EXPECT_NEAR(length(*both[0]), length(*both[1]), 4);
+  EXPECT_EQ(both[0]->mapToGlobal(QPoint()).x(), both[1]->mapToGlobal(QPoint()).x()) << "in line";
+  EXPECT_EQ(both[0]->width(), both[1]->width());
   both[0]->zoomBy(2);
   EXPECT_NEAR(length(*both[0]), length(*both[1]), 4);
   window->comparison().clear();
@@ -371,6 +381,40 @@ TEST(RecentListTest, AProfileThatIsDroppedOnAnotherIsComparedWithIt) {
   ASSERT_EQ(wanted.size(), 1);
   EXPECT_EQ(wanted[0][0].toString(), QStringLiteral("/one.pop"));
   EXPECT_EQ(wanted[0][1].toString(), QStringLiteral("/two.pop"));
+}
+
+/// The menu of a card offers what can be done with its file, and the other files to compare it with.
+TEST(RecentListTest, TheMenuComparesAndRemovesMissingFiles) {
+  const shell::Palette palette;
+  shell::RecentList list(palette);
+  QStringList paths;
+  for (const char* name : {"one", "two", "gone", "lost"}) {
+    paths << QStringLiteral("/nowhere/") + QString::fromLatin1(name);
+    list.add(QString::fromLatin1(name), paths.back(), {});
+    shell::ProfileCard card;
+    card.isMissing = paths.size() > 2;
+    list.setCard(paths.back(), card);
+  }
+  const auto actionOf = [](const QMenu& menu, const char* name) -> QAction* {
+    for (QAction* action : menu.actions())
+      if (action->text() == QLatin1String(name)) return action;
+    return nullptr;
+  };
+  const std::unique_ptr<QMenu> one(list.makeMenu(*list.item(0))), gone(list.makeMenu(*list.item(2)));
+  EXPECT_TRUE(actionOf(*one, "Open")->isEnabled());
+  EXPECT_FALSE(actionOf(*gone, "Open")->isEnabled());
+  EXPECT_FALSE(actionOf(*gone, "Compare with")->isEnabled());
+  const QMenu* compare = actionOf(*one, "Compare with")->menu();
+  ASSERT_EQ(compare->actions().size(), 1) << "the only other file that is there";
+  QSignalSpy wanted(&list, &shell::RecentList::comparisonWanted),
+      removed(&list, &shell::RecentList::removeWanted);
+  compare->actions().front()->trigger();
+  ASSERT_EQ(wanted.size(), 1);
+  EXPECT_EQ(wanted[0], QVariantList({paths[1], paths[0]})) << "the card under the menu is the target";
+  actionOf(*one, "Remove all missing files")->trigger();
+  ASSERT_EQ(removed.size(), 2);
+  EXPECT_EQ(removed[0][0].toString(), paths[2]);
+  EXPECT_EQ(removed[1][0].toString(), paths[3]);
 }
 
 }  // namespace

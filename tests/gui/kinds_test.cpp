@@ -32,6 +32,7 @@
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/comparison.h"
+#include "views/shell/profile_card.h"
 #include "views/shell/sidebar.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/graph_canvas.h"
@@ -160,6 +161,16 @@ TEST_F(EqualLayersTest, ManyAreFoldedAtFirst) {
   ASSERT_TRUE(settle());
   ASSERT_NE(folded(), nullptr);
   EXPECT_EQ(mostIn(*folded()), 24) << "layers of the encoder";
+  QString counted, summed;  // "1,234" of "1,234 rows" and of "Sum of the 1,234 rows shown: …"
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) {
+    static const QRegularExpression kCount(QStringLiteral("^([\\d,]+) rows$")),
+        kSum(QStringLiteral("^Sum of the ([\\d,]+) rows shown"));
+    if (const auto match = kCount.match(label->text()); label->isVisible() && match.hasMatch())
+      counted = counted.isEmpty() ? match.captured(1) : counted;
+    if (const auto match = kSum.match(label->text()); match.hasMatch()) summed = match.captured(1);
+  }
+  EXPECT_FALSE(summed.isEmpty());
+  EXPECT_EQ(counted.toStdString(), summed.toStdString());
   // A row of equal layers has a name of its own, and leads to the first of them.
   pages::TreeTable& tree = *window->currentPage()->findChild<pages::TreeTable*>();
   const std::unique_ptr<QMenu> menu(tree.makeRowMenu(0));
@@ -362,6 +373,75 @@ TEST_F(WindowTest, ASummaryWithoutStagesAndKernelsShowsTheEngines) {
   EXPECT_EQ(cards[QStringLiteral("Busiest engine")].toStdString(), "MME")
       << "the convolution takes 18.8 of 26.2 us";
   EXPECT_EQ(cards[QStringLiteral("Length")].toStdString(), "26.165 µs");
+}
+
+TEST_F(WindowTest, EnginesThatHardlyWorkHaveNoBars) {
+  open(runSample("mnist/eight_gaudis.toml"), QStringLiteral("engines"));
+  const auto* chart = child<timeline::BarChart>(QStringLiteral("How much each engine works"));
+  ASSERT_NE(chart, nullptr);
+  const auto* table = window->currentPage()->findChild<pages::DataTable*>();
+  ASSERT_NE(table, nullptr);
+  const sections::SectionTable& devices = table->model()->table();
+  std::size_t drawn = 0, still = 0;
+  for (std::size_t c = 0; c < devices.columns.size(); ++c) {
+    if (!devices.columns[c].key.ends_with("_utilisation")) continue;
+    std::size_t known = 0;
+    double most = 0;
+    for (const auto& row : devices.rows) {
+      const auto* share = std::get_if<double>(&row[c]);
+      known += share == nullptr ? 0U : 1U;
+      if (share != nullptr) most = std::max(most, *share);
+    }
+    (most >= 0.001 ? drawn : still) += known;
+  }
+  EXPECT_GT(still, 0U) << "a sample in which an engine does nothing";
+  EXPECT_EQ(chart->bars().size(), drawn);
+}
+
+/// Process 0 computes for 300 µs, waits for 100 and communicates for 100; process 1 computes for 200.
+Source importKernels() {
+  const QTemporaryDir folder;
+  QFile file(folder.filePath(QStringLiteral("kernels.json")));
+  EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(R"([
+{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":0,"dur":300},
+{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":20,"ts":400,"dur":100},
+{"ph":"X","cat":"kernel","name":"gemm","pid":1,"tid":7,"ts":0,"dur":200}])");
+  file.close();
+  return importFile(file.fileName().toStdString());
+}
+
+TEST_F(WindowTest, ASummaryOfKernelsAloneSaysHowLongTheyAre) {
+  open(importKernels(), QStringLiteral("summary"));
+  std::map<QString, QString> cards, details;
+  for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
+    cards[card->caption()] = card->value();
+    details[card->caption()] = card->detail();
+    EXPECT_NE(card->value(), QStringLiteral("–")) << card->caption().toStdString();
+    EXPECT_FALSE(card->detail().contains(QStringLiteral("–"))) << card->detail().toStdString();
+  }
+  EXPECT_EQ(cards[QStringLiteral("Length")].toStdString(), "500 µs");
+  EXPECT_TRUE(details[QStringLiteral("Length")].contains(QStringLiteral("process 0")))
+      << "a process without a name: " << details[QStringLiteral("Length")].toStdString();
+  EXPECT_EQ(cards[QStringLiteral("Idle")].toStdString(), "20.0 %");
+}
+
+TEST_F(WindowTest, TheCardOfATraceWithoutPipelineShowsWhatItsDevicesDo) {
+  const QTemporaryDir folder;
+  QFile file(folder.filePath(QStringLiteral("trace.pop")));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.close();
+  const Source source = importKernels();
+  const shell::ProfileCard card = shell::readCard(
+      file.fileName(), [&](const std::string&) { return base::Result<shell::OpenedSource>({source}); });
+  EXPECT_EQ(card.work, QStringLiteral("2 accelerators"));
+  EXPECT_EQ(card.system, QStringLiteral("recorded"));
+  ASSERT_EQ(card.rows, 2);
+  std::map<int, float> computes;
+  for (const shell::ProfileCard::Box& box : card.boxes)
+    if (box.role == geometry::ColourRole::compute) computes[box.row] += box.to - box.from;
+  EXPECT_NEAR(computes[0], 300.0 / 500, 0.01);
+  EXPECT_NEAR(computes[1], 200.0 / 500, 0.01);
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, EachKind, ::testing::ValuesIn(allKinds()),

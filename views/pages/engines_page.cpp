@@ -177,11 +177,12 @@ class EnginesPage : public shell::Page {
     QStringList names, notes;
     std::size_t all = 0;
     rowOfLane_.clear();
+    const std::vector<std::size_t> still = stillColumns(table);
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       for (const LaneColumn& lane : kLaneColumns) {
         const std::size_t column = columnNamed(table, lane.key);
         const sections::Cell& cell = table.rows[i][column];
-        if (std::holds_alternative<std::monostate>(cell)) continue;
+        if (std::holds_alternative<std::monostate>(cell) || std::ranges::count(still, column) > 0) continue;
         if (++all > kMostLanesShown) continue;
         const QString heading = text(table.columns[column].heading);
         bars.push_back({{heading, lane.role, numberIn(cell)}});
@@ -194,9 +195,30 @@ class EnginesPage : public shell::Page {
     const std::size_t shown = bars.size();
     lanes_->setParts(bars, enginesPercent, names, notes);
     lanes_->bars()->setScaleTo(1);
-    lanes_->setTitle(
-        tr("How much each engine works"),
-        limited(tr("share of the last call; engines may work at the same time"), shown, all, tr("engines")));
+    QStringList stillNames;
+    for (const std::size_t column : still) stillNames << text(table.columns[column].heading);
+    const QString basis = tr("share of the last call; engines may work at the same time");
+    lanes_->setTitle(tr("How much each engine works"),
+                     limited(still.empty() ? basis
+                                           : tr("%1; less than 0.1 % on every device: %2")
+                                                 .arg(basis, stillNames.join(QStringLiteral(", "))),
+                             shown, all, tr("engines")));
+  }
+
+  /// The columns of engines that work so little on every device that their bars would be empty.
+  static std::vector<std::size_t> stillColumns(const sections::SectionTable& table) {
+    constexpr double kLeast = 0.001;
+    std::vector<std::size_t> still;
+    for (const LaneColumn& lane : kLaneColumns) {
+      const std::size_t column = columnNamed(table, lane.key);
+      bool known = false, works = false;
+      for (const auto& row : table.rows) {
+        known = known || !std::holds_alternative<std::monostate>(row[column]);
+        works = works || numberIn(row[column]) >= kLeast;
+      }
+      if (known && !works) still.push_back(column);
+    }
+    return still;
   }
 
   void applyCommunication(const sections::SectionTable& table) {
@@ -256,6 +278,7 @@ class EnginesPage : public shell::Page {
     }
     table_->markRow(marked);
     whole_->bars()->setMarked(marked);
+    communication_->bars()->setMarked(marked);
   }
 
   bool phases_ = false;  ///< the devices work in phases instead of with engines

@@ -243,6 +243,16 @@ class SummaryPage : public shell::Page {
                                      : tr("mean of the %1 that the host marks").arg(rows),
                            tr("Show the trace"));
       cards_[1]->setAmount(numberIn(step->value), false);
+    } else {
+      const auto& longest = *std::ranges::max_element(
+          devices->rows, {},
+          [at = columnNamed(*devices, "span_cycles")](const auto& row) { return numberIn(row[at]); });
+      const sections::Cell& span = longest[columnNamed(*devices, "span_cycles")];
+      cards_[1]->setFigure(tr("Length"), text(cardText(span, Format::ticks, time)),
+                           tr("from the first to the last kernel of %1; the host marks no training steps")
+                               .arg(wordsIn(longest[columnNamed(*devices, "device_name")])),
+                           tr("Show the trace"));
+      cards_[1]->setAmount(numberIn(span), false);
     }
     const auto most = [&](const char* key) -> const std::vector<sections::Cell>& {
       return *std::ranges::max_element(devices->rows, {}, [at = columnNamed(*devices, key)](const auto& row) {
@@ -253,12 +263,14 @@ class SummaryPage : public shell::Page {
       return row[columnNamed(*devices, key)];
     };
     const std::vector<sections::Cell>& idle = most("idle_share");
+    const bool why = !std::holds_alternative<std::monostate>(cell(idle, "host_idle_cycles"));
+    const QString basis =
+        tr("%1, of its time from the first to the last kernel").arg(wordsIn(cell(idle, "device_name")));
     cards_[2]->setFigure(
         tr("Idle"), text(formatCell(cell(idle, "idle_share"), Format::fraction)),
-        tr("%1, of its time from the first to the last kernel: %2 for the host's launches, %3 of "
-           "the device")
-            .arg(wordsIn(cell(idle, "device_name")), shown(cell(idle, "host_idle_cycles")),
-                 shown(cell(idle, "device_idle_cycles"))),
+        why ? tr("%1: %2 for the host's launches, %3 of the device")
+                  .arg(basis, shown(cell(idle, "host_idle_cycles")), shown(cell(idle, "device_idle_cycles")))
+            : tr("%1; the trace has no launches that would say why").arg(basis),
         tr("Show why"));
     cards_[2]->setAmount(numberIn(cell(idle, "idle_share")), false);
     const std::vector<sections::Cell>& exposed = most("exposed_communication_cycles");

@@ -168,6 +168,10 @@ QString CardList::pathOf(const QListWidgetItem& item) {
   return item.data(Qt::UserRole).toString();
 }
 
+ProfileCard CardList::cardOf(const QListWidgetItem& item) {
+  return item.data(kCardRole).value<ProfileCard>();
+}
+
 int CardList::columnsIn(int width) {
   return std::max(1, (width - kListMargin) / (kCardWidth + kCardGap));
 }

@@ -19,6 +19,7 @@ class CardList : public QListWidget {
   void add(const QString& text, const QString& path, const QString& tip);
   void setCard(const QString& path, const ProfileCard& card);
   static QString pathOf(const QListWidgetItem& item);
+  static ProfileCard cardOf(const QListWidgetItem& item);
   /// The menu of the right button on a card.
   virtual QMenu* makeMenu(const QListWidgetItem& item) = 0;
   /// Pixels right of the last card of a row: its gap, and a margin that keeps the cards in their row.

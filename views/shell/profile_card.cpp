@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
+#include "profiler/analysis/timeline/trace.h"
+#include "profiler/geometry/timeline/overview.h"
 #include "profiler/sections/frame/section.h"
 
 namespace pipescope::shell {
@@ -14,12 +16,19 @@ void addWork(const analysis::Catalog& catalog, const model::Executable& executab
   QStringList parts;
   if (const std::string name = catalog.property("model"); !name.empty())
     parts << QString::fromStdString(name);
+  // A division counts the places, which are the stages of most schedules.
   const std::string division = catalog.divisionOf(executable.id);
-  if (executable.stages > 1) parts << QObject::tr("%1 stages").arg(executable.stages);
-  if (!division.empty())
+  if (!division.empty()) {
     parts << QString::fromStdString(division);
-  else if (executable.replicas > 1)
-    parts << QObject::tr("%1 replicas").arg(executable.replicas);
+  } else {
+    if (executable.stages > 1) parts << QObject::tr("%1 stages").arg(executable.stages);
+    if (executable.replicas > 1) parts << QObject::tr("%1 replicas").arg(executable.replicas);
+  }
+  if (parts.isEmpty() && catalog.measured()) {
+    const std::size_t devices = catalog.devices.size();
+    parts << (devices == 1 ? QString::fromStdString(catalog.devices.begin()->name)
+                           : QObject::tr("%1 accelerators").arg(devices));
+  }
   card.work = parts.join(QStringLiteral(" · "));
   card.system = catalog.measured() ? QObject::tr("recorded") : QString::fromStdString(catalog.target.name);
   if (catalog.state.state != model::ProfileState::complete)
@@ -45,6 +54,41 @@ void addRate(const sections::Context& context, ProfileCard& card) {
       card.fits = std::get<bool>(fact.value);
       card.fit = card.fits ? QObject::tr("fits") : QObject::tr("does not fit");
     }
+  }
+}
+
+/// The length of a training step that the host of a recorded run marks.
+void addStep(const sections::Context& context, ProfileCard& card) {
+  const auto definition = sections::findSection("kernels");
+  if (!definition.ok()) return;
+  const auto section = makeSection(**definition, context);
+  if (!section.ok()) return;
+  const auto step = std::ranges::find(section->facts, "mean_marked_step_cycles", &sections::Fact::key);
+  if (step == section->facts.end() || std::holds_alternative<std::monostate>(step->value)) return;
+  card.rate = QObject::tr("step %1").arg(
+      QString::fromStdString(sections::cardText(step->value, step->format, section->time())));
+}
+
+/// What each device does in the recorded time, for a profile without a pipeline.
+void addTimeline(const sections::Context& context, ProfileCard& card) {
+  constexpr int kWidth = 240, kRow = 4, kMostRows = 16;
+  constexpr std::int64_t kMostRead = 200'000;
+  analysis::TraceRequest request;
+  request.executable = context.executable;
+  request.mostRows = request.mostSteps = kMostRead;
+  base::SilentProgress progress;
+  const auto trace = analysis::loadTrace(context.source, context.catalog, request, progress);
+  if (!trace.ok() || (*trace)->end <= (*trace)->start) return;
+  const auto devices = static_cast<int>(std::min<std::size_t>((*trace)->devices.size(), kMostRows));
+  if (devices == 0) return;
+  const auto model = geometry::TimelineModel::make(*trace);
+  const geometry::TimeView view((*trace)->start, (*trace)->end, kWidth);
+  const geometry::Shapes shapes = geometry::overview(*model, view, devices * kRow, false);
+  card.rows = devices;
+  for (std::size_t role = 0; role < shapes.fills.size(); ++role) {
+    for (const geometry::Box& box : shapes.fills[role])
+      card.boxes.push_back({static_cast<float>(box.x) / kWidth, static_cast<float>(box.right()) / kWidth,
+                            std::min(box.y / kRow, devices - 1), static_cast<geometry::ColourRole>(role)});
   }
 }
 
@@ -90,6 +134,8 @@ ProfileCard readCard(const QString& path, const Opener& opener) {
   addWork(**catalog, executable, card);
   addRate(context, card);
   addPicture(context, card);
+  if (card.boxes.empty()) addTimeline(context, card);
+  if (card.rate.isEmpty() && (*catalog)->measured()) addStep(context, card);
   return card;
 }
 

@@ -27,13 +27,38 @@ RecentList::RecentList(const Palette& palette, QWidget* parent) : CardList(palet
 QMenu* RecentList::makeMenu(const QListWidgetItem& item) {
   auto* menu = new QMenu(this);
   const QString path = pathOf(item);
-  menu->addAction(tr("Open"), this, [this, path] { Q_EMIT openWanted(path); });
+  const bool isThere = !cardOf(item).isMissing;
+  menu->addAction(tr("Open"), this, [this, path] { Q_EMIT openWanted(path); })->setEnabled(isThere);
+  QMenu* compare = menu->addMenu(tr("Compare with"));
+  if (isThere) addComparisons(*compare, path);
+  compare->setEnabled(!compare->isEmpty());
   menu->addAction(tr("Open its folder"), this,
                   [path] { QDesktopServices::openUrl(QUrl::fromLocalFile(QFileInfo(path).path())); });
   menu->addAction(tr("Copy path"), this, [path] { QApplication::clipboard()->setText(path); });
   menu->addSeparator();
   menu->addAction(tr("Remove from this list"), this, [this, path] { Q_EMIT removeWanted(path); });
+  QStringList missing;
+  for (int row = 0; row < count(); ++row)
+    if (const QListWidgetItem& each = *this->item(row); cardOf(each).isMissing) missing << pathOf(each);
+  if (missing.size() > (isThere ? 0 : 1)) {
+    menu->addAction(tr("Remove all missing files"), this, [this, missing] {
+      for (const QString& each : missing) Q_EMIT removeWanted(each);
+    });
+  }
   return menu;
+}
+
+/// The other profiles of the list, each as the source that this one is compared with.
+void RecentList::addComparisons(QMenu& menu, const QString& path) {
+  for (int row = 0; row < count(); ++row) {
+    const QString other = pathOf(*item(row));
+    if (other == path || cardOf(*item(row)).isMissing) continue;
+    menu.addAction(
+            item(row)->data(Qt::DisplayRole).toString().replace(QLatin1Char('&'), QStringLiteral("&&")), this,
+            [this, other, path] { Q_EMIT comparisonWanted(other, path); })
+        ->setToolTip(other);
+  }
+  menu.setToolTipsVisible(true);
 }
 
 QMimeData* RecentList::mimeData(const QList<QListWidgetItem*> items) const {

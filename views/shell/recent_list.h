@@ -24,6 +24,7 @@ class RecentList : public CardList {
   void dropEvent(QDropEvent* event) override;
 
  private:
+  void addComparisons(QMenu& menu, const QString& path);
   QListWidgetItem* targetOf(const QDropEvent& event) const;
 };
 

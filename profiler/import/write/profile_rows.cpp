@@ -29,6 +29,10 @@ bool isRecognised(const Meaning& meaning) {
   return meaning.pass || meaning.kind || meaning.sends || meaning.marksStep;
 }
 
+bool isNumber(const std::string& text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
 /// Collects the slices of one lane into segments.
 struct LaneRows {
   model::LaneId lane;  ///< none: the lane has no row yet
@@ -88,8 +92,9 @@ struct ProfileRows::TraceRows {
     const TraceProcess& process = trace.tables.processes[id];
     const std::string own = !process.labels.empty() && how != NamedBy::name ? process.labels
                             : !process.name.empty()                         ? process.name
-                            : !process.key.empty()                          ? process.key
-                                                                            : "tracks without a process";
+                            : process.key.empty()                           ? "tracks without a process"
+                            : isNumber(process.key)                         ? "process " + process.key
+                                                                            : process.key;
     if (how == NamedBy::labelAndKey) return fmt::format("{} ({})", own, process.key);
     const auto rank = how == NamedBy::rankAndLabel ? trace.mergedRankOf(id) : std::nullopt;
     return rank ? fmt::format("rank {} {}", *rank, own) : own;

@@ -271,10 +271,10 @@ TEST_F(AcceleratorPasses, AreProposedFromTheKernelsOfBackwardOperators) {
                 gemm(true, 1001, 1180) + moves("send", 0, 1181, 1190));
   ASSERT_TRUE(import(folder_ / "ranks").ok());
   // Ticks count from the first event, at 5 µs.
-  EXPECT_EQ(passes(), (Texts{"rank 0 0: backward 0/0 895-1075", "rank 0 0: backward 0/1 1195-1375",
-                             "rank 0 0: forward 0/0 0-186", "rank 0 0: forward 0/1 195-286",
-                             "rank 1 0: backward 1/0 396-875", "rank 1 0: backward 1/1 996-1175",
-                             "rank 1 0: forward 1/0 205-396", "rank 1 0: forward 1/1 890-996"}));
+  EXPECT_EQ(passes(), (Texts{"rank 0 process 0: backward 0/0 895-1075", "rank 0 process 0: backward 0/1 1195-1375",
+                             "rank 0 process 0: forward 0/0 0-186", "rank 0 process 0: forward 0/1 195-286",
+                             "rank 1 process 0: backward 1/0 396-875", "rank 1 process 0: backward 1/1 996-1175",
+                             "rank 1 process 0: forward 1/0 205-396", "rank 1 process 0: forward 1/1 890-996"}));
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ class FigureCard : public QFrame, public shell::Beside {
   QString value() const { return value_; }
   shell::Ui colour() const { return colour_; }
   QString caption() const { return caption_; }
+  QString detail() const { return detail_; }
   /// The part of the detail that fits into four lines of `width` pixels, in which spaces between figures and
   /// units do not break. The tool tip shows all of it.
   QString detailShown(int width) const;

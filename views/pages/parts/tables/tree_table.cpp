@@ -278,7 +278,7 @@ void TreeTable::showRows(const std::shared_ptr<const TreeRows>& rows, bool sameM
   }
   namesNeed_ = yielding_.empty() ? 0 : namesNeed();
   if (filter()->text().isEmpty()) {
-    countRows(static_cast<int>(model_->rows().parents.size()));
+    countRows(allRows());
   } else {
     applyFilter(filter()->text());
   }
@@ -358,12 +358,14 @@ void TreeTable::applyFilter(const QString& words) {
   proxy_->setFilterFixedString(words);
   int rows = 0;
   if (words.isEmpty()) {
-    rows = static_cast<int>(model_->rows().parents.size());
+    rows = allRows();
     openTo(depth_, most_);
   } else {
     view_->expandAll();
     const auto& table = model_->rows().table;
+    const std::vector<bool> counted = countedRows();
     for (int i = 0; i < static_cast<int>(table.rows.size()); ++i) {
+      if (!counted[static_cast<std::size_t>(i)]) continue;
       for (int c = 0; c < model_->columnCount(); ++c) {
         if (!model_->indexOf(i, c).data().toString().contains(words, Qt::CaseInsensitive)) continue;
         ++rows;
@@ -375,7 +377,22 @@ void TreeTable::applyFilter(const QString& words) {
 }
 
 void TreeTable::countRows(int rows) {
-  head_->setCount(rows, static_cast<int>(model_->rows().parents.size()));
+  head_->setCount(rows, allRows());
+}
+
+/// The rows that count. Those that were made for the tree only sum up others, unless there are no others.
+std::vector<bool> TreeTable::countedRows() const {
+  const TreeRows& rows = model_->rows();
+  std::vector<bool> counted(rows.parents.size(), true);
+  const auto isMade = [](int source) { return source == -1; };
+  if (std::ranges::all_of(rows.sources, isMade)) return counted;
+  for (std::size_t i = 0; i < std::min(counted.size(), rows.sources.size()); ++i)
+    counted[i] = !isMade(rows.sources[i]);
+  return counted;
+}
+
+int TreeTable::allRows() const {
+  return static_cast<int>(std::ranges::count(countedRows(), true));
 }
 
 QLineEdit* TreeTable::filter() const {

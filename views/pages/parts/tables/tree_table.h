@@ -83,6 +83,8 @@ class TreeTable : public QWidget, public shell::Beside {
   void activate(int row);
   void applyFilter(const QString& text);
   void countRows(int rows);
+  std::vector<bool> countedRows() const;
+  int allRows() const;
   void fitName();
   int namesNeed() const;
   void yieldColumns();
