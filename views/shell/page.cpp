@@ -152,9 +152,11 @@ void Page::setAbove(const QString& sentence, std::function<void()> end) {
   if (sentence.isEmpty()) return;
   above_ = new QWidget(this);
   aboveLayout_ = new QVBoxLayout(above_);
-  aboveLayout_->setContentsMargins(14, 6, 10, 0);
+  aboveLayout_->setContentsMargins(0, 6, 0, 0);
   aboveLayout_->setSpacing(4);
   auto* row = new QHBoxLayout;
+  // A chart below the sentence is as wide as that of the page, so that their axes of time lie in line.
+  row->setContentsMargins(14, 0, 10, 0);
   auto* label = new ElidedLabel(context_.palette, Qt::AlignLeft | Qt::AlignVCenter, above_, Ui::muted);
   label->setText(sentence);
   row->addWidget(label, 1);

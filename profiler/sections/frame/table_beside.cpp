@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace pipescope::sections {
 namespace {
@@ -153,6 +154,17 @@ class Merge {
     return number(after) - number(before);
   }
 
+  /// True if two columns of texts differ in a row of both tables. Rows that only one table has show which one
+  /// it is in the first such column; more columns would only repeat it.
+  bool textDiffers(const std::vector<Cell>& before, const std::vector<Cell>& after) {
+    const bool first = !std::exchange(hasText_, true);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      const bool both = pairs_[i].target != nullptr && pairs_[i].source != nullptr;
+      if ((both || first) && before[i] != after[i]) return true;
+    }
+    return false;
+  }
+
   /// Adds a column of the target, or one that only the source has.
   void addColumn(const SectionColumn& column, std::size_t target, std::size_t source, bool figures) {
     const bool isName =
@@ -165,7 +177,7 @@ class Merge {
     const auto number = [](const Cell& cell) { return isNumberCell(cell); };
     const bool compared = !isName && holdsFigures(column) &&
                           (std::ranges::any_of(before, number) || std::ranges::any_of(after, number));
-    const bool differs = !isName && !figures && before != after;
+    const bool differs = !isName && !figures && textDiffers(before, after);
     if (!compared && !differs) {
       for (std::size_t i = 0; i < after.size(); ++i) {
         if (pairs_[i].target == nullptr) after[i] = before[i];
@@ -205,6 +217,7 @@ class Merge {
   double ticks_;
   std::vector<std::pair<std::size_t, std::size_t>> names_;  ///< columns of target and source
   std::vector<Pair> pairs_;
+  bool hasText_ = false;  ///< a column of texts beside the names has been added
   SectionTable made_;
 };
 

@@ -98,6 +98,21 @@ TEST(TableBeside, TextsThatDifferAreShownOfBoth) {
   EXPECT_EQ(withSource(option("0.1"), option("0.1")).columns.size(), 3U);
 }
 
+TEST(TableBeside, ARowOfOneTableOnlyDoublesNoTextsThatAreTheSameOtherwise) {
+  const SectionTable one{"options",
+                         "Options",
+                         "",
+                         {{"key", "Option"}, {"value", "Value"}, {"doc", "Doc"}},
+                         {{"lr", "0.1", "rate"}, {"seed", "7", "of random numbers"}}};
+  SectionTable other = one;
+  other.rows.pop_back();
+  const SectionTable both = withSource(one, other);
+  ASSERT_EQ(both.columns.size(), 4U) << "the doc is the same wherever both have it";
+  EXPECT_EQ(both.rows[1][1], Cell()) << "only the target has a seed";
+  EXPECT_EQ(both.rows[1][2], Cell("7"));
+  EXPECT_EQ(both.rows[1][3], Cell("of random numbers"));
+}
+
 TEST(TableBeside, TheLargestNumbersDoNotOverflow) {
   const auto row = [](std::int64_t value) {
     return SectionTable{"t", "T", "", {{"name", "Name"}, {"n", "N", Format::ticks, ""}}, {{"a", value}}};

@@ -142,11 +142,11 @@ void ColumnsArea::resizeEvent(QResizeEvent* event) {
 }
 
 bool ColumnsArea::eventFilter(QObject* watched, QEvent* event) {
+  const bool asked = watched == widget() && event->type() == QEvent::LayoutRequest;
+  // The inner layouts forget their heights here, before the scroll area asks how tall the content is.
+  if (asked) shareWidth();
   const bool done = QScrollArea::eventFilter(watched, event);
-  if (watched == widget() && event->type() == QEvent::LayoutRequest) {
-    shareWidth();
-    grow();
-  }
+  if (asked) grow();
   return done;
 }
 
