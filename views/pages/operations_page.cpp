@@ -8,13 +8,13 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 
 #include "profiler/sections/frame/words.h"
 #include "views/pages/parts/charts/operation_charts.h"
 #include "views/pages/parts/data/debug_names.h"
+#include "views/pages/parts/data/operation_tables.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
@@ -45,12 +45,6 @@ const auto kOperationsLayerKey = QStringLiteral("operations/layer"),
 /// Names in the choice above the page, in the order of OperationRows.
 constexpr const char* kOperationLayers[] = {"Layers or ONNX nodes", "Blocks", "Types", "Operators",
                                             "Programs"};
-
-/// Columns that a table hides until its menu shows them.
-const std::set<std::string> kHiddenOperationColumns = {
-    "compute_cycles",   "exchange_cycles", "sync_cycles",   "other_cycles",
-    "flops_per_second", "operand_bytes",   "flop_per_byte", "exchanged_bytes",
-    "programs",         "layer",           "block",         "call_cycles"};
 
 }  // namespace
 
@@ -104,7 +98,7 @@ class OperationsPage : public shell::Page {
     if (now == mirrored_) return;
     mirrored_ = now;
     if (wanted.title.isEmpty()) return choose({});
-    const int row = wanted.row < 0 ? -1 : rowLike(other->rows(), wanted.row);
+    const int row = wanted.row < 0 ? -1 : operationLike(rows(), other->rows(), wanted.row);
     ChosenOperations same = wanted;
     same.row = row;
     same.rows.clear();  // they are rows of the other profile
@@ -189,7 +183,7 @@ class OperationsPage : public shell::Page {
     table_ = new DataTable(context_.palette, tables_);
     table_->setRowsShown(kOperationRows, kOperationTableShare);
     table_->setFilterVisible(true);
-    table_->setHidden(hiddenColumns);
+    table_->setHidden(hiddenOperationColumns);
     const std::vector<std::string> yielding = {"always_live_bytes", "code_bytes", "flops", "tile_balance",
                                                "update_cycles"};
     table_->setYielding(yielding);
@@ -370,59 +364,23 @@ class OperationsPage : public shell::Page {
         });
   }
 
-  /// True if no row has a value, such as a pass, or code and FLOP on devices without them.
-  static bool isEmpty(const sections::SectionTable& table, std::size_t column) {
-    const Format format = table.columns[column].format;
-    return (format == Format::ticks || format == Format::bytes || format == Format::amount) &&
-           std::ranges::all_of(table.rows, [column](const auto& row) { return numberIn(row[column]) == 0; });
-  }
-
-  /// The menu of the table shows these columns again.
-  static std::set<std::string> hiddenColumns(const sections::SectionTable& table) {
-    std::set<std::string> hidden;
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (kHiddenOperationColumns.contains(table.columns[c].key) || isEmpty(table, c))
-        hidden.insert(table.columns[c].key);
-    }
-    return hidden;
-  }
-
   void hideTreeColumns() {
-    const auto& tree = tree_->ownRows().table.columns;
-    for (std::size_t c = 0; c < tree.size(); ++c) {
-      const bool plain = c > 0 && tree[c].format == Format::plain && tree[c].key != "kind";
-      const bool empty = std::ranges::none_of(tree_->ownRows().table.rows, [c](const auto& row) {
-        return !std::holds_alternative<std::monostate>(row[c]);
-      });
-      tree_->setColumnShown(static_cast<int>(c), !kHiddenOperationColumns.contains(tree[c].key) && !plain &&
-                                                     !empty && !isEmpty(tree_->ownRows().table, c));
-    }
+    const sections::SectionTable& table = tree_->ownRows().table;
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      tree_->setColumnShown(static_cast<int>(c), isOperationTreeColumn(table, c));
   }
 
   /// The sums of the rows that the filter leaves.
   void applyTotals() {
     if (!data_) return;
-    const sections::SectionTable& table = rows();
     const QSortFilterProxyModel* shown = isTree() ? nullptr : table_->shown();
-    const int count = shown == nullptr ? static_cast<int>(table.rows.size()) : shown->rowCount();
-    QStringList parts;
-    for (const char* key : {"cycles", "share", "flops", "code_bytes", "always_live_bytes"}) {
-      const auto column = std::ranges::find(table.columns, key, &sections::SectionColumn::key);
-      if (column == table.columns.end()) continue;
-      const auto c = static_cast<std::size_t>(column - table.columns.begin());
-      double sum = 0;
-      for (int i = 0; i < count; ++i) {
-        const int row = shown == nullptr ? i : shown->mapToSource(shown->index(i, 0)).row();
-        sum += numberIn(table.rows[static_cast<std::size_t>(row)][c]);
-      }
-      if (sum != 0)
-        parts << QStringLiteral("%1 %2").arg(
-            column->format == Format::ticks ? tr("Time") : text(column->heading),
-            text(factText(data_->section, {"", "", sum, column->format, ""})));
+    std::vector<int> counted(shown == nullptr ? rows().rows.size()
+                                              : static_cast<std::size_t>(shown->rowCount()));
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      const int at = static_cast<int>(i);
+      counted[i] = shown == nullptr ? at : shown->mapToSource(shown->index(at, 0)).row();
     }
-    const QString sums = parts.join(QStringLiteral(" · "));
-    totals_->setText(count == 1 ? tr("The row shown: %1").arg(sums)
-                                : tr("Sum of the %1 rows shown: %2").arg(groupedCount(count), sums));
+    totals_->setText(operationTotals(rows(), counted, data_->section));
   }
 
   /// Shows what is known of a selected row; without a title, of all operations.
@@ -437,23 +395,6 @@ class OperationsPage : public shell::Page {
     details_->show(own);
     readPrograms();
     if (chosen.row >= 0) readNames(chosen.row);
-  }
-
-  /// The row that stands for the same as a row of the other profile's table; −1: none.
-  int rowLike(const sections::SectionTable& table, int row) const {
-    const auto place = [](const sections::SectionTable& of, const char* key) {
-      return static_cast<std::size_t>(std::ranges::find(of.columns, key, &sections::SectionColumn::key) -
-                                      of.columns.begin());
-    };
-    const auto sameIn = [&](const auto& own, const char* key) {
-      const std::size_t here = place(rows(), key), there = place(table, key);
-      if (there == table.columns.size() || here == rows().columns.size()) return true;
-      return own[here] == table.rows[static_cast<std::size_t>(row)][there];
-    };
-    const auto found = std::ranges::find_if(rows().rows, [&](const auto& own) {
-      return sameIn(own, "name") && sameIn(own, "kind") && sameIn(own, "pass");
-    });
-    return found == rows().rows.end() ? -1 : static_cast<int>(found - rows().rows.begin());
   }
 
   /// Shows that this profile has no such operation.
