@@ -46,6 +46,13 @@ TEST(HelpBook, FindsPartsByAnchorAndByWords) {
   ASSERT_EQ(hits.size(), 2U);
   EXPECT_EQ(hits[0].section->title, QStringLiteral("Bubble")) << "a heading comes first";
   EXPECT_EQ(hits[1].context, QStringLiteral("The bubble is large."));
+  const HelpBook words(
+      {{QStringLiteral("a"), QStringLiteral("First"), QStringLiteral("# First\n\nA bubble rises.\n")},
+       {QStringLiteral("w"), QStringLiteral("Words"),
+        QStringLiteral("# Words\n\nfill: first.\n\nbubble: idle time.\n")}});
+  ASSERT_EQ(words.find(QStringLiteral("bubble")).size(), 2U);
+  EXPECT_EQ(words.find(QStringLiteral("bubble"))[0].section->topic, QStringLiteral("w"))
+      << "what a word means";
   EXPECT_TRUE(book.find(QStringLiteral("bubble absent")).empty());
   EXPECT_TRUE(book.find(QStringLiteral("  ")).empty());
 }
@@ -120,6 +127,8 @@ TEST_F(HelpTest, OpensOnThePresentPageFindsWordsAndFollowsLinks) {
   EXPECT_NE(help()->shown()->topic, QStringLiteral("pages"));
   EXPECT_FALSE(help()->browser()->extraSelections().isEmpty()) << "the words are marked in the text";
 
+  EXPECT_TRUE(waitFor([&] { return topLine(*help()) == help()->shown()->title; }))
+      << topLine(*help()).toStdString() << " instead of " << help()->shown()->title.toStdString();
   help()->box()->setText(QStringLiteral("no such words anywhere"));
   ASSERT_EQ(help()->list()->topLevelItemCount(), 1);
   EXPECT_TRUE(help()->list()->topLevelItem(0)->text(0).contains(QStringLiteral("Nothing")));
@@ -128,6 +137,35 @@ TEST_F(HelpTest, OpensOnThePresentPageFindsWordsAndFollowsLinks) {
   help()->showSection(QStringLiteral("questions"), {});
   Q_EMIT help()->browser()->anchorClicked(QUrl(QStringLiteral("trust.md")));
   EXPECT_EQ(help()->shown()->topic, QStringLiteral("trust"));
+}
+
+TEST_F(HelpTest, KeysGoThroughHitsAndBackToWhatWasRead) {
+  open(std::make_shared<WatchedProfile>(), QStringLiteral("waits"));
+  QTest::keyClick(window.get(), Qt::Key_F1);
+  ASSERT_NE(help(), nullptr);
+  const HelpSection* first = help()->shown();
+  help()->goBack();
+  EXPECT_EQ(help()->shown(), first) << "nothing was read before";
+  help()->box()->setText(QStringLiteral("bubble"));
+  const int hits = help()->list()->topLevelItemCount();
+  ASSERT_GT(hits, 2);
+  const auto current = [&] { return help()->list()->indexOfTopLevelItem(help()->list()->currentItem()); };
+  QTest::keyClick(help()->box(), Qt::Key_Return);
+  EXPECT_EQ(current(), 0);
+  const HelpSection* second = help()->shown();
+  QTest::keyClick(help()->box(), Qt::Key_Down);
+  EXPECT_EQ(current(), 1);
+  QTest::keyClick(help()->box(), Qt::Key_Return);
+  EXPECT_EQ(current(), 2);
+  for (int i = 0; i < 3; ++i) QTest::keyClick(help()->box(), Qt::Key_Up);
+  EXPECT_EQ(current(), hits - 1) << "before the first comes the last";
+  const HelpSection* last = help()->shown();
+  help()->goBack();
+  EXPECT_EQ(help()->shown(), second);
+  help()->goForward();
+  EXPECT_EQ(help()->shown(), last);
+  help()->goForward();
+  EXPECT_EQ(help()->shown(), last) << "nothing was read after it";
 }
 
 TEST_F(HelpTest, TheTourLeadsThroughFivePagesAndIsShownOnce) {

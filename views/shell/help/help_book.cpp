@@ -183,13 +183,15 @@ std::vector<HelpHit> HelpBook::find(const QString& words) const {
   const QStringList wanted = words.split(QLatin1Char(' '), Qt::SkipEmptyParts);
   std::vector<HelpHit> hits;
   if (wanted.isEmpty()) return hits;
-  for (const bool inHeadings : {true, false}) {
-    for (const HelpSection& section : sections_) {
-      if (hasAll(section.title, wanted) == inHeadings &&
-          hasAll(section.title + QLatin1Char('\n') + section.text, wanted))
-        hits.push_back({&section, contextOf(section.text, wanted)});
-    }
+  for (const HelpSection& section : sections_) {
+    if (hasAll(section.title + QLatin1Char('\n') + section.text, wanted))
+      hits.push_back({&section, contextOf(section.text, wanted)});
   }
+  const QString definition = wanted.join(QLatin1Char(' ')) + QLatin1Char(':');
+  std::ranges::stable_sort(hits, {}, [&](const HelpHit& hit) {
+    const bool defines = hit.context.startsWith(definition, Qt::CaseInsensitive);
+    return hasAll(hit.section->title, wanted) ? 0 : defines ? 1 : 2;
+  });
   return hits;
 }
 

@@ -1,18 +1,24 @@
 #include "views/shell/help/help_window.h"
 
 #include <QDesktopServices>
+#include <QHBoxLayout>
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QLineEdit>
+#include <QPainter>
 #include <QScrollBar>
 #include <QSplitter>
+#include <QStyledItemDelegate>
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextTable>
+#include <QToolButton>
 #include <QTreeWidget>
 #include <QUrl>
 #include <QVBoxLayout>
 #include <QVariant>
 
+#include "views/shell/look/icons.h"
 #include "views/shell/look/palette.h"
 
 namespace pipescope::shell {
@@ -30,6 +36,53 @@ QTreeWidgetItem* itemOf(const HelpSection& section, const QString& text) {
   item->setToolTip(0, text);
   return item;
 }
+
+/// Draws a hit: the place in the help, and below it the words around what was found, which are quiet.
+class HitDelegate : public QStyledItemDelegate {
+ public:
+  HitDelegate(const Palette& palette, QObject* parent) : QStyledItemDelegate(parent), palette_(palette) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const QString text = index.data().toString(), context = text.section(QLatin1Char('\n'), 1);
+    if (context.isEmpty()) return QStyledItemDelegate::paint(painter, option, index);
+    QStyleOptionViewItem first = option;
+    initStyleOption(&first, index);
+    const QWidget* widget = option.widget;
+    first.text.clear();
+    widget->style()->drawControl(QStyle::CE_ItemViewItem, &first, painter, widget);
+    const QRect box = option.rect.adjusted(4, kGap, -4, -kGap);
+    const bool selected = option.state & QStyle::State_Selected;
+    const QColor title = selected ? option.palette.color(QPalette::HighlightedText) : palette_.ui(Ui::text);
+    painter->save();
+    painter->setFont(option.font);
+    painter->setPen(title);
+    const QFontMetrics metrics(option.font);
+    painter->drawText(
+        box, Qt::AlignLeft | Qt::AlignTop,
+        metrics.elidedText(text.section(QLatin1Char('\n'), 0, 0), Qt::ElideMiddle, box.width()));
+    painter->setPen(selected ? title : palette_.ui(Ui::muted));
+    const QFont small = smaller(option.font);
+    painter->setFont(small);
+    painter->drawText(box, Qt::AlignLeft | Qt::AlignBottom,
+                      QFontMetrics(small).elidedText(context, Qt::ElideRight, box.width()));
+    painter->restore();
+  }
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const QSize own = QStyledItemDelegate::sizeHint(option, index);
+    if (!index.data().toString().contains(QLatin1Char('\n'))) return own;
+    return {own.width(),
+            QFontMetrics(option.font).height() + QFontMetrics(smaller(option.font)).height() + 2 * kGap};
+  }
+
+ private:
+  static constexpr int kGap = 4;
+  static QFont smaller(QFont font) {
+    font.setPointSizeF(font.pointSizeF() > 0 ? font.pointSizeF() * 0.9 : -1);
+    return font;
+  }
+  const Palette& palette_;
+};
 
 }  // namespace
 
@@ -58,8 +111,19 @@ HelpWindow::HelpWindow(const Palette& palette, QWidget* parent)
   auto* left = new QWidget(splitter);
   auto* column = new QVBoxLayout(left);
   column->setContentsMargins(10, 10, 4, 10);
-  column->addWidget(box_);
+  auto* head = new QHBoxLayout;
+  back_ = arrow(QStringLiteral("previous"), tr("Back"), QKeySequence(QStringLiteral("Alt+Left")),
+                &HelpWindow::goBack);
+  forward_ = arrow(QStringLiteral("next"), tr("Forward"), QKeySequence(QStringLiteral("Alt+Right")),
+                   &HelpWindow::goForward);
+  head->setSpacing(2);
+  head->addWidget(back_);
+  head->addWidget(forward_);
+  head->addWidget(box_, 1);
+  column->addLayout(head);
   column->addWidget(list_, 1);
+  box_->installEventFilter(this);
+  list_->setItemDelegate(new HitDelegate(palette, list_));
   splitter->addWidget(left);
   splitter->addWidget(browser_);
   splitter->setStretchFactor(1, 1);
@@ -68,14 +132,63 @@ HelpWindow::HelpWindow(const Palette& palette, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(splitter);
   connect(box_, &QLineEdit::textChanged, this, &HelpWindow::fill);
-  connect(box_, &QLineEdit::returnPressed, this, [this] {
-    if (list_->topLevelItemCount() > 0) list_->setCurrentItem(list_->topLevelItem(0));
-  });
+  connect(box_, &QLineEdit::returnPressed, this, [this] { step(1); });
   connect(list_, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) { activate(item); });
   connect(browser_, &QTextBrowser::anchorClicked, this,
           [this](const QUrl& url) { followLink(url.toString()); });
   connect(&palette_, &Palette::changed, this, &HelpWindow::follow);
   fill();
+}
+
+QToolButton* HelpWindow::arrow(const QString& name, const QString& tip, const QKeySequence& key,
+                               void (HelpWindow::*go)()) {
+  auto* button = new QToolButton(this);
+  button->setAutoRaise(true);
+  button->setIcon(icon(name, palette_));
+  button->setAccessibleName(tip);
+  button->setToolTip(tr("%1 (%2)").arg(tip, key.toString(QKeySequence::NativeText)));
+  button->setShortcut(key);
+  button->setEnabled(false);
+  connect(button, &QToolButton::clicked, this, go);
+  connect(&palette_, &Palette::changed, button,
+          [this, button, name] { button->setIcon(icon(name, palette_)); });
+  return button;
+}
+
+bool HelpWindow::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == box_ && event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Down || key == Qt::Key_Up) return step(key == Qt::Key_Down ? 1 : -1), true;
+  }
+  return QDialog::eventFilter(watched, event);
+}
+
+/// Selects the next or the previous hit; after the last one, the first.
+void HelpWindow::step(int by) {
+  const int count = list_->topLevelItemCount();
+  if (count == 0 || box_->text().trimmed().isEmpty()) return;
+  const int now = list_->currentItem() == nullptr ? -1 : list_->indexOfTopLevelItem(list_->currentItem());
+  list_->setCurrentItem(list_->topLevelItem(now < 0 && by < 0 ? count - 1 : (now + by + count) % count));
+}
+
+void HelpWindow::goTo(int at) {
+  if (at < 0 || at >= static_cast<int>(visited_.size())) return;
+  at_ = at;
+  isReturning_ = true;
+  const HelpSection& section = *visited_[static_cast<std::size_t>(at)];
+  showSection(section.topic, section.level == 1 ? QString() : section.anchor);
+  isReturning_ = false;
+}
+
+/// Adds the part that is shown to those that Back returns to.
+void HelpWindow::remember() {
+  if (!isReturning_ && (at_ < 0 || visited_[static_cast<std::size_t>(at_)] != shown_)) {
+    visited_.resize(static_cast<std::size_t>(at_ + 1));
+    visited_.push_back(shown_);
+    ++at_;
+  }
+  back_->setEnabled(at_ > 0);
+  forward_->setEnabled(at_ + 1 < static_cast<int>(visited_.size()));
 }
 
 HelpWindow* HelpWindow::showFor(const QWidget& widget, const Palette& palette, const QString& topic,
@@ -105,6 +218,10 @@ const HelpSection* HelpWindow::sectionOn(const QWidget& widget, const QString& t
 /// The text has its width, and its headings their places, only when the window is laid out.
 void HelpWindow::showEvent(QShowEvent* event) {
   QDialog::showEvent(event);
+  scrollLater();
+}
+
+void HelpWindow::scrollLater() {
   QMetaObject::invokeMethod(
       this,
       [this] {
@@ -167,6 +284,8 @@ void HelpWindow::showSection(const QString& topic, const QString& anchor) {
   const HelpSection* section = book_.section(topic, anchor);
   if (section == nullptr) return;
   shown_ = section;
+  // A new text knows its places only when the event loop has laid it out.
+  if (topic != topic_) scrollLater();
   if (topic != topic_) {
     topic_ = topic;
     browser_->setMarkdown(book_.topic(topic)->markdown);
@@ -188,6 +307,7 @@ void HelpWindow::showSection(const QString& topic, const QString& anchor) {
     }
   }
   scrollTo(*section);
+  remember();
   if (box_->text().isEmpty()) fill();
   mark();
 }

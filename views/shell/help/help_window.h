@@ -5,6 +5,7 @@
 
 class QLineEdit;
 class QTextBrowser;
+class QToolButton;
 class QTreeWidget;
 class QTreeWidgetItem;
 
@@ -35,18 +36,29 @@ class HelpWindow : public QDialog {
   QTextBrowser* browser() const { return browser_; }
   /// The part that is shown.
   const HelpSection* shown() const { return shown_; }
+  /// Goes back to the part that was shown before, or forward again.
+  void goBack() { goTo(at_ - 1); }
+  void goForward() { goTo(at_ + 1); }
 
  protected:
+  /// The arrow keys of the search go through its hits.
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:
+  QToolButton* arrow(const QString& icon, const QString& tip, const QKeySequence& key,
+                     void (HelpWindow::*go)());
   void follow();
+  void goTo(int at);
+  void step(int by);
+  void remember();
   void fill();
   void addHits(const QString& words);
   void addContents();
   void activate(QTreeWidgetItem* item);
   void followLink(const QString& link);
   void scrollTo(const HelpSection& section);
+  void scrollLater();
   void mark();
 
   const Palette& palette_;
@@ -56,6 +68,10 @@ class HelpWindow : public QDialog {
   QTextBrowser* browser_;
   QString topic_;  ///< topic whose text is shown
   const HelpSection* shown_ = nullptr;
+  QToolButton *back_ = nullptr, *forward_ = nullptr;
+  std::vector<const HelpSection*> visited_;  ///< parts in the order in which they were shown
+  int at_ = -1;                              ///< the one of them that is shown
+  bool isReturning_ = false;
 };
 
 }  // namespace pipescope::shell
