@@ -128,9 +128,19 @@ Topology::Topology(std::vector<TopologyChip> chips, std::vector<TopologyLink> li
   const int wanted = std::max(330, width_ / 4);
   for (const double scale : {6.6, 5.4, 4.4, 3.4, 2.8, 2.2, 1.9, 1.6, 1.35, 1.15, 1.0}) {
     layOut(members, scaled(scale));
-    if (!linked() || (height_ <= wanted && usedWidth() <= width_ - kTopologyMargin)) break;
+    if (!linked() || (height_ <= wanted && usedWidth() <= width_)) break;
   }
   membersOf_ = std::move(members);
+  if (linked()) centre();
+}
+
+/// Puts the picture into the middle of the width.
+void Topology::centre() {
+  int left = width_, right = 0;
+  for (const Box& frame : frames_) left = std::min(left, frame.x), right = std::max(right, frame.right());
+  shift_ = std::max(0, (width_ - right - left) / 2);
+  for (std::vector<Box>* boxes : {&places_, &frames_, &domains_})
+    for (Box& box : *boxes) box.x += shift_;
 }
 
 /// Links of one kind that join chips of a box as well as those of different boxes, as IPU-Link does.
@@ -211,9 +221,9 @@ void Topology::place(const std::vector<int>& members, const Arrangement& inside,
 }
 
 int Topology::usedWidth() const {
-  int right = 0;
-  for (const Box& frame : frames_) right = std::max(right, frame.right());
-  return right;
+  int left = width_, right = 0;
+  for (const Box& frame : frames_) left = std::min(left, frame.x), right = std::max(right, frame.right());
+  return std::max(0, right - left) + 2 * kTopologyMargin;
 }
 
 const Box& Topology::frameOf(int chip) const {
@@ -394,7 +404,7 @@ std::vector<Line> Topology::aroundBoxes(const TopologyLink& link) const {
   if (a.y == b.y) {
     lines.push_back({xa, ya, xb, ya});
   } else {
-    const int edge = kTopologyMargin + kTrackGap - track;
+    const int edge = shift_ + kTopologyMargin + kTrackGap - track;
     lines.insert(lines.end(), {{xa, ya, edge, ya}, {edge, ya, edge, yb}, {edge, yb, xb, yb}});
   }
   lines.push_back({xb, yb, xb, b.y});

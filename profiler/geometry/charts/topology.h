@@ -49,7 +49,7 @@ class Topology {
   int hit(int x, int y) const;  ///< −1: none
   Box boxOf(int item) const;    ///< empty if it is not drawn
   int height() const { return height_; }
-  int usedWidth() const;  ///< right border of the rightmost box
+  int usedWidth() const;  ///< width of all boxes, with a margin on both sides
   int boxCount() const { return static_cast<int>(frames_.size()); }
   int domainCount() const { return static_cast<int>(domains_.size()); }
   int chipCount() const { return static_cast<int>(chips_.size()); }
@@ -79,6 +79,7 @@ class Topology {
   static Arrangement interleaved(std::size_t count, int rows, const Size& size);
   Arrangement grid(std::size_t count, const Size& size) const;
   bool isComplete(const std::vector<int>& members) const;
+  void centre();
   bool findRails() const;
   bool crossesChips(const Line& line, const TopologyLink& link) const;
   std::vector<Line> linesOf(const TopologyLink& link) const;
@@ -96,6 +97,7 @@ class Topology {
   std::vector<int> frameOf_, firstOf_;          ///< box of each chip, first chip of each box
   TopologyParts parts_;
   int width_ = 0, height_ = 0;
+  int shift_ = 0;  ///< pixels by which the picture was moved to the middle
   bool named_ = true, rails_ = false;
 };
 

@@ -231,6 +231,23 @@ TEST(Topology, ASmallSystemFillsItsWidth) {
   EXPECT_LE(Topology(chips(8), fullBoxes(8, 8), 4000).height(), 1000);
 }
 
+TEST(Topology, APictureThatIsNarrowerLiesInTheMiddle) {
+  constexpr int kWide = 1440;
+  const Topology topology(chips(32), fullBoxes(32, 8), kWide);
+  int left = kWide, right = 0;
+  for (int chip = 0; chip < 32; ++chip) {
+    left = std::min(left, topology.boxOf(chip).x);
+    right = std::max(right, topology.boxOf(chip).right());
+  }
+  EXPECT_LT(right - left, kWide - 100) << "the boxes do not fill the width";
+  EXPECT_NEAR(left, kWide - right, 1);
+  // A link around the boxes runs beside them, too.
+  std::vector<TopologyLink> links = fullBoxes(32, 8);
+  links.push_back({0, 31, 1e9, 0.5, ColourRole::globalExchange, "", true});
+  for (const Line& line : Topology(chips(32), links, kWide).draw({}).lines)
+    EXPECT_GT(std::min(line.x1, line.x2), left - 60);
+}
+
 TEST(Topology, VeryManyChipsAreSmall) {
   const Topology topology(chips(4096), fullBoxes(4096, 8), 1400);
   EXPECT_EQ(topology.boxCount(), 512);
