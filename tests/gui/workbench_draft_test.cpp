@@ -243,6 +243,7 @@ TEST(StageLayout, ColumnsThatHaveNoRoomBeginAnotherRow) {
       for (std::size_t b = 0; b < a; ++b) EXPECT_FALSE(parts[a].intersects(parts[b])) << width;
     }
     EXPECT_EQ(layout.deviceAt(layout.newDevice().center()), -1) << width;
+    EXPECT_EQ(layout.columns()[0].rect.width(), width < 1'600 ? 188 : 320) << "a large board has large cards";
     // A stage that is put there stays below the pointer.
     const workbench::StagePlaces added =
         workbench::withBlockAlone(places, QStringLiteral("B8_2"), workbench::nextDevice(places));

@@ -8,7 +8,13 @@ namespace {
 constexpr int kGap = 10, kCard = 24, kCardGap = 4, kLeastHeight = 160, kLeastWidth = 200, kLeastDrop = 80;
 }  // namespace
 
-StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics, int width) {
+int StageLayout::columnWidth(int width) {
+  constexpr int kNarrowest = 188, kWidest = 320, kBeside = 8;
+  return std::clamp(width / kBeside, kNarrowest, kWidest);
+}
+
+StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics, int width)
+    : wide_(columnWidth(width)) {
   std::set<int> devices;
   for (const StagePlace& stage : places.stages) devices.insert(stage.device);
   const int head = 2 * kStagePad + metrics.lineSpacing();
@@ -23,7 +29,7 @@ StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics,
     x = kGap, top = bottom, bottom = top + head;
   };
   for (const int device : devices) {
-    if (!fits(kStageColumn)) nextRow();
+    if (!fits(wide_)) nextRow();
     StageColumn column;
     column.device = device;
     int y = top + head;
@@ -32,15 +38,15 @@ StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics,
       column.stages.push_back(boxFor(places.stages[i], static_cast<int>(i), QPoint(x, y), metrics));
       y = column.stages.back().rect.bottom() + 1 + kGap;
     }
-    column.rect = QRect(x, top, kStageColumn, y - top);
+    column.rect = QRect(x, top, wide_, y - top);
     bottom = std::max(bottom, y);
     columns_.push_back(std::move(column));
-    x += kStageColumn + kGap;
+    x += wide_ + kGap;
   }
   if (!places.stages.empty() && whyFixed(places).isEmpty()) {
     // The stage that is put there needs a whole column, which must not lie elsewhere.
-    if (!fits(kStageColumn)) nextRow();
-    newDevice_ = QRect(x, top + head, kStageColumn / 2, std::max(kLeastDrop, bottom - top - head - kGap));
+    if (!fits(wide_)) nextRow();
+    newDevice_ = QRect(x, top + head, wide_ / 2, std::max(kLeastDrop, bottom - top - head - kGap));
     bottom = std::max(bottom, newDevice_.bottom() + 1);
   }
   endRow();
@@ -48,7 +54,7 @@ StageLayout::StageLayout(const StagePlaces& places, const QFontMetrics& metrics,
 
 StageBox StageLayout::boxFor(const StagePlace& place, int stage, const QPoint& corner,
                              const QFontMetrics& metrics) const {
-  const int line = metrics.lineSpacing(), inner = kStageColumn - 2 * kStagePad;
+  const int line = metrics.lineSpacing(), inner = wide_ - 2 * kStagePad;
   const int figures = 2 * (line + 2 + kBarHeight + 4);
   StageBox box;
   box.stage = stage;
@@ -58,7 +64,7 @@ StageBox StageLayout::boxFor(const StagePlace& place, int stage, const QPoint& c
     box.cards.push_back({block, QRect(corner.x() + kStagePad, y, inner, kCard)});
     y += kCard + kCardGap;
   }
-  box.rect = QRect(corner, QSize(kStageColumn, y + kStagePad - kCardGap - corner.y()));
+  box.rect = QRect(corner, QSize(wide_, y + kStagePad - kCardGap - corner.y()));
   return box;
 }
 

@@ -10,7 +10,7 @@
 
 namespace pipescope::workbench {
 
-inline constexpr int kStageColumn = 188, kStagePad = 8, kBarHeight = 6;
+inline constexpr int kStagePad = 8, kBarHeight = 6;
 
 struct StageCard {
   QString block;
@@ -34,6 +34,9 @@ class StageLayout {
   StageLayout(const StagePlaces& places, const QFontMetrics& metrics, int width);
 
   const std::vector<StageColumn>& columns() const { return columns_; }
+  /// The width of a column on a board of this width. It does not depend on the number of columns, so that a
+  /// stage which is put into a new one stays below the pointer.
+  static int columnWidth(int width);
   /// Place that gives a block a stage and a device of its own; empty: blocks cannot be moved.
   QRect newDevice() const { return newDevice_; }
   QSize size() const;
@@ -47,6 +50,7 @@ class StageLayout {
   StageBox boxFor(const StagePlace& place, int stage, const QPoint& corner,
                   const QFontMetrics& metrics) const;
 
+  int wide_ = 0;
   std::vector<StageColumn> columns_;
   QRect newDevice_;
 };

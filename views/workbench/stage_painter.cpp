@@ -31,7 +31,7 @@ void StagePainter::paint() const {
   const int line = QFontMetrics(font_).height();
   for (const StageColumn& column : picture_.layout.columns()) {
     painter_.setPen(palette_.ui(Ui::muted));
-    painter_.drawText(QRect(column.rect.x(), column.rect.y() + kStagePad, kStageColumn, line),
+    painter_.drawText(QRect(column.rect.x(), column.rect.y() + kStagePad, column.rect.width(), line),
                       Qt::AlignLeft | Qt::AlignVCenter,
                       columnHeading(column.device, picture_.layout.columns().size(), picture_.prediction));
     for (const StageBox& box : column.stages) paintStage(box);
