@@ -11,6 +11,7 @@
 #include "profiler/base/files/file_kind.h"
 #include "profiler/base/number_text.h"
 #include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/heading_text.h"
 
 namespace pipescope::exporting {
 
@@ -149,7 +150,7 @@ void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShown
   body_ += "<div class=\"wide\"><table><thead><tr>";
   for (const std::size_t c : columns) {
     body_ += fmt::format("<th{} title=\"{}\">{}</th>", figures.contains(c) ? " class=\"n\"" : "",
-                         htmlText(table.columns[c].doc), htmlText(table.columns[c].heading));
+                         htmlText(table.columns[c].doc), htmlText(sections::wholeHeading(table, c)));
   }
   body_ += "</tr></thead><tbody>\n";
   const std::size_t shown = std::min(most, table.rows.size());

@@ -293,6 +293,19 @@ TEST(HtmlComparison, NamesBothProfilesAndEscapesThem) {
   EXPECT_NE(page->find("The iteration"), std::string::npos);
 }
 
+TEST(HtmlWriter, AHeadingBelowAnotherOneNamesBoth) {
+  HtmlWriter page("title", "");
+  page.table({"devices",
+              "Devices",
+              "",
+              {{"idle", "Idle"}, {"host", "  for the host"}, {"device", "  of the device"}, {"busy", "Busy"}},
+              {{"1", "2", "3", "4"}}},
+             1, 10);
+  const std::string html = page.finish();
+  for (const char* heading : {">Idle<", ">Idle, for the host<", ">Idle, of the device<", ">Busy<"})
+    EXPECT_NE(html.find(heading), std::string::npos) << heading;
+}
+
 TEST(HtmlWriter, ControlCharactersAreBlanks) {
   EXPECT_EQ(htmlText(std::string("a\0b\x1b", 4) + "<é>"), "a b &lt;é&gt;");
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "profiler/sections/frame/column_text.h"
+#include "profiler/sections/frame/heading_text.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/tables/table_menu.h"
@@ -67,19 +68,6 @@ QString onTwoLines(QString heading) {
     if (best < 0 || std::abs(2 * at - heading.size()) < std::abs(2 * best - heading.size())) best = at;
   }
   return best < 0 ? heading : heading.replace(best, 1, QLatin1Char('\n'));
-}
-
-/// A heading that is indented below another one stands with it: "Idle, of the device". Columns may be hidden
-/// or sorted, so that "of the device" alone would say nothing.
-QString wholeHeading(const sections::SectionTable& table, std::size_t column) {
-  constexpr const char* kIndent = "  ";
-  const std::string& own = table.columns[column].heading;
-  if (!own.starts_with(kIndent)) return text(own);
-  for (std::size_t c = column; c-- > 0;) {
-    const std::string& above = table.columns[c].heading;
-    if (!above.starts_with(kIndent)) return QStringLiteral("%1, %2").arg(text(above), text(own).trimmed());
-  }
-  return text(own).trimmed();
 }
 
 }  // namespace
@@ -223,7 +211,7 @@ QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation,
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
   const sections::SectionColumn& column = table_.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) {
-    const QString heading = wholeHeading(table_, static_cast<std::size_t>(section));
+    const QString heading = text(sections::wholeHeading(table_, static_cast<std::size_t>(section)));
     return compact() ? onTwoLines(heading) : heading;
   }
   if (role == Qt::FontRole) return compact() ? QVariant(headingFont_) : QVariant();
