@@ -11,6 +11,7 @@
 #include "profiler/replay/trial.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/words.h"
+#include "profiler/sections/insight_words.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/replays.h"
 
@@ -122,7 +123,7 @@ bool onlyLoses(const RankedInsight& ranked) {
 /// Says why the gain is not known, or what it assumes.
 std::string gainReason(const RankedInsight& ranked) {
   if (!onlyLoses(ranked)) return ranked.gain.reason;
-  return fmt::format("The best change that was replayed, {}, makes the run {}.", changesText(ranked.changes),
+  return fmt::format("{}{}, makes the run {}.", kOnlyLosing, changesText(ranked.changes),
                      analysis::fasterText(*ranked.gain.gain));
 }
 

@@ -89,6 +89,17 @@ TEST_F(InsightsPageTest, AGainBelowZeroIsNotCalledTheLargestGain) {
   EXPECT_TRUE(pages::largestGainInWords({}, {}).isEmpty());
 }
 
+TEST_F(InsightsPageTest, AFindingWhoseChangesOnlyLoseHasNoGain) {
+  pages::ShownInsight insight;
+  insight.what = QStringLiteral("Activations take 91 % of what the device holds.");
+  const auto gainOf = [&] { return texts(std::make_unique<InsightCard>(*palette, insight, 250).get()); };
+  insight.gainReason = QStringLiteral("A recording does not tell what precision does.");
+  EXPECT_TRUE(gainOf().contains(QStringLiteral("not known")));
+  insight.gainReason = QStringLiteral("The best change that was replayed, a=b, makes the run 21.4 % slower.");
+  EXPECT_TRUE(gainOf().contains(QStringLiteral("none")));
+  EXPECT_FALSE(gainOf().contains(QStringLiteral("not known"))) << "the replay knows it";
+}
+
 TEST_F(InsightsPageTest, OnALargeScreenTheGainStaysBesideItsFinding) {
   pages::ShownInsight insight;
   insight.what = QStringLiteral("Stage 1 computes 1.6 times as long as the mean of the devices.");

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "profiler/replay/change.h"
+#include "profiler/sections/insight_words.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
@@ -290,9 +291,11 @@ QWidget* InsightCard::makeGain(const shell::Palette& palette) {
   layout->addWidget(caption);
   // A bound says more than a change that gains nothing.
   const bool bounded = !insight_.bound.isEmpty() && insight_.verdict <= 0;
-  QLabel* gain = wrappedLabel(bounded                   ? insight_.bound
-                              : insight_.gain.isEmpty() ? tr("not known")
-                                                        : insight_.gain,
+  const bool onlyLoses = insight_.gainReason.startsWith(QLatin1String(sections::kOnlyLosing));
+  QLabel* gain = wrappedLabel(bounded                    ? insight_.bound
+                              : !insight_.gain.isEmpty() ? insight_.gain
+                              : onlyLoses                ? tr("none")
+                                                         : tr("not known"),
                               box);
   gain_ = gain;
   const auto follow = [&palette, gain, verdict = insight_.verdict] {
