@@ -9,6 +9,7 @@
 
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/tables/data_table.h"
+#include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/dialogs/find_bar.h"
@@ -151,6 +152,10 @@ TEST_F(FindTest, DimsTheRestAndEscKeepsWhatWasFound) {
   for (const auto role : {geometry::ColourRole::forward, geometry::ColourRole::backward,
                           geometry::ColourRole::activation, geometry::ColourRole::sync})
     EXPECT_FALSE(drawn(role)) << geometry::roleKey(role);
+  // The table of what was found begins where that of the devices does.
+  const auto leftOf = [&](const QWidget* part) { return part->mapTo(tabs, QPoint(0, 0)).x(); };
+  EXPECT_EQ(leftOf(tabs->currentWidget()->findChild<pages::DataTable*>()),
+            leftOf(tabs->widget(0)->findChild<pages::RangeTable*>()));
   for (int i = 0; i < 5; ++i) QTest::keyClick(window->findBar()->box(), Qt::Key_Return);
   const geometry::TimelineItem last = canvas->selected();
   const geometry::TimeView there = window->timeRange().view();

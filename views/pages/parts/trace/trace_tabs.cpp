@@ -24,11 +24,14 @@ TraceTabs::TraceTabs(const shell::Palette& palette, QWidget* parent)
       found_(new DataTable(palette, this)) {
   setDocumentMode(true);
   setMinimumHeight(120);
-  auto* summary = new QWidget(this);
-  auto* layout = new QVBoxLayout(summary);
-  layout->setContentsMargins(8, 4, 8, 4);
-  layout->addWidget(table_);
-  addTab(summary, tr("Summary"));
+  const auto addTable = [this](QWidget* table, const QString& title) {
+    auto* tab = new QWidget(this);
+    auto* layout = new QVBoxLayout(tab);
+    layout->setContentsMargins(8, 4, 8, 4);
+    layout->addWidget(table);
+    addTab(tab, title);
+  };
+  addTable(table_, tr("Summary"));
   auto* scroll = new QScrollArea(this);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setWidgetResizable(true);
@@ -36,7 +39,7 @@ TraceTabs::TraceTabs(const shell::Palette& palette, QWidget* parent)
   scroll->setWidget(details_);
   addTab(scroll, tr("Details"));
   addTab(tiles_, tr("Tiles"));
-  addTab(found_, tr("Found"));
+  addTable(found_, tr("Found"));
   hideFound();
   addFilter();
 }
