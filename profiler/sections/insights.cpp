@@ -9,9 +9,9 @@
 #include "profiler/figures/figure.h"
 #include "profiler/replay/best_move.h"
 #include "profiler/replay/trial.h"
+#include "profiler/sections/frame/insight_words.h"
 #include "profiler/sections/frame/reports.h"
 #include "profiler/sections/frame/words.h"
-#include "profiler/sections/insight_words.h"
 #include "profiler/sections/out_of_memory.h"
 #include "profiler/sections/replays.h"
 

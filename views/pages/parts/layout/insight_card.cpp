@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "profiler/replay/change.h"
-#include "profiler/sections/insight_words.h"
+#include "profiler/sections/frame/insight_words.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/data/text.h"
