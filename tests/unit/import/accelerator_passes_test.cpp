@@ -212,7 +212,7 @@ TEST_F(AcceleratorPasses, AreTheSliceOfTheQueueThatWorksLongest) {
       slice("gpu_user_annotation", "PP:0F0", 9, 105, 115) + slice("gpu_memcpy", "Memcpy", 9, 105, 115);
   writeRank(0, "[0]", copy + pass("PP:0F0", 100, 120) + pass("PP:0B0", 120, 150));
   ASSERT_TRUE(import(folder_ / "ranks").ok());
-  EXPECT_EQ(passes(), (Texts{"0: backward 0/0 20-50", "0: forward 0/0 0-20"}));
+  EXPECT_EQ(passes(), (Texts{"process 0: backward 0/0 20-50", "process 0: forward 0/0 0-20"}));
   std::map<std::string, int> lanes;
   const auto names = rows<model::Lane>();
   for (const auto& segment : rows<model::Segment>())
@@ -225,8 +225,8 @@ TEST_F(AcceleratorPasses, DivideTheTimeOfAnActionThatIsTwo) {
   writeRank(0, "[0]",
             pass("PP:0F0", 0, 10) + pass("PP:(0F1;0B0)OVERLAP_F_B", 10, 70) + pass("PP:0B1", 70, 100));
   ASSERT_TRUE(import(folder_ / "ranks").ok());
-  EXPECT_EQ(passes(), (Texts{"0: backward 0/0 25-70", "0: backward 0/1 70-100", "0: forward 0/0 0-10",
-                             "0: forward 0/1 10-25"}));
+  EXPECT_EQ(passes(), (Texts{"process 0: backward 0/0 25-70", "process 0: backward 0/1 70-100",
+                             "process 0: forward 0/0 0-10", "process 0: forward 0/1 10-25"}));
   const auto notes = rows<model::Diagnostic>();
   EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const auto& note) {
     return note.text.find("2 passes share the time of one event") != std::string::npos;
@@ -271,10 +271,11 @@ TEST_F(AcceleratorPasses, AreProposedFromTheKernelsOfBackwardOperators) {
                 gemm(true, 1001, 1180) + moves("send", 0, 1181, 1190));
   ASSERT_TRUE(import(folder_ / "ranks").ok());
   // Ticks count from the first event, at 5 µs.
-  EXPECT_EQ(passes(), (Texts{"rank 0 process 0: backward 0/0 895-1075", "rank 0 process 0: backward 0/1 1195-1375",
-                             "rank 0 process 0: forward 0/0 0-186", "rank 0 process 0: forward 0/1 195-286",
-                             "rank 1 process 0: backward 1/0 396-875", "rank 1 process 0: backward 1/1 996-1175",
-                             "rank 1 process 0: forward 1/0 205-396", "rank 1 process 0: forward 1/1 890-996"}));
+  EXPECT_EQ(passes(),
+            (Texts{"rank 0 process 0: backward 0/0 895-1075", "rank 0 process 0: backward 0/1 1195-1375",
+                   "rank 0 process 0: forward 0/0 0-186", "rank 0 process 0: forward 0/1 195-286",
+                   "rank 1 process 0: backward 1/0 396-875", "rank 1 process 0: backward 1/1 996-1175",
+                   "rank 1 process 0: forward 1/0 205-396", "rank 1 process 0: forward 1/1 890-996"}));
 }
 
 }  // namespace
