@@ -39,8 +39,9 @@ base::Status writeProfile(const WhatIfOptions& options, const replay::ChangeCont
   sinkOptions.writer.rules = {{options.profile}, options.overwrite, kOverwriteAdvice};
   PIPESCOPE_ASSIGN(const auto sink, store::FileSink::create(options.output, sinkOptions));
   record::Recorder recorder(*sink);
-  PIPESCOPE_TRY(replay::writeReplay(context, answer.recording, answer.timeline, changes,
-                                    replay::Extent::whole, recorder));
+  PIPESCOPE_TRY(replay::writeReplay(
+      context, answer.recording, answer.timeline, changes, replay::Extent::whole, recorder,
+      sections::keptIntervalOf({context.source, context.catalog, answer.recording.executable.id})));
   return recorder.finish(model::ProfileState::complete);
 }
 

@@ -89,12 +89,30 @@ std::optional<FigureInterval> layerInterval(const std::vector<ErrorBand>& bands,
                             : "nothing that was compared: it counts as off by up to a factor of 1.5"};
 }
 
+/// The interval that the profile keeps of the one that it replays.
+std::optional<FigureInterval> intervalOfReplay(const Catalog& catalog, model::ExecutableId id) {
+  const std::string text = catalog.property(fmt::format("replay.{}.step_interval", id.value));
+  const std::size_t first = text.find(' '), second = text.find(' ', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return std::nullopt;
+  const auto least = base::numberOf(text.substr(0, first)),
+             most = base::numberOf(text.substr(first + 1, second - first - 1));
+  if (!least || !most || !(*least > 0) || !(*most >= *least)) return std::nullopt;
+  return FigureInterval{{*least, *most}, text.substr(second + 1)};
+}
+
 }  // namespace
+
+std::string keptInterval(const Analyses& recorded) {
+  const auto interval = stepInterval(recorded);
+  return interval ? fmt::format("{} {} {}", interval->factors.least, interval->factors.most, interval->basis)
+                  : std::string();
+}
 
 std::optional<FigureInterval> stepInterval(const Analyses& from) {
   if (!hasSteps(from) || from.catalog == nullptr) return std::nullopt;
   const Catalog& catalog = *from.catalog;
   if (!isModelled(catalog)) return std::nullopt;
+  if (auto kept = intervalOfReplay(catalog, from.executable)) return kept;
   if (auto calibrated = calibratedInterval(catalog, "step_error")) return calibrated;
   const std::vector<ErrorBand> bands = analysis::errorBandsOf(catalog);
   if (auto whole = wholeStepInterval(catalog, from.executable, bands)) return whole;

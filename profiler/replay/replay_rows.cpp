@@ -25,11 +25,12 @@ class ReplayWriter {
         recorder_(recorder),
         own_(fmt::format("replay.{}.", recording.executable.id.value)) {}
 
-  base::Status write(const std::vector<Change>& changes, Extent extent) {
+  base::Status write(const std::vector<Change>& changes, Extent extent, const std::string& stepInterval) {
     PIPESCOPE_TRY((copy<model::Device, model::Link, model::Lane, model::MemorySpace, model::Boundary,
                         model::Segment>()));
     recorder_.add(context_.catalog.target);
     writeFacts(changes);
+    writeFact("step_interval", stepInterval);
     writeStages();
     if (extent == Extent::whole) {
       PIPESCOPE_TRY((
@@ -367,8 +368,9 @@ std::int64_t samplesOf(const Recording& recording, const analysis::Catalog& cata
 }
 
 base::Status writeReplay(const ChangeContext& context, const Recording& recording, const Timeline& timeline,
-                         const std::vector<Change>& changes, Extent extent, record::Recorder& recorder) {
-  return ReplayWriter(context, recording, timeline, recorder).write(changes, extent);
+                         const std::vector<Change>& changes, Extent extent, record::Recorder& recorder,
+                         const std::string& stepInterval) {
+  return ReplayWriter(context, recording, timeline, recorder).write(changes, extent, stepInterval);
 }
 
 }  // namespace pipescope::replay

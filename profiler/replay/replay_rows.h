@@ -15,8 +15,10 @@ enum class Extent {
 };
 
 /// Writes `timeline` with the stages and segments of `recording`. Segments whose length has changed are
-/// written as new ones, with their steps stretched. `changes` are recorded as properties.
+/// written as new ones, with their steps stretched. `changes` are recorded as properties, and so is
+/// `stepInterval`, unless it is empty: figures::keptInterval() of the recorded profile.
 base::Status writeReplay(const ChangeContext& context, const Recording& recording, const Timeline& timeline,
-                         const std::vector<Change>& changes, Extent extent, record::Recorder& recorder);
+                         const std::vector<Change>& changes, Extent extent, record::Recorder& recorder,
+                         const std::string& stepInterval = {});
 
 }  // namespace pipescope::replay

@@ -26,6 +26,8 @@ std::vector<Fact> bestMoveFacts(const replay::BestMoveAnswer& answer);
 
 /// The interval of the step of a call. None: nothing is modelled, or the profile cannot tell.
 std::optional<figures::FigureInterval> stepIntervalOf(const Context& context);
+/// The same as a profile keeps it that replays this one: see figures::keptInterval().
+std::string keptIntervalOf(const Context& context);
 /// The answer of `pipescope what-if`: the step before and after with the parts of the difference, and the
 /// stages. `interval`: of the recorded step.
 Section whatIfSection(const analysis::Catalog& catalog,

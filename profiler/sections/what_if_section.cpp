@@ -158,6 +158,14 @@ std::vector<int> tooLargeStages(const WhatIf& answer) {
   return stages;
 }
 
+figures::Analyses analysesOf(const Context& context, const analysis::StagesReport& stages) {
+  figures::Analyses from;
+  from.catalog = &context.catalog;
+  from.executable = context.executable;
+  from.stages = &stages;
+  return from;
+}
+
 std::string hypotheticalRemark(const std::vector<int>& stages) {
   const bool one = stages.size() == 1;
   return fmt::format(
@@ -171,12 +179,12 @@ std::string hypotheticalRemark(const std::vector<int>& stages) {
 
 std::optional<figures::FigureInterval> stepIntervalOf(const Context& context) {
   const auto stages = stagesOf(context);
-  if (!stages.ok()) return std::nullopt;
-  figures::Analyses from;
-  from.catalog = &context.catalog;
-  from.executable = context.executable;
-  from.stages = stages->get();
-  return figures::stepInterval(from);
+  return stages.ok() ? figures::stepInterval(analysesOf(context, **stages)) : std::nullopt;
+}
+
+std::string keptIntervalOf(const Context& context) {
+  const auto stages = stagesOf(context);
+  return stages.ok() ? figures::keptInterval(analysesOf(context, **stages)) : std::string();
 }
 
 Section whatIfSection(const analysis::Catalog& catalog,

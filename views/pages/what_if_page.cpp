@@ -104,8 +104,9 @@ base::Result<std::shared_ptr<record::MemoryProfile>> replayedProfile(
   PIPESCOPE_ASSIGN(const replay::WhatIf answer, replay::whatIf(context, held.recording, changes));
   auto profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder(*profile);
-  PIPESCOPE_TRY(replay::writeReplay(context, answer.recording, answer.timeline, changes,
-                                    replay::Extent::whole, recorder));
+  PIPESCOPE_TRY(replay::writeReplay(
+      context, answer.recording, answer.timeline, changes, replay::Extent::whole, recorder,
+      sections::keptIntervalOf({*snapshot.source, *snapshot.catalog, answer.recording.executable.id})));
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
   return profile;
 }

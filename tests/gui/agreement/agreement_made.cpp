@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "agreement_figures.h"
@@ -8,17 +9,18 @@
 #include "profiler/record/memory_profile.h"
 #include "profiler/replay/replay_rows.h"
 #include "profiler/replay/what_if.h"
+#include "profiler/sections/replays.h"
 
 namespace pipescope::testing {
 namespace {
 
 /// The profile that "Open as profile" makes. Null: it cannot be written.
 std::shared_ptr<Recorded> madeOf(const replay::ChangeContext& context, const replay::WhatIf& answer,
-                                 const replay::Change& change) {
+                                 const replay::Change& change, const std::string& interval) {
   auto profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder(*profile);
   const base::Status written = replay::writeReplay(context, answer.recording, answer.timeline, {change},
-                                                   replay::Extent::whole, recorder);
+                                                   replay::Extent::whole, recorder, interval);
   EXPECT_TRUE(written.ok()) << written.error().message;
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
   auto catalog = analysis::loadCatalog(*profile);
@@ -43,9 +45,18 @@ void expectMadeProfilesAgree(const Figures& of) {
     SCOPED_TRACE(change.text());
     const auto answer = replay::whatIf(context, *recording, {change});
     if (!answer.ok()) continue;  // refused with a sentence
-    const auto made = madeOf(context, *answer, change);
+    const auto made = madeOf(context, *answer, change, sections::keptIntervalOf(of.context()));
     ASSERT_NE(made, nullptr);
     const Figures figures(*made, of.context().executable);
+    const sections::Section asked =
+        sections::whatIfSection(of.catalog(), sections::stepIntervalOf(of.context()), *answer);
+    for (const char* end : {"step_least_cycles", "step_most_cycles"}) {
+      const auto said = std::ranges::find(asked.facts, std::string("after_") + end, &sections::Fact::key);
+      ASSERT_NE(said, asked.facts.end());
+      const auto* ticks = std::get_if<double>(&said->value);
+      ASSERT_EQ(ticks == nullptr, figures["summary"][end].is_null()) << end;
+      if (ticks != nullptr) EXPECT_NEAR(figures["summary"][end].get<double>(), *ticks, 1e-6 * *ticks) << end;
+    }
     expectMemoryAgrees(figures);
     expectStepTimesAgree(figures);
     std::map<int, std::int64_t> added;  // by device
