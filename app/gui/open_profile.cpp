@@ -30,6 +30,16 @@ std::vector<fs::path> profilesIn(const std::string& folder) {
 
 }  // namespace
 
+std::string folderOfTraces(const std::string& asked) {
+  std::error_code failed;
+  if (!fs::is_directory(asked, failed)) return fs::path(asked).parent_path().string();
+  for (fs::directory_iterator entry(asked, failed), end; !failed && entry != end; entry.increment(failed)) {
+    std::error_code broken;
+    if (entry->is_symlink(broken)) return fs::canonical(entry->path(), broken).parent_path().string();
+  }
+  return asked;
+}
+
 base::Result<std::string> profileAt(const std::string& path) {
   std::error_code failed;
   if (!fs::is_directory(path, failed)) return path;
@@ -82,6 +92,7 @@ base::Result<shell::OpenedSource> openOrImport(const std::string& path,
   // The import lies in the cache under a name that nobody chose.
   const fs::path asked = fs::path(path);
   opened.title = (asked.has_filename() ? asked : asked.parent_path()).filename().string();
+  opened.folder = folderOfTraces(path);
   return opened;
 }
 

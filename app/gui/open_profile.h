@@ -10,6 +10,9 @@ namespace pipescope::gui {
 
 /// The profile that a path stands for: the file itself, or in a folder profile.pop or else the only profile.
 base::Result<std::string> profileAt(const std::string& path);
+/// The folder in which a user keeps a trace, or a folder of traces. Several traces that were given together
+/// are links in a folder of the cache, so it is that of the file which one of them leads to.
+std::string folderOfTraces(const std::string& asked);
 
 /// Opens the profile at `path`, which may be its folder. The result has functions that reload a growing file
 /// and that save notes. Error messages name the file.

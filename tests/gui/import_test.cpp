@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QDropEvent>
 #include <QFile>
+#include <QFileInfo>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QTemporaryDir>
@@ -115,6 +116,18 @@ TEST_F(ImportTest, TellsTracesFromProfiles) {
   const auto opened = gui::openOrImport(
       folder.filePath(QStringLiteral("a.pop")).toStdString(), [](const QString&) {}, [] { return false; });
   EXPECT_FALSE(opened.ok());
+}
+
+TEST_F(ImportTest, DialogsBeginWhereTheTracesAre) {
+  const QString trace = write(QStringLiteral("runs/rank0.json"), "[]"),
+                runs = QFileInfo(trace).canonicalPath(),
+                links = folder.filePath(QStringLiteral("cache/ranks"));
+  EXPECT_EQ(gui::folderOfTraces(trace.toStdString()), QFileInfo(trace).path().toStdString());
+  EXPECT_EQ(gui::folderOfTraces(runs.toStdString()), runs.toStdString()) << "a folder of traces";
+  ASSERT_TRUE(QDir().mkpath(links));
+  ASSERT_TRUE(QFile::link(trace, links + QStringLiteral("/rank0.json")));
+  EXPECT_EQ(gui::folderOfTraces(links.toStdString()), runs.toStdString())
+      << "traces that were given together";
 }
 
 /// Traces that are given together are ranks of one run if they say so, or if their names do.

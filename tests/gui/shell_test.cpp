@@ -246,6 +246,7 @@ TEST_F(WindowTest, AnImportIsNamedAfterItsTrace) {
   shell::MainWindow other(*registry, *palette, [made](const std::string&) {
     base::Result<shell::OpenedSource> opened = gui::openProfile(made.toStdString());
     opened->title = "rank0.json and 3 more";
+    opened->folder = "/traces";
     return opened;
   });
   other.show();
@@ -253,6 +254,7 @@ TEST_F(WindowTest, AnImportIsNamedAfterItsTrace) {
   ASSERT_TRUE(waitFor([&] { return other.session().snapshot() != nullptr && other.isSettled(); }));
   EXPECT_EQ(other.session().path(), made);
   EXPECT_EQ(other.session().title(), QStringLiteral("rank0.json and 3 more"));
+  EXPECT_EQ(other.session().folder(), QStringLiteral("/traces")) << "where dialogs begin";
 }
 
 TEST_F(WindowTest, TheStatusLineKeepsThePath) {

@@ -129,6 +129,11 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
 }
 
 /// A file that cannot be opened leaves the profile that is shown, so its name stays, too.
+QString ProfileSession::folder() const {
+  if (snapshot() != nullptr && !opened_.folder.empty()) return QString::fromStdString(opened_.folder);
+  return path().isEmpty() ? QString() : QFileInfo(path()).path();
+}
+
 QString ProfileSession::path() const {
   return snapshot() != nullptr ? shownPath_ : path_;
 }

@@ -27,6 +27,9 @@ struct OpenedSource {
   /// The name for titles if that of the file says too little, as that of a trace's import does; empty: that
   /// of the file.
   std::string title = {};
+  /// The folder in which the user keeps what was opened, if it is not that of the file, such as the folder of
+  /// the traces that an import was made of. Empty: that of the file.
+  std::string folder = {};
 };
 /// Opens a file. The program passes this function in, so that views need not know the file format.
 using Opener = std::function<base::Result<OpenedSource>(const std::string& path)>;
@@ -58,6 +61,8 @@ class ProfileSession : public QObject {
   const ProfileSnapshot* snapshot() const { return snapshot_.catalog ? &snapshot_ : nullptr; }
   /// The file of the profile that is shown; without one, the file that is being opened.
   QString path() const;
+  /// The folder in which dialogs begin; empty: no profile is open.
+  QString folder() const;
   QString title() const;
   /// The file that is being opened or could not be opened, which a reload reads; else the one shown.
   QString wantedPath() const { return path_; }

@@ -46,8 +46,8 @@ void WindowDialogs::open(QDialog* dialog) {
 
 /// The folder of the open profile, or the one that was used last.
 QString WindowDialogs::folder() const {
-  const QString path = window_.session().path();
-  return path.isEmpty() ? window_.settings().value(kOpenFolder).toString() : QFileInfo(path).path();
+  const QString own = window_.session().folder();
+  return own.isEmpty() ? window_.settings().value(kOpenFolder).toString() : own;
 }
 
 void WindowDialogs::chooseFile() {

@@ -161,12 +161,12 @@ void savePicture(const Picture& picture, bool whole, const QString& name, PageCo
   QStringList filters;
   for (const PictureFormat& format : formats) filters << filterOf(format);
   // The name of a picture begins with that of its profile. Pictures of other profiles then do not replace it.
-  const QFileInfo profile(context.session.path());
+  const QFileInfo profile(context.session.title());
   const QString folder = context.settings.value(kFolder).toString(),
                 prefix = context.session.path().isEmpty() ? QString()
                                                           : profile.completeBaseName() + QLatin1Char('_');
   auto* dialog = new QFileDialog(widget->window(), QObject::tr("Save the picture"),
-                                 folder.isEmpty() && !prefix.isEmpty() ? profile.path() : folder,
+                                 folder.isEmpty() && !prefix.isEmpty() ? context.session.folder() : folder,
                                  filters.join(QStringLiteral(";;")));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
