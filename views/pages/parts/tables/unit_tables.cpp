@@ -149,7 +149,13 @@ base::Result<SectionTable> detailTable(const shell::ProfileSnapshot& held, model
   return table;
 }
 
-/// Rows with sums for each region, and in it for each category.
+bool isGap(const std::vector<Cell>& row) {
+  static const std::string kGap = memoryWords("gap").toStdString();
+  return std::get<std::string>(row[0]) == kGap;
+}
+
+/// Rows with sums for each region, and in it for each category. What lies between variables comes last,
+/// because it is no part of what is used.
 class DetailTree {
  public:
   explicit DetailTree(const SectionTable& details) {
@@ -158,14 +164,21 @@ class DetailTree {
                    details.basis,
                    {{"name", "Region, category and liveness", Format::plain, ""},
                     details.columns[3],
-                    details.columns[4]},
+                    {"share", "Share", Format::fraction, "of the bytes used, without gaps"}},
                    {}};
+    for (const auto& row : details.rows)
+      if (!isGap(row)) used_ += static_cast<double>(std::get<std::int64_t>(row[3]));
   }
 
   /// Takes a row of the details.
   void add(const std::vector<Cell>& row) {
     const auto& region = std::get<std::string>(row[1]);
-    const int above = group(-1, region.empty() ? std::string("memory") : region, row);
+    const std::string place = region.empty() ? std::string("memory") : region;
+    if (isGap(row)) {
+      group(group(-1, "gaps, not used", row), place, row);
+      return;
+    }
+    const int above = group(-1, place, row);
     const int category = group(above, std::get<std::string>(row[0]), row);
     push(category, std::get<std::string>(row[2]));
     count(static_cast<int>(made_.parents.size()) - 1, row);
@@ -189,17 +202,22 @@ class DetailTree {
   }
   void count(int at, const std::vector<Cell>& row) {
     std::vector<Cell>& sums = made_.table.rows[static_cast<std::size_t>(at)];
-    base::addWrapped(std::get<std::int64_t>(sums[1]), std::get<std::int64_t>(row[3]));
-    std::get<double>(sums[2]) += std::get<double>(row[4]);
+    auto& bytes = std::get<std::int64_t>(sums[1]);
+    base::addWrapped(bytes, std::get<std::int64_t>(row[3]));
+    sums[2] = isGap(row) || used_ <= 0 ? Cell() : Cell(static_cast<double>(bytes) / used_);
   }
 
   TreeRows made_;
+  double used_ = 0;  ///< bytes
   std::map<std::pair<int, std::string>, int> groups_;
 };
 
 TreeRows detailTree(const SectionTable& details) {
   DetailTree tree(details);
-  for (const auto& row : details.rows) tree.add(row);
+  for (const bool gaps : {false, true}) {
+    for (const auto& row : details.rows)
+      if (isGap(row) == gaps) tree.add(row);
+  }
   return tree.take();
 }
 
