@@ -146,6 +146,16 @@ TEST_F(WorkbenchFormTest, ASampleShowsItsSettingsStagesAndPrediction) {
   EXPECT_TRUE(button("Start run")->isEnabled());
 }
 
+TEST_F(WorkbenchFormTest, TheStagesOfALargeModelAreSeenAtOnce) {
+  showSample("bert_large/pipelined.toml");
+  window->resize(1440, 900);
+  ASSERT_TRUE(settle());
+  const auto* board = window->findChild<workbench::StageBoard*>();
+  ASSERT_NE(board, nullptr);
+  EXPECT_EQ(board->places().stages.size(), 13U);
+  EXPECT_LE(board->minimumHeight(), board->parentWidget()->height()) << "nothing has to be scrolled";
+}
+
 TEST_F(WorkbenchFormTest, WrongValuesAreSaidWhileTyping) {
   showSample("mnist/two_stages.toml");
   type("training.epochs", "many");

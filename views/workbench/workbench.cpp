@@ -102,9 +102,11 @@ void Workbench::makeLayout() {
   runs_ = new RunList(services_.open, below);
   below->body()->addWidget(runs_, 1);
   down->addWidget(below);
-  down->setStretchFactor(0, 3);
-  down->setStretchFactor(1, 2);
-  down->setSizes({600, 400});
+  // Thirteen stages have room on a usual screen; the list of runs is short.
+  constexpr int kBoardShare = 72, kRunsShare = 28;
+  down->setStretchFactor(0, kBoardShare);
+  down->setStretchFactor(1, kRunsShare);
+  down->setSizes({10 * kBoardShare, 10 * kRunsShare});
   across->addWidget(settings);
   across->addWidget(down);
   across->setStretchFactor(0, kFormShare);
