@@ -153,6 +153,7 @@ TEST_F(HelpTest, KeysGoThroughHitsAndBackToWhatWasRead) {
   QTest::keyClick(help()->box(), Qt::Key_Return);
   EXPECT_EQ(current(), 0);
   const HelpSection* second = help()->shown();
+  const QTextDocument* text = help()->browser()->document();
   QTest::keyClick(help()->box(), Qt::Key_Down);
   EXPECT_EQ(current(), 1);
   QTest::keyClick(help()->box(), Qt::Key_Return);
@@ -162,6 +163,7 @@ TEST_F(HelpTest, KeysGoThroughHitsAndBackToWhatWasRead) {
   const HelpSection* last = help()->shown();
   help()->goBack();
   EXPECT_EQ(help()->shown(), second);
+  EXPECT_EQ(help()->browser()->document(), text) << "a text is made once, because long ones take a while";
   help()->goForward();
   EXPECT_EQ(help()->shown(), last);
   help()->goForward();

@@ -17,6 +17,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 #include <QVariant>
+#include <utility>
 
 #include "views/shell/look/icons.h"
 #include "views/shell/look/palette.h"
@@ -106,7 +107,6 @@ HelpWindow::HelpWindow(const Palette& palette, QWidget* parent)
   browser_->setOpenLinks(false);
   browser_->setFrameShape(QFrame::NoFrame);
   browser_->setAccessibleName(tr("Text of the help"));
-  browser_->document()->setDocumentMargin(kHelpMargin);
   auto* splitter = new QSplitter(this);
   auto* left = new QWidget(splitter);
   auto* column = new QVBoxLayout(left);
@@ -233,7 +233,9 @@ void HelpWindow::scrollLater() {
 void HelpWindow::follow() {
   const QString topic = topic_;
   topic_.clear();
+  const auto old = std::exchange(documents_, {});  // in the colours of the other theme
   if (shown_ != nullptr) showSection(topic, shown_->level == 1 ? QString() : shown_->anchor);
+  for (QTextDocument* document : old) document->deleteLater();
 }
 
 void HelpWindow::fill() {
@@ -280,31 +282,43 @@ void HelpWindow::activate(QTreeWidgetItem* item) {
   showSection(item->data(0, kTopicRole).toString(), item->data(0, kAnchorRole).toString());
 }
 
+/// The text of a topic. It is made before the browser sees it: the browser would lay a long one out anew for
+/// each of its paragraphs, which takes minutes.
+QTextDocument* HelpWindow::documentOf(const QString& topic) {
+  QTextDocument*& document = documents_[topic];
+  if (document != nullptr) return document;
+  document = new QTextDocument(this);
+  document->setUndoRedoEnabled(false);
+  document->setDefaultFont(browser_->font());
+  document->setDocumentMargin(kHelpMargin);
+  document->setMarkdown(book_.topic(topic)->markdown);
+  QTextCursor all(document);
+  all.select(QTextCursor::Document);
+  QTextBlockFormat lines;
+  lines.setLineHeight(kLineHeight, QTextBlockFormat::ProportionalHeight);
+  all.mergeBlockFormat(lines);
+  for (QTextFrame* frame : document->rootFrame()->childFrames()) {
+    auto* table = qobject_cast<QTextTable*>(frame);
+    if (table == nullptr) continue;
+    QTextTableFormat format = table->format();
+    format.setBorder(1);
+    format.setBorderCollapse(true);
+    format.setBorderBrush(palette_.ui(Ui::border));
+    format.setCellPadding(4);
+    table->setFormat(format);
+  }
+  return document;
+}
+
 void HelpWindow::showSection(const QString& topic, const QString& anchor) {
   const HelpSection* section = book_.section(topic, anchor);
   if (section == nullptr) return;
   shown_ = section;
-  // A new text knows its places only when the event loop has laid it out.
-  if (topic != topic_) scrollLater();
   if (topic != topic_) {
     topic_ = topic;
-    browser_->setMarkdown(book_.topic(topic)->markdown);
-    QTextDocument* document = browser_->document();
-    QTextCursor all(document);
-    all.select(QTextCursor::Document);
-    QTextBlockFormat lines;
-    lines.setLineHeight(kLineHeight, QTextBlockFormat::ProportionalHeight);
-    all.mergeBlockFormat(lines);
-    for (QTextFrame* frame : document->rootFrame()->childFrames()) {
-      auto* table = qobject_cast<QTextTable*>(frame);
-      if (table == nullptr) continue;
-      QTextTableFormat format = table->format();
-      format.setBorder(1);
-      format.setBorderCollapse(true);
-      format.setBorderBrush(palette_.ui(Ui::border));
-      format.setCellPadding(4);
-      table->setFormat(format);
-    }
+    browser_->setDocument(documentOf(topic));
+    // A new text knows its places only when the event loop has laid it out.
+    scrollLater();
   }
   scrollTo(*section);
   remember();

@@ -1,10 +1,12 @@
 #pragma once
 #include <QDialog>
+#include <QMap>
 
 #include "views/shell/help/help_book.h"
 
 class QLineEdit;
 class QTextBrowser;
+class QTextDocument;
 class QToolButton;
 class QTreeWidget;
 class QTreeWidgetItem;
@@ -52,6 +54,7 @@ class HelpWindow : public QDialog {
   void goTo(int at);
   void step(int by);
   void remember();
+  QTextDocument* documentOf(const QString& topic);
   void fill();
   void addHits(const QString& words);
   void addContents();
@@ -66,7 +69,8 @@ class HelpWindow : public QDialog {
   QLineEdit* box_;
   QTreeWidget* list_;
   QTextBrowser* browser_;
-  QString topic_;  ///< topic whose text is shown
+  QString topic_;                            ///< topic whose text is shown
+  QMap<QString, QTextDocument*> documents_;  ///< texts of topics that were shown
   const HelpSection* shown_ = nullptr;
   QToolButton *back_ = nullptr, *forward_ = nullptr;
   std::vector<const HelpSection*> visited_;  ///< parts in the order in which they were shown
