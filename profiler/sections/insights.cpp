@@ -115,9 +115,11 @@ class GainReplay {
   base::Result<replay::ReplayedCall> before_ = base::badInput("Nothing was replayed.");
 };
 
-/// True for a finding of which every change that was replayed makes the run slower. None of them is advised.
+/// True for a finding of which every change that was replayed makes the run slower. None of them is advised,
+/// unless it is for memory, which costs time.
 bool onlyLoses(const RankedInsight& ranked) {
-  return ranked.gain.gain && *ranked.gain.gain < 0;
+  const bool forMemory = ranked.insight.severe || ranked.insight.freesMemory;
+  return ranked.gain.gain && *ranked.gain.gain < 0 && !forMemory;
 }
 
 /// Says why the gain is not known, or what it assumes.
@@ -134,6 +136,8 @@ std::string insightSentence(const RankedInsight& ranked) {
   const double gain = ranked.gain.gain.value_or(0);
   if (gain >= analysis::kWorthwhileGain) {
     text += fmt::format(" A replay with {} is {:.1f} % faster.", changes, 100 * gain);
+  } else if (ranked.insight.severe && gain < 0 && !changes.empty()) {
+    text += fmt::format(" A replay with {} is {:.1f} % slower.", changes, -100 * gain);
   } else if (ranked.gain.gain && !changes.empty()) {
     text += fmt::format(" It was {}.", changes);
   } else if (!changes.empty()) {
@@ -222,8 +226,8 @@ base::Result<Section> makeInsights(const Context& context) {
   Section section{"insights", "Insights", {}, {insightTable(all, input, wordsOf(context.catalog))}, {}};
   const RankedInsight* best = nullptr;
   for (const RankedInsight& ranked : all) {
-    if (ranked.gain.gain && !onlyLoses(ranked) && (best == nullptr || *ranked.gain.gain > *best->gain.gain))
-      best = &ranked;
+    const double gain = ranked.gain.gain.value_or(-1);
+    if (gain >= 0 && (best == nullptr || gain > *best->gain.gain)) best = &ranked;
     section.remarks.push_back(fmt::format("{}. {}", section.remarks.size() + 1, insightSentence(ranked)));
   }
   section.facts = {

@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/run/orders/replay_schedules.h"
 #include "profiler/sections/frame/section.h"
+#include "profiler/sections/replays.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
@@ -86,6 +88,43 @@ TEST_F(ReportTest, MemoryBoundsProductsOfOneRow) {
   // Tiles have no memory beside them.
   ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}})).ok());
   EXPECT_TRUE(section("summary")["memory_bandwidth_use"].is_null());
+}
+
+/// A stash that takes most of a card's memory asks for recompute, which costs time: the finding names the
+/// change and its cost, and it is no gain of the report.
+TEST_F(ReportTest, AChangeThatFreesMemoryIsNamedWithWhatItCosts) {
+  const auto rateWith = [&](const std::string& recompute) {
+    const auto configuration = app::parseConfiguration(
+        "[model]\nbuilder = \"decoder\"\nlayers = 4\n[execution]\nmode = \"training\"\nstages = 2\nnumerics "
+        "= false\nrecompute = "
+        "\"" +
+            recompute +
+            "\"\n[training]\nmicro_batch_size = 512\ngradient_accumulation = 4\n[data]\ndataset = "
+            "\"synthetic\"\n"
+            "samples = 2048\n[system]\nname = \"dgx-h100\"\n",
+        "test.toml");
+    EXPECT_TRUE(configuration.ok()) << configuration.error().message;
+    EXPECT_TRUE(configuration.ok() && run(*configuration).ok());
+    return section("summary")["samples_per_second"].get<double>();
+  };
+  const double again = rateWith("pipeline"), kept = rateWith("none");
+  ASSERT_LT(again, kept);
+  sections::setSchedules(replaySchedules());  // as the programs do
+  const nlohmann::json insights = section("insights");
+  sections::setSchedules({});
+  double largest = 0;
+  bool found = false;
+  for (const nlohmann::json& row : insights["insights"]) {
+    if (row["gain_fraction"].is_number()) largest = std::max(largest, row["gain_fraction"].get<double>());
+    if (row["rule"] != "stash") continue;
+    found = true;
+    EXPECT_EQ(row["changes"], "execution.recompute=pipeline");
+    ASSERT_TRUE(row["gain_fraction"].is_number());
+    EXPECT_NEAR(row["gain_fraction"].get<double>(), again / kept - 1, 0.02) << "as the run with it says";
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(insights["largest_gain_fraction"], largest > 0 ? nlohmann::json(largest) : nlohmann::json())
+      << "a loss is no gain";
 }
 
 TEST_F(ReportTest, OperatorsAreComparedWithThePeakOfTheirOwnTypes) {
