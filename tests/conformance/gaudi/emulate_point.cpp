@@ -149,14 +149,14 @@ base::Result<double> gemm(const Point& point) {
 base::Result<double> collective(const Point& point, ops::Collective::Kind kind) {
   if (point.cards < 2)
     return base::badInput(
-        fmt::format("An {} point needs at least 2 cards, but it has {}.", point.workload, point.cards));
+        fmt::format("Points of {} need at least 2 cards, but this one has {}.", point.workload, point.cards));
   PIPESCOPE_ASSIGN(const std::int64_t bytes, size(point, "bytes"));
   PIPESCOPE_ASSIGN(const graph::ElementType type, typeOf(point));
   compile::StageIr stage;
   stage.mesh.replicas = point.cards;
   ops::Collective work;
   work.kind = kind;
-  // The point gives the bytes of one card's part. The tensor of an all-gather holds the parts of all cards.
+  // An all-gather's point gives the bytes of one card's part. Its tensor holds the parts of all cards.
   const std::int64_t parts = kind == ops::Collective::Kind::allGather ? point.cards : 1;
   work.elements = parts * bytes / graph::sizeOf(type);
   work.type = type;
@@ -206,6 +206,7 @@ base::Result<double> emulate(const Point& point) {
   if (point.workload == "gemm") return gemm(point);
   if (point.workload == "all_reduce") return collective(point, ops::Collective::Kind::allReduce);
   if (point.workload == "all_gather") return collective(point, ops::Collective::Kind::allGather);
+  if (point.workload == "reduce_scatter") return collective(point, ops::Collective::Kind::reduceScatter);
   if (point.workload == "train") return samplesPerSecond(point, true);
   if (point.workload == "generate") return tokensPerSecond(point);
   if (point.workload == "decode") {
@@ -229,8 +230,8 @@ base::Result<double> emulate(const Point& point) {
     return all / (point.cards * single);
   }
   return base::badInput(
-      fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, train, prefill, "
-                  "decode, generate and scaling.",
+      fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, reduce_scatter, "
+                  "train, prefill, decode, generate and scaling.",
                   point.workload));
 }
 

@@ -21,10 +21,11 @@ struct Kind {
   bool rate;  ///< measured as a rate
 };
 constexpr Kind kKinds[] = {
-    {"gemm", "matrix product", "cycles", true},  {"train", "training step", "time", true},
-    {"prefill", "prefill", "time", false},       {"decode", "decoding step", "time", true},
-    {"generate", "generation", "time", true},    {"scaling", "training on a box", "scaling", true},
-    {"all_reduce", "collective", "time", false}, {"all_gather", "collective", "time", false}};
+    {"gemm", "matrix product", "cycles", true},     {"train", "training step", "time", true},
+    {"prefill", "prefill", "time", false},          {"decode", "decoding step", "time", true},
+    {"generate", "generation", "time", true},       {"scaling", "training on a box", "scaling", true},
+    {"all_reduce", "collective", "time", false},    {"all_gather", "collective", "time", false},
+    {"reduce_scatter", "collective", "time", false}};
 
 const Kind& kindOf(const Point& point) {
   for (const Kind& kind : kKinds) {

@@ -1,6 +1,7 @@
 // Tests that the published points are within their tolerances, and what the reader of the table refuses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -111,7 +112,9 @@ TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
     ASSERT_EQ(result.fault, "") << result.point.device << " " << result.point.source;
     EXPECT_EQ(result.point.tolerance, 0);
     const double error = result.ours / result.point.measured - 1;
-    auto& [near, all] = within[result.point.workload];
+    const std::string& workload = result.point.workload;
+    const bool links = workload.starts_with("all_") || workload == "reduce_scatter";
+    auto& [near, all] = within[links ? "collective" : workload];
     near += std::abs(error) <= 0.2 ? 1 : 0;
     ++all;
   }
@@ -123,6 +126,20 @@ TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
     sum = {sum.first + counts.first, sum.second + counts.second};
   }
   EXPECT_GE(2 * sum.first, sum.second);
+}
+
+/// Generation with tensor ranks and collectives over boxes: half of the points are within 12 %.
+TEST(GaudiHeldOut, TensorRanksAndCollectivesOverBoxes) {
+  std::vector<double> errors;
+  for (const PointResult& result : allResults()) {
+    const Point& point = result.point;
+    const bool boxes = point.device.ends_with("x2") && point.workload != "train";
+    if (point.workload == "generate" || boxes) errors.push_back(std::abs(result.ours / point.measured - 1));
+  }
+  ASSERT_EQ(errors.size(), 10u);
+  std::ranges::sort(errors);
+  std::printf("median %.1f %%\n", 50 * (errors[4] + errors[5]));
+  EXPECT_LE((errors[4] + errors[5]) / 2, 0.12);
 }
 
 /// The input pipeline of the host bounds these points, not the card. The rate of one worker is published for
@@ -222,14 +239,14 @@ TEST(GaudiPoints, RefusesWhatItCannotRead) {
   EXPECT_EQ(refusal("gaudi2,1,gemm,m=1 n=1 k=1 type=int4,1\n"),
             "type is \"int4\"; it may be float32, float16, bfloat16 or float8_143.");
   EXPECT_EQ(refusal("gaudi2,1,all_gather,bytes=8 type=float32,1\n"),
-            "An all_gather point needs at least 2 cards, but it has 1.");
+            "Points of all_gather need at least 2 cards, but this one has 1.");
   EXPECT_EQ(refusal("pod4,1,gemm,m=1 n=1 k=1 type=float32,1\n"),
             "pod4 is no Gaudi; there are gaudi, gaudi2, gaudi3 and boxes such as hls-gaudi2.");
   EXPECT_EQ(refusal("tpu,1,gemm,m=1 n=1 k=1 type=float32,1\n").substr(0, 25), "There is no system \"tpu\".");
   EXPECT_EQ(refusal("gaudi2,1,train,colour=red,1\n"), "There is no configuration key \"colour\".");
   EXPECT_EQ(refusal("gaudi2,1,guess,m=1,1\n"),
-            "The workload \"guess\" is not known; there are gemm, all_reduce, all_gather, train, prefill, "
-            "decode, generate and scaling.");
+            "The workload \"guess\" is not known; there are gemm, all_reduce, all_gather, reduce_scatter, "
+            "train, prefill, decode, generate and scaling.");
   EXPECT_EQ(readPoints("/no/such/file.csv").error().message,
             "Cannot read /no/such/file.csv; check that it is a readable, non-empty file.");
 }
