@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/compiler/fixed_compiler.h"
-#include "engine/plan/layer_profile.h"
+#include "engine/plan/layer_profiles/layer_profile.h"
 #include "engine/plan/split_search.h"
 #include "engine/schedules/schedule.h"
 #include "profiler/base/result.h"

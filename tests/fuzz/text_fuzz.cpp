@@ -16,7 +16,7 @@
 #include "app/run/request/fixed/fixed_configuration.h"
 #include "app/run/request/schedule_table.h"
 #include "engine/devices/system_registry.h"
-#include "engine/plan/layer_profile.h"
+#include "engine/plan/layer_profiles/layer_profile.h"
 #include "fuzz_checks.h"
 #include "profiler/import/recognise/rules.h"
 #include "profiler/replay/planned_order.h"

@@ -1,5 +1,5 @@
 // Tests of the readers of layer profiles: both formats, the order of the layers, and every refusal.
-#include "engine/plan/layer_profile.h"
+#include "engine/plan/layer_profiles/layer_profile.h"
 
 #include <gtest/gtest.h>
 

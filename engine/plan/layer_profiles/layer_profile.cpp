@@ -1,4 +1,4 @@
-#include "engine/plan/layer_profile.h"
+#include "engine/plan/layer_profiles/layer_profile.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "engine/plan/layer_parser.h"
+#include "engine/plan/layer_profiles/layer_parser.h"
 #include "profiler/base/files/text_file.h"
 
 namespace pipescope::plan {

@@ -3,7 +3,7 @@
 #include <array>
 #include <optional>
 
-#include "engine/plan/layer_parser.h"
+#include "engine/plan/layer_profiles/layer_parser.h"
 
 namespace pipescope::plan {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/plan/layer_parser.h"
+#include "engine/plan/layer_profiles/layer_parser.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/plan/layer_profile.h"
+#include "engine/plan/layer_profiles/layer_profile.h"
 
 namespace pipescope::plan {
 
