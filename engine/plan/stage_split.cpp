@@ -10,9 +10,12 @@
 
 #include "engine/compiler/model_compiler.h"
 #include "engine/ops/standard_operators.h"
+#include "engine/plan/emulated_time.h"
 #include "engine/plan/long_models/short_model.h"
 #include "engine/plan/split_blocks.h"
 #include "engine/plan/split_costs.h"
+#include "engine/plan/split_exchange.h"
+#include "engine/plan/step_split.h"
 
 namespace pipescope::plan {
 
@@ -77,7 +80,8 @@ class StageSplitter : public StageSplits {
 
   base::Result<SplitRequest> run() {
     PIPESCOPE_TRY(prepare());
-    PIPESCOPE_TRY(search());
+    const bool given = !places_.free && !isPhased(request_.layout.strategy);
+    PIPESCOPE_TRY(given ? searchShortestCall() : search());
     PIPESCOPE_ASSIGN(ModelRequest changed, applied(best_));
     return SplitRequest{std::move(changed), {best_, notices(), basis_, shortened_}};
   }
@@ -152,10 +156,7 @@ class StageSplitter : public StageSplits {
     return best_.first;
   }
   base::Result<ModelRequest> applied(const std::vector<std::size_t>& first) const override {
-    StageSplit split;
-    split.first = first;
-    split.placeOfStage = placesOfSplit(problem_, first);
-    return applied(split);
+    return applied(splitOf(first));
   }
   std::vector<std::size_t> depths() const override {
     std::vector<std::size_t> all = cutDepths();
@@ -205,7 +206,7 @@ class StageSplitter : public StageSplits {
     forwardCost_ = costs.forward;
     problem_.fixed.assign(stages_, 0);
     findWorking(costs);
-    addExchange(costs, *basis_->system);
+    problem_.exchange = exchangeOver(*basis_->system, costs, places_.placeOfStage);
   }
 
   /// Searches, compiles what was found, and searches again with what that has shown.
@@ -218,18 +219,93 @@ class StageSplitter : public StageSplits {
       if (round > 0 &&
           static_cast<double>(split.largest) * kWorthCompiling > static_cast<double>(best_.largest))
         return {};
-      PIPESCOPE_ASSIGN(const std::vector<std::int64_t> compiled, compiledCosts(split));
-      for (std::size_t s = 0; s < stages_; ++s) problem_.fixed[s] += compiled[s] - split.stageCost[s];
-      split.stageCost = compiled;
+      PIPESCOPE_ASSIGN(std::vector<std::int64_t> ticks, compiledTicks(split));
+      const std::vector<std::int64_t> costs = withExchange(split, ticks);
+      compiled_.push_back({split.first, std::move(ticks)});
+      for (std::size_t s = 0; s < stages_; ++s) problem_.fixed[s] += costs[s] - split.stageCost[s];
+      split.stageCost = costs;
       split.largest = largestLoad(split);
       if (round == 0 || split.largest < best_.largest) best_ = std::move(split);
     }
     return {};
   }
 
-  /// Costs of the stages of a split once they are compiled, in ticks of a micro-batch, with the exchange at
-  /// both ends.
-  base::Result<std::vector<std::int64_t>> compiledCosts(const StageSplit& split) {
+  /// Searches the split with the shortest call. What is compared does not depend on the links of the system:
+  /// it is the best split for each of some rates at which stages might exchange. So a better link never makes
+  /// the choice worse.
+  base::Status searchShortestCall() {
+    constexpr double kRates[] = {1e12, 1e11, 1e10};  // bytes per second; above, between and below usual links
+    const SplitExchange exchange = problem_.exchange;
+    const ModelRequest estimate = estimateOf(request_, stages_);
+    std::vector<CompiledSplit> found;
+    for (const double rate : kRates) {
+      problem_.exchange = exchangeAt(rate, basis_->system->devices().front().ticksPerSecond, basis_->costs,
+                                     places_.placeOfStage);
+      problem_.fixed.assign(stages_, 0);
+      compiled_.clear();
+      PIPESCOPE_TRY(search());
+      PIPESCOPE_ASSIGN(CompiledSplit split,
+                       splitOfShortestCall(*this, estimate, allowedBorders(), compiled_,
+                                           [&](const Cuts& cuts) { return compiledTicks(splitOf(cuts)); }));
+      if (std::ranges::find(found, split.cuts, &CompiledSplit::cuts) == found.end())
+        found.push_back(std::move(split));
+    }
+    problem_.exchange = exchange;
+    PIPESCOPE_ASSIGN(const CompiledSplit best, shortestCall(estimate, found));
+    best_ = splitOf(best.cuts);
+    best_.stageCost = withExchange(best_, best.ticks);
+    best_.largest = largestLoad(best_);
+    return {};
+  }
+
+  /// The one of these splits whose call is the shortest: as emulated, or for long models, which take long to
+  /// compile, as estimated.
+  base::Result<CompiledSplit> shortestCall(const ModelRequest& estimate,
+                                           const std::vector<CompiledSplit>& found) const {
+    constexpr std::size_t kMostOperators = 3000;
+    if (found.size() == 1) return found.front();
+    if (order_.size() > kMostOperators) return shortestCallOf(*this, estimate, found);
+    const CompiledSplit* best = nullptr;
+    base::Ticks least;
+    for (const CompiledSplit& split : found) {
+      PIPESCOPE_ASSIGN(ModelRequest request, applied(splitOf(split.cuts)));
+      request.executables.resize(1);
+      request.executables.front().microBatches = estimate.executables.front().microBatches;
+      request.executables.front().microBatchCosts.clear();
+      PIPESCOPE_ASSIGN(const Compilation compilation, compile_(request));
+      const base::Ticks ticks = callTicks(compilation);
+      if (best == nullptr || ticks < least) best = &split, least = ticks;
+    }
+    return *best;
+  }
+
+  std::vector<std::size_t> allowedBorders() const {
+    std::vector<std::size_t> borders;
+    for (std::size_t unit = 1; unit < order_.size(); ++unit) {
+      if (problem_.mayCut[unit]) borders.push_back(unit);
+    }
+    return borders;
+  }
+
+  StageSplit splitOf(const Cuts& cuts) const {
+    StageSplit split;
+    split.first = cuts;
+    split.placeOfStage = placesOfSplit(problem_, cuts);
+    return split;
+  }
+
+  /// The costs of stages, with the exchange at both ends, of those without.
+  std::vector<std::int64_t> withExchange(const StageSplit& split, std::vector<std::int64_t> costs) const {
+    for (std::size_t s = 1; s < stages_; ++s) {
+      costs[s - 1] += problem_.exchange[s][split.first[s]];
+      costs[s] += problem_.exchange[s][split.first[s]];
+    }
+    return costs;
+  }
+
+  /// Ticks of a micro-batch in the stages of a split once they are compiled, without exchange.
+  base::Result<std::vector<std::int64_t>> compiledTicks(const StageSplit& split) {
+    if (const auto known = ticksOf_.find(split.first); known != ticksOf_.end()) return known->second;
     PIPESCOPE_ASSIGN(std::optional<std::vector<std::int64_t>> known, costsOfShortModel(split));
     if (!known) {
       shortened_ = false;
@@ -237,12 +313,7 @@ class StageSplitter : public StageSplits {
       PIPESCOPE_ASSIGN(const Compilation compilation, compile_(devicesOf(request)));
       known = ticksOfStages(compilation);
     }
-    std::vector<std::int64_t> costs = *std::move(known);
-    for (std::size_t s = 1; s < stages_; ++s) {
-      costs[s - 1] += problem_.exchange[s][split.first[s]];
-      costs[s] += problem_.exchange[s][split.first[s]];
-    }
-    return costs;
+    return ticksOf_[split.first] = *std::move(known);
   }
 
   ModelRequest devicesOf(const ModelRequest& request) const {
@@ -326,29 +397,6 @@ class StageSplitter : public StageSplits {
     }
   }
 
-  void addExchange(const SplitCosts& costs, const devices::System& system) {
-    const int last = static_cast<int>(system.devices().size()) - 1;
-    std::map<devices::Flow, std::int64_t> known;
-    const auto ticks = [&](int from, int to, std::int64_t bytes) -> std::int64_t {
-      // Stages beyond the devices of the system are taken to lie on the last one: the compiler checks their
-      // number later.
-      from = std::min(from, last);
-      to = std::min(to, last);
-      if (bytes == 0 || from == to) return 0;
-      const devices::Flow flow{from, to, base::Bytes(bytes)};
-      const auto [at, isNew] = known.try_emplace(flow, 0);
-      if (isNew) at->second = system.transferTicks({flow}).front().count;
-      return at->second;
-    };
-    problem_.exchange.assign(stages_, std::vector<std::int64_t>(order_.size(), 0));
-    for (std::size_t s = 1; s < stages_; ++s) {
-      const int from = places_.placeOfStage[s - 1], to = places_.placeOfStage[s];
-      for (std::size_t cut = 1; cut < order_.size(); ++cut)
-        problem_.exchange[s][cut] =
-            ticks(from, to, costs.activationBytes[cut]) + ticks(to, from, costs.gradientBytes[cut]);
-    }
-  }
-
   /// Depth of each cut: 0 between blocks, otherwise 1 + the number of layers around both operators.
   std::vector<std::size_t> cutDepths() const {
     std::vector<std::size_t> depth(order_.size(), 0);
@@ -376,7 +424,9 @@ class StageSplitter : public StageSplits {
       // It takes less time to find out whether a much better split exists than to find the best one.
       allowCuts(*levels.rbegin());
       const double worth = std::ceil(static_cast<double>(split->largest) / kWorthOfLayers) - 1;
-      if (!canSplitWithin(problem_, static_cast<std::int64_t>(worth))) return *std::move(split);
+      if (canSplitWithin(problem_, static_cast<std::int64_t>(worth))) continue;
+      allowCuts(level);
+      return *std::move(split);
     }
     return refusal();
   }
@@ -493,9 +543,11 @@ class StageSplitter : public StageSplits {
   bool shortened_ = true;  ///< see FoundSplit
   SplitPlaces places_;
   SplitProblem problem_;
-  std::vector<bool> borders_;     ///< see splitBorders
-  std::vector<TensorId> shared_;  ///< one parameter of each set of SplitProblem::together
-  StageSplit best_;               ///< best of the splits that were compiled
+  std::vector<bool> borders_;            ///< see splitBorders
+  std::vector<TensorId> shared_;         ///< one parameter of each set of SplitProblem::together
+  StageSplit best_;                      ///< best of the splits that were compiled
+  std::vector<CompiledSplit> compiled_;  ///< by the last search
+  std::map<Cuts, std::vector<std::int64_t>> ticksOf_;  ///< of all splits that were compiled
   std::vector<std::int64_t> forwardCost_;
   std::shared_ptr<const SplitBasis> basis_;
 };

@@ -77,7 +77,9 @@ base::Result<compile::ModelRequest> splitAtCuts(const compile::ModelRequest& req
 /// What a model costs as one stage is not quite what its parts cost as several: each pass of each stage is
 /// launched, and inputs are stashed. So the stages that were found are compiled, the differences become fixed
 /// costs of the stages, and the search is repeated some times, as long as it promises to gain half a percent;
-/// the best split that was compiled is taken.
+/// the best split that was compiled is taken. Where the schedule says where stages lie, borders then move so
+/// that a call takes less time, and of the splits that are best for some rates of exchange the one with the
+/// shortest emulated call is taken.
 ///
 /// The first executable decides; the others are cut at the same operators. Refused: stages that are given in
 /// another way too, more stages than operators that take time, schedules that the number of stages does not

@@ -61,6 +61,19 @@ void StageTable::learn(const TriedPlan& tried) {
   }
 }
 
+void StageTable::learnStages(const Cuts& cuts, const std::vector<std::int64_t>& ticks) {
+  for (std::size_t s = 0; s < cuts.size(); ++s) {
+    const std::size_t end = endOf(cuts, s, splits_.problem().units());
+    const Passes sum = sumOf(s, cuts[s], end);
+    const double all = sum.forward + sum.recompute + sum.backward;
+    const double factor = all > 0 ? static_cast<double>(ticks[s]) / all : 1;
+    const Passes passes{factor * sum.forward, factor * sum.recompute, factor * sum.backward};
+    known_[rangeOf(s, cuts[s], end)] = passes;
+    errors_[s] = {passes.forward - sum.forward, passes.recompute - sum.recompute,
+                  passes.backward - sum.backward};
+  }
+}
+
 std::int64_t StageTable::missingOf(std::size_t stage, std::size_t first, std::size_t end) const {
   if (const auto known = memory_[stage].find({first, end}); known != memory_[stage].end())
     return known->second.missing;

@@ -16,6 +16,9 @@ class StageTable {
 
   /// Learns what the stages of a plan that was compiled cost.
   void learn(const TriedPlan& tried);
+  /// Learns what the stages of a split take for a micro-batch: all passes of a stage are as much longer or
+  /// shorter than estimated as the stage is.
+  void learnStages(const Cuts& cuts, const std::vector<std::int64_t>& ticks);
   /// The value of a split by what is known: the schedule runs on devices with these costs. What a stage lacks
   /// is known if it was compiled in this place; otherwise it is estimated from the stage that was compiled in
   /// this place with the most similar work. None if a stage has nothing to compute.
