@@ -8,6 +8,29 @@
 namespace pipescope::analysis {
 namespace {
 
+/// What to do about collectives along an axis.
+std::string adviceFor(model::MeshAxis axis, const InsightInput& input) {
+  switch (axis) {
+    case model::MeshAxis::tensor:
+      return "Tensor ranks sum their results in every layer. Compare with fewer tensor ranks and more stages "
+             "or "
+             "replicas, or with larger micro-batches.";
+    case model::MeshAxis::context:
+      return "The ranks of a sample exchange keys and values in every layer. Compare with fewer of them "
+             "(execution.context_parallel), or with another execution.context_exchange.";
+    case model::MeshAxis::expert:
+      return "Tokens go to their experts and back in every layer. Compare with fewer ranks of experts "
+             "(execution.expert_parallel) within one box, or with execution.overlap_experts.";
+    case model::MeshAxis::data:
+    case model::MeshAxis::pipe:
+      break;
+  }
+  if (!input.training())
+    return "Each pass gathers the weights that the replicas share out. Let each replica hold them whole, or "
+           "divide them among tensor ranks or stages.";
+  return "Sum gradients less often, or give the devices more work between the sums.";
+}
+
 std::vector<Insight> findExposedCommunication(const InsightInput& input, const InsightRule& rule) {
   Insight found;
   const DeviceExecution* worst = nullptr;
@@ -21,13 +44,18 @@ std::vector<Insight> findExposedCommunication(const InsightInput& input, const I
   }
   if (worst == nullptr || !rule.exceeds(found.figure)) return {};
   found.share = found.figure;
-  found.what = fmt::format("For {} of the call, {} only communicates: no engine computes meanwhile.",
-                           insightPercent(found.figure), worst->name);
+  const auto longest =
+      std::ranges::max_element(input.exposedByAxis, {}, [](const auto& each) { return each.second; });
+  const bool known = longest != input.exposedByAxis.end();
+  const model::MeshAxis axis = known ? longest->first : model::MeshAxis::data;
+  found.what = fmt::format("For {} of the call, {} only communicates: no engine computes meanwhile{}.",
+                           insightPercent(found.figure), worst->name,
+                           known ? fmt::format(", most of it along axis {}", model::toString(axis)) : "");
   found.page = "engines";
   found.device = worst->index;
   found.lane = input.laneTitle(model::LaneRole::network);
-  found.advice = "Sum gradients less often, or give the devices more work between the sums.";
-  if (input.training() && input.executable.replicas > 1) {
+  found.advice = adviceFor(axis, input);
+  if (axis == model::MeshAxis::data && input.training() && input.executable.replicas > 1) {
     found.alternatives = {
         {{"training.gradient_accumulation", fmt::format("{}", 2 * input.executable.microBatches)}}};
   }

@@ -66,6 +66,9 @@ struct InsightInput {
   StagesReport stages;
   Memory memory;
   std::vector<LinkUse> links;
+  /// Share of the call in which the chips of a stage only wait for collectives along an axis: of the stage
+  /// where it is largest.
+  std::map<model::MeshAxis, double> exposedByAxis;
   AcceleratorReport recorded;        ///< kernels of an imported trace; empty for emulated runs
   std::vector<int> replicaOfDevice;  ///< replica of each device index; −1: the executable does not use it
   /// Time that the products would take at the devices' peak ÷ time in which devices compute. None: not known.

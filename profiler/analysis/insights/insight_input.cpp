@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/device_places.h"
+#include "profiler/analysis/pipeline/collective_uses.h"
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/analysis/searched_stages.h"
 #include "profiler/base/number_text.h"
@@ -99,6 +100,17 @@ void addTriedForMemory(const Catalog& catalog, InsightInput& input) {
   }
 }
 
+base::Status addAxes(const model::ProfileSource& source, const Catalog& catalog, InsightInput& input) {
+  PIPESCOPE_ASSIGN(const std::vector<CollectiveUse> uses,
+                   collectiveUses(source, catalog, input.executable.id));
+  for (const AxisCommunication& along : communicationByAxis(uses)) {
+    if (!(along.ticks > 0)) continue;
+    double& share = input.exposedByAxis[along.axis];
+    share = std::max(share, along.share * along.exposed / along.ticks);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<InsightInput> insightInput(const model::ProfileSource& source, const Catalog& catalog,
@@ -129,6 +141,7 @@ Result<InsightInput> insightInput(const model::ProfileSource& source, const Cata
     input.links = std::move(use.links);
   }
   PIPESCOPE_TRY(addVariables(source, catalog, input));
+  PIPESCOPE_TRY(addAxes(source, catalog, input));
   PIPESCOPE_TRY(addSeries(source, catalog, input, progress));
   return input;
 }

@@ -19,9 +19,10 @@ std::vector<Insight> findSaturatedLinks(const InsightInput& input, const Insight
   found.what = fmt::format("The way from {} to {} is busy for {} of the call.", most->from, most->to,
                            insightPercent(found.figure));
   found.page = "system";
-  found.advice =
-      "Send less over it: cut the model elsewhere, use 16-bit types, or accumulate more micro-batches "
-      "before gradients are summed.";
+  found.advice = input.training()
+                     ? "Send less over it: cut the model elsewhere, use 16-bit types, or accumulate "
+                       "more micro-batches before gradients are summed."
+                     : "Send less over it: divide the model otherwise, or use smaller types.";
   return {found};
 }
 

@@ -487,6 +487,15 @@ TEST(Insights, ExposedCommunication) {
   EXPECT_EQ(found.rule, "exposed_communication");
   EXPECT_EQ(found.figure, 0.2);
   EXPECT_EQ(found.alternatives[0], (InsightChanges{{"training.gradient_accumulation", "32"}}));
+  input.exposedByAxis = {{model::MeshAxis::data, 0.05}, {model::MeshAxis::tensor, 0.15}};
+  const Insight ofTensor = only(input);
+  EXPECT_NE(ofTensor.what.find("most of it along axis tensor"), std::string::npos) << ofTensor.what;
+  EXPECT_TRUE(ofTensor.advice.starts_with("Tensor ranks sum")) << ofTensor.advice;
+  EXPECT_TRUE(ofTensor.alternatives.empty()) << "gradients are not what it waits for";
+  input.exposedByAxis = {{model::MeshAxis::data, 0.15}};
+  EXPECT_TRUE(only(input).advice.starts_with("Sum gradients")) << only(input).advice;
+  input.executable.kind = model::ExecutableKind::inference;
+  EXPECT_TRUE(only(input).advice.starts_with("Each pass gathers the weights")) << only(input).advice;
   input.execution.devices[1].exposed = Ticks(200);
   EXPECT_EQ(fired(input), Rules());
 }
