@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
 #include "app/run/request/compile_run.h"
 #include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/pipeline/collective_uses.h"
@@ -110,21 +114,21 @@ TEST_F(KnownOrderTest, HeadsThatDoNotDivideAreRepeated) {
 struct KnownRun {
   double seconds = 0;
   std::map<model::MeshAxis, double> exposed;  ///< share of the call, by axis
+  std::optional<model::MeshAxis> longest;     ///< the axis of the largest of these
+  bool fits = false;
 };
 
 class BoxOfEight : public KnownOrderTest {
  protected:
-  /// Sixteen layers of Llama-2-70B on a box of eight Gaudi2.
+  /// Llama-2-70B on a box of eight Gaudi2.
   static KnownRun runOf(const std::string& model, const std::string& execution, const std::string& rest) {
     auto parsed = parseConfiguration(fmt::format(R"(
 [model]
 builder = "llama-2-70b"
-layers = 16
 {}
 [execution]
 numerics = false
 precision = "bfloat16"
-recompute = "none"
 {}
 {}
 [system]
@@ -144,6 +148,11 @@ name = "hls-gaudi2"
     known.seconds = static_cast<double>((call.end - call.start).count) / 1e12;
     for (const analysis::AxisCommunication& axis : analysis::communicationByAxis(*uses))
       known.exposed[axis.axis] += static_cast<double>(axis.exposed) / 1e12 / known.seconds;
+    for (const auto& [axis, share] : known.exposed)
+      if (!known.longest || share > known.exposed[*known.longest]) known.longest = axis;
+    known.fits = std::ranges::none_of(profile.catalog->diagnostics, [](const model::Diagnostic& row) {
+      return row.code.starts_with("out_of_memory");
+    });
     return known;
   }
 };
@@ -153,7 +162,7 @@ name = "hls-gaudi2"
 /// for four sums a layer in every micro-batch (Shoeybi et al. 2019).
 TEST_F(BoxOfEight, TrainsBestWithShardedWeights) {
   const auto train = [](const std::string& execution, int accumulation, int replicas) {
-    return runOf("", "mode = \"training\"\n" + execution,
+    return runOf("layers = 16", "mode = \"training\"\nrecompute = \"none\"\n" + execution,
                  fmt::format("[training]\noptimizer = \"sgd\"\nmicro_batch_size = 1\ngradient_accumulation = "
                              "{}\nreplication_factor = {}",
                              accumulation, replicas));
@@ -171,7 +180,7 @@ TEST_F(BoxOfEight, TrainsBestWithShardedWeights) {
 TEST_F(BoxOfEight, DecodesBestWithTensorRanks) {
   const auto decode = [](const std::string& execution, int samples, int microBatches, int replicas) {
     return runOf(
-        "phase = \"decode\"\ncache = 2048", "mode = \"inference\"\n" + execution,
+        "layers = 16\nphase = \"decode\"\ncache = 2048", "mode = \"inference\"\n" + execution,
         fmt::format("[inference]\nmicro_batch_size = {}\ndevice_iterations = {}\nreplication_factor = "
                     "{}",
                     samples, microBatches, replicas));
@@ -231,6 +240,44 @@ name = "hls-gaudi2"
     EXPECT_NEAR(held(execution, accumulation, replicas, true), 8 * kParameters, 0.01 * 8 * kParameters)
         << execution;
   held("zero = 3", 8, 8, false);
+}
+
+/// All 80 layers on a box of eight cards in training with such states, and in decoding with weights of 16
+/// bits: each division fits, the order is that of 16 layers above, and the axis that
+/// the chips wait for is known.
+TEST_F(BoxOfEight, OrdersTheWholeModel) {
+  const auto whole = [](const std::string& model, const std::string& execution, const std::string& rest) {
+    return runOf("layers = 80\n" + model, execution, rest);
+  };
+  const auto train = [&](const std::string& execution, int accumulation, int replicas) {
+    return whole("sequence = 4096",
+                 "mode = \"training\"\nrecompute = \"checkpoints\"\ncheckpoints = [\"*/layer*/output\", "
+                 "\"*feed_forward_add\"]\n" +
+                     execution,
+                 fmt::format("[training]\noptimizer = \"adamw\"\nmicro_batch_size = 1\n"
+                             "accumulator = \"float16\"\nhalf_moment1 = true\nhalf_moment2 = true\n"
+                             "gradient_accumulation = {}\nreplication_factor = {}",
+                             accumulation, replicas));
+  };
+  const KnownRun tensor = train("tensor_parallel = 8\nsequence_parallel = true", 64, 1),
+                 pipeline = train("stages = 8\nschedule = \"1f1b\"", 64, 1), data = train("zero = 3", 8, 8);
+  for (const KnownRun* each : {&tensor, &pipeline, &data}) EXPECT_TRUE(each->fits);
+  EXPECT_LT(data.seconds, pipeline.seconds);
+  EXPECT_LT(pipeline.seconds, tensor.seconds);
+  EXPECT_EQ(tensor.longest, model::MeshAxis::tensor);
+
+  const auto decode = [&](const std::string& execution, int samples, int microBatches, int replicas) {
+    return whole("phase = \"decode\"\ncache = 2048", "mode = \"inference\"\n" + execution,
+                 fmt::format("[inference]\nmicro_batch_size = {}\ndevice_iterations = {}\n"
+                             "replication_factor = {}",
+                             samples, microBatches, replicas));
+  };
+  const KnownRun ranks = decode("tensor_parallel = 8", 8, 1, 1), places = decode("stages = 8", 1, 8, 1),
+                 shares = decode("shard_weights = true", 1, 1, 8);
+  for (const KnownRun* each : {&ranks, &places, &shares}) EXPECT_TRUE(each->fits);
+  EXPECT_LT(ranks.seconds, places.seconds);
+  EXPECT_LT(places.seconds, shares.seconds);
+  EXPECT_EQ(shares.longest, model::MeshAxis::data);
 }
 
 TEST_F(KnownOrderTest, SharesWeightsOfAnInferenceByItself) {
