@@ -114,15 +114,11 @@ std::string resultText(const DimensionPlan& planned) {
 std::string furtherText(const DimensionProposal& proposal) {
   std::vector<app::PlanSetting> further;
   for (const auto& [key, value] : proposal.settings) {
-    static const std::vector<std::string> columns{"execution.tensor_parallel",
-                                                  "execution.sequence_parallel",
-                                                  "execution.context_parallel",
-                                                  "execution.expert_parallel",
-                                                  "execution.stages",
-                                                  "execution.schedule",
-                                                  "execution.chunks",
-                                                  "training.micro_batch_size",
-                                                  "execution.zero",
+    static const std::vector<std::string> columns{"execution.tensor_parallel",  "execution.sequence_parallel",
+                                                  "execution.context_parallel", "execution.expert_parallel",
+                                                  "execution.stages",           "execution.schedule",
+                                                  "execution.chunks",           "training.micro_batch_size",
+                                                  "inference.micro_batch_size", "execution.zero",
                                                   "execution.recompute"};
     if (std::ranges::find(columns, key) == columns.end()) further.emplace_back(key, value);
   }
@@ -257,10 +253,10 @@ std::vector<std::string> dimensionRemarks(const DimensionPlan& planned) {
                     pairsText(planned.defaults)));
   }
   if (planned.largerMicroBatches) {
-    remarks.push_back(
-        fmt::format("Micro-batches of more than {0} samples are not among the combinations: "
-                    "--vary micro_batch_size={0},{1} tries {1}, too.",
-                    app::kLargestMicroBatch, 2 * app::kLargestMicroBatch));
+    remarks.push_back(fmt::format(
+        "Micro-batches of more than {0} samples are not among the combinations: "
+        "--vary {2}micro_batch_size={0},{1} tries {1}, too.",
+        app::kLargestMicroBatch, 2 * app::kLargestMicroBatch, planned.training ? "" : "inference."));
   }
   if (planned.left > 0 && !planned.stopped) {
     remarks.push_back(

@@ -24,7 +24,6 @@ constexpr const char* kContext = "execution.context_parallel";
 constexpr const char* kExperts = "execution.expert_parallel";
 constexpr const char* kPlaces = "execution.stages";
 constexpr const char* kSchedule = "execution.schedule";
-constexpr const char* kMicroBatch = "training.micro_batch_size";
 
 /// Chips of a replica with the axes that are chosen.
 std::int64_t chipsOfReplica(const AxisContext& at) {
@@ -122,16 +121,17 @@ std::int64_t AxisContext::number(const std::string& key) const {
 
 const std::vector<PlanAxis>& planAxes() {
   static const std::vector<PlanAxis> axes{
-      {kTensor, "TP", true, true, true, tensorRanks},
-      {"execution.sequence_parallel", "SP", false, true, true, sequenceOrNot},
-      {kContext, "CP", true, true, true, contextRanks},
-      {kExperts, "EP", true, true, true, expertRanks},
-      {kPlaces, "PP", true, false, true, places},
-      {kSchedule, "Schedule", false, false, true, schedules},
-      {"execution.chunks", "Chunks", false, false, true, chunks},
-      {kMicroBatch, "Micro-batch", false, true, false, microBatchSizes},
-      {"execution.zero", "ZeRO", false, false, false, zeroStages},
-      {"execution.recompute", "Recompute", false, false, false, recomputes},
+      {kTensor, "TP", true, true, true, true, tensorRanks},
+      {"execution.sequence_parallel", "SP", false, true, true, true, sequenceOrNot},
+      {kContext, "CP", true, true, true, true, contextRanks},
+      {kExperts, "EP", true, true, true, true, expertRanks},
+      {kPlaces, "PP", true, false, true, true, places},
+      {kSchedule, "Schedule", false, false, true, true, schedules},
+      {"execution.chunks", "Chunks", false, false, true, true, chunks},
+      {"training.micro_batch_size", "Micro-batch", false, true, true, false, microBatchSizes},
+      {"inference.micro_batch_size", "Micro-batch", false, true, false, true, microBatchSizes},
+      {"execution.zero", "ZeRO", false, false, true, false, zeroStages},
+      {"execution.recompute", "Recompute", false, false, true, false, recomputes},
   };
   return axes;
 }

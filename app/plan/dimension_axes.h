@@ -31,11 +31,11 @@ struct AxisContext {
 /// A new dimension of parallelism needs a row here, and a key. Its lower bounds follow: the plan measures the
 /// work and the bytes of one rank for each combination of the axes with `ofRank`.
 struct PlanAxis {
-  const char* key;   ///< "execution.tensor_parallel"
-  const char* name;  ///< heading of its column: "TP"
-  bool takesChips;   ///< a replica needs so many times as many chips
-  bool ofRank;       ///< the graph of a rank depends on it
-  bool inInference;  ///< it has a meaning in inference, too
+  const char* key;               ///< "execution.tensor_parallel"
+  const char* name;              ///< heading of its column: "TP"
+  bool takesChips;               ///< a replica needs so many times as many chips
+  bool ofRank;                   ///< the graph of a rank depends on it
+  bool inTraining, inInference;  ///< it has a meaning there
   /// Values that are tried where nobody gives one, the plainest first. An empty text leaves the key as it is.
   std::vector<std::string> (*candidates)(const AxisContext&);
 };

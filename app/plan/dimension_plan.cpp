@@ -162,9 +162,14 @@ class DimensionPlanner {
     });
   }
 
+  bool matters(const PlanAxis& axis) const { return training_ ? axis.inTraining : axis.inInference; }
+  const char* sizeKey() const {
+    return training_ ? "training.micro_batch_size" : "inference.micro_batch_size";
+  }
+
   /// The values of an axis for the axes that are chosen.
   std::vector<std::string> valuesOf(const PlanAxis& axis, const AxisContext& at) const {
-    if (!training_ && !axis.inInference) return {""};
+    if (!matters(axis)) return {""};
     if (const auto fixed = request_.fixed.find(axis.key); fixed != request_.fixed.end())
       return {fixed->second};
     if (const PlanChoice* choice = choiceOf(axis.key); choice != nullptr && statesValues(*choice))
@@ -206,7 +211,7 @@ class DimensionPlanner {
     for (const PlanAxis& axis : planAxes()) {
       if (const auto fixed = request_.fixed.find(axis.key); fixed != request_.fixed.end()) {
         result_.fixed.emplace_back(axis.key, fixed->second);
-      } else if ((training_ || axis.inInference) && choiceOf(axis.key) == nullptr && isFixed(axis)) {
+      } else if (matters(axis) && choiceOf(axis.key) == nullptr && isFixed(axis)) {
         result_.fixed.emplace_back(axis.key, config::toToml(resolved_->value(axis.key)));
       }
     }
@@ -278,18 +283,15 @@ class DimensionPlanner {
       d.replicas = std::atoll(fixed->second.c_str());
       if (d.replicas * width * d.places > chips_) return;
     }
-    d.microBatchSize = training_ ? numberIn(made.values, "training.micro_batch_size",
-                                            resolved_->integer("training.micro_batch_size"))
-                                 : inferenceSize();
+    d.microBatchSize = numberIn(made.values, sizeKey(), resolved_->integer(sizeKey()));
     const std::int64_t experts = numberIn(made.values, "execution.expert_parallel", 1),
                        contexts = numberIn(made.values, "execution.context_parallel", 1);
     d.holders = d.replicas * experts * contexts;
     const std::int64_t each = d.replicas * experts * d.microBatchSize;
     if (d.microBatchSize < 1 || samples_ % each != 0) return;
     d.microBatches = samples_ / each;
-    result_.largerMicroBatches =
-        result_.largerMicroBatches || (training_ && isOpen("training.micro_batch_size") &&
-                                       samples_ / d.replicas / experts > kLargestMicroBatch);
+    result_.largerMicroBatches = result_.largerMicroBatches ||
+                                 (isOpen(sizeKey()) && samples_ / d.replicas / experts > kLargestMicroBatch);
     const std::string& schedule = made.values["execution.schedule"];
     d.schedule = schedule.empty() ? resolved_->text("execution.schedule") : schedule;
     d.chunks = std::max<std::int64_t>(1, numberIn(made.values, "execution.chunks", 1));
@@ -301,7 +303,7 @@ class DimensionPlanner {
     if (d.recompute == "checkpoints" && checkpoints_.empty() && resolved_->texts(kCheckpoints).empty())
       return;
     if (d.recompute == "selective") {
-      const std::int64_t size = training_ ? resolved_->integer("training.micro_batch_size") : 1;
+      const std::int64_t size = resolved_->integer(sizeKey());
       d.scoreBytes = static_cast<double>(scoreBytes_ * d.microBatchSize / size /
                                          std::max<std::int64_t>(1, width / experts));
     }

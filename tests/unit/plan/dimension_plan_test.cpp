@@ -111,6 +111,25 @@ TEST(DimensionPlanTest, EqualsBruteForceInInference) {
   expectWrittenPlanRuns(asConfigurationPlan(plan.proposals.front()));
 }
 
+/// One token for each of eight samples: every micro-batch reads the weights once, so one large micro-batch on
+/// all ranks is several times as fast as small ones.
+TEST(DimensionPlanTest, ChoosesMicroBatchesOfInference) {
+  DimensionRequest request;
+  request.samples = 8;
+  Configuration decodes = smallDecoder("hls-gaudi2:4", "[execution]\nmode = \"inference\"\n");
+  for (const auto& [key, value] : {std::pair("model.phase", "decode"),
+                                   {"model.cache", "64"},
+                                   {"model.hidden", "2048"},
+                                   {"model.heads", "16"},
+                                   {"model.feed_forward", "8192"}})
+    ASSERT_TRUE(decodes.setText(key, value, config::Origin::flag).ok()) << key;
+  const DimensionPlan plan = mustPlanDimensions(decodes, request);
+  const DimensionProposal& best = plan.proposals.front();
+  EXPECT_EQ(best.split.tried.microBatches, 1);
+  EXPECT_EQ(best.split.tried.microBatchSize * best.replicas, 8);
+  expectWrittenPlanRuns(asConfigurationPlan(best));
+}
+
 /// Every proposal takes all chips and all samples, and each runs as it is written.
 TEST(DimensionPlanTest, EveryProposalRunsAsPlanned) {
   DimensionRequest request;
