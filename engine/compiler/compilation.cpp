@@ -7,6 +7,16 @@
 
 namespace pipescope::compile {
 
+std::int64_t tokensPerSample(const graph::Graph& graph) {
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.op != "Gather" || node.inputs.size() < 2) continue;
+    const graph::TensorId index = node.inputs[1];
+    const graph::Shape& shape = graph.tensor(index).type.shape;
+    if (std::ranges::find(graph.inputs, index) != graph.inputs.end() && shape.size() == 2) return shape[1];
+  }
+  return 0;
+}
+
 int Compilation::devicesWithStages() const {
   std::vector<bool> used;
   for (const CompiledExecutable& executable : executables) {

@@ -21,8 +21,13 @@ struct CompiledExecutable {
   std::shared_ptr<const graph::Graph> graph;
   /// Graph that each rank of a place runs, and of which the IR was made; the same as `graph` for one rank.
   std::shared_ptr<const graph::Graph> rankGraph;
-  std::vector<PassReport> passes;  ///< reports of the compiler's passes; none where costs are given
+  std::int64_t tokensPerSample = 0;  ///< of the undivided model; 0: its samples are no sequences of tokens
+  std::vector<PassReport> passes;    ///< reports of the compiler's passes; none where costs are given
 };
+
+/// The tokens of a sample, if an input holds whole numbers by sample and place with which rows of a table are
+/// looked up; 0: the model takes no such sequences.
+std::int64_t tokensPerSample(const graph::Graph& graph);
 
 struct Compilation {
   std::shared_ptr<const devices::System> system;

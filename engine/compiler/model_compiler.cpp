@@ -140,6 +140,7 @@ class ModelCompiler {
       PIPESCOPE_TRY(differentiate(asked, undivided));
       executable.graph = std::make_shared<const graph::Graph>(std::move(undivided.graph));
     }
+    executable.tokensPerSample = tokensPerSample(*asked.forward);
     executable.facts.host.weights = weightBytes(*asked.forward, request_.precision);
     result_.executables.push_back(std::move(executable));
     return {};

@@ -29,16 +29,6 @@ void recordPasses(record::Recorder& recorder, model::ExecutableId executable,
 
 }  // namespace
 
-std::int64_t tokensPerSample(const graph::Graph& graph) {
-  for (const graph::Node& node : graph.nodes()) {
-    if (node.op != "Gather" || node.inputs.size() < 2) continue;
-    const graph::TensorId index = node.inputs[1];
-    const graph::Shape& shape = graph.tensor(index).type.shape;
-    if (std::ranges::find(graph.inputs, index) != graph.inputs.end() && shape.size() == 2) return shape[1];
-  }
-  return 0;
-}
-
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
                                       emulate::RecordLevel level) {
   RecordedCompilation recorded;
@@ -51,10 +41,9 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
                                                              executable.ir, executable.lowered,
                                                              executable.order, executable.facts, level));
     recordPasses(recorder, recorded.executables.back().id, executable.passes);
-    const std::int64_t tokens = executable.graph ? tokensPerSample(*executable.graph) : 0;
-    if (tokens > 0)
+    if (executable.tokensPerSample > 0)
       recorder.add(model::Property{fmt::format("tokens_per_sample.{}", recorded.executables.back().id.value),
-                                   std::to_string(tokens)});
+                                   std::to_string(executable.tokensPerSample)});
     if (executable.facts.cacheRoom > 0) {
       recorder.add(
           model::Property{fmt::format("cache_tokens_per_sample.{}", recorded.executables.back().id.value),

@@ -10,10 +10,6 @@ struct RecordedCompilation {
   std::vector<emulate::EmulatedExecutable> executables;
 };
 
-/// The tokens of a sample, if an input holds whole numbers by sample and place with which rows of a table are
-/// looked up; 0: the model takes no such sequences.
-std::int64_t tokensPerSample(const graph::Graph& graph);
-
 /// Records the target, the executables, what the compiler's passes did, and the notices.
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
                                       emulate::RecordLevel level);

@@ -121,7 +121,7 @@ TriedPlan tryOut(const compile::Compilation& compilation) {
   const double seconds = static_cast<double>(tried.value.time) / tried.ticksPerSecond;
   const auto samples = static_cast<double>(facts.rows() * facts.iterations);
   if (seconds > 0) tried.samplesPerSecond = samples / seconds;
-  if (executable.graph) tried.tokensPerSample = compile::tokensPerSample(*executable.graph);
+  tried.tokensPerSample = executable.tokensPerSample;
   tried.devices = compilation.devicesUsed;
   tried.replicas = static_cast<int>(facts.replicas);
   tried.microBatches = facts.microBatches;

@@ -57,6 +57,39 @@ name = ")" + std::string(GetParam()) + "\"\n");
   }
 }
 
+/// The graph of a tensor rank looks up only its own rows, but it decodes as the whole model does.
+TEST(PresentPlan, RanksThatDecodeAreComparedWithDecoding) {
+  const config::Configuration given = configurationOf(R"(
+[model]
+builder = "decoder"
+layers = 2
+hidden = 64
+heads = 4
+feed_forward = 128
+vocabulary = 1024
+phase = "decode"
+cache = 64
+[execution]
+mode = "inference"
+numerics = false
+tensor_parallel = 4
+[system]
+name = "hls-gaudi2:4"
+)");
+  base::SerialExecutor executor;
+  base::SilentProgress progress;
+  DimensionRequest request;
+  request.samples = 4;
+  const auto plan = planDimensions(given, request, executor, progress);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  for (const DimensionProposal& proposal : plan->proposals) {
+    ASSERT_TRUE(proposal.intervals.step);
+    EXPECT_TRUE(proposal.intervals.step->basis.starts_with("decoding steps"))
+        << proposal.intervals.step->basis;
+    EXPECT_EQ(proposal.split.tried.tokensPerSample, 1);
+  }
+}
+
 /// Fine-tuning Gemma-2B on Gaudi3 lasts 1.307 times as long as emulated on one card and 1.414 times on eight,
 /// and RoBERTa-Large 1.117 and 1.128 times (Optimum Habana, tests/baselines; emulated by conformance_gaudi).
 TEST(PresentPlan, HasIntervalsThatReachToMeasuredStepsOfGaudi3) {
