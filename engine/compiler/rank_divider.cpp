@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/compile/block_pattern.h"
 #include "engine/compile/sharding/padded_vocabulary.h"
 #include "engine/compile/sharding/rank_graph.h"
 #include "engine/ops/standard_operators.h"
@@ -12,6 +13,53 @@ namespace pipescope::compile {
 
 using base::Result;
 using graph::Graph;
+
+namespace {
+
+/// The most that ranks may have whole of the weights that somebody wants to be divided.
+constexpr double kMostWhole = 0.5;
+
+struct WholeWeights {
+  const graph::Tensor* first = nullptr;  ///< null: there are none
+  std::int64_t count = 0, elements = 0;
+  std::int64_t all = 0;  ///< elements of all weights with several axes
+};
+
+/// Weights that no rank shares, but for those that are to stay whole.
+WholeWeights wholeWeightsOf(const Graph& graph, const GraphDivision& division) {
+  const auto asked = [&](const graph::Tensor& tensor) {
+    const std::vector<ShardRule>& shards = division.options.shards;
+    const auto rule = std::ranges::find_if(
+        shards, [&](const ShardRule& each) { return namesBlock(each.weights, tensor.name); });
+    return rule != shards.end() && rule->axis == kWhole;
+  };
+  WholeWeights whole;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    if (tensor.role != graph::TensorRole::parameter || tensor.type.shape.size() < 2) continue;
+    whole.all += tensor.type.elements();
+    if (division.of(tensor.id) != kWhole || asked(tensor)) continue;
+    if (whole.first == nullptr) whole.first = &tensor;
+    whole.elements += tensor.type.elements();
+    ++whole.count;
+  }
+  return whole;
+}
+
+/// The largest number of fewer ranks that share most of the model; 1: none was found.
+std::int64_t fewerRanks(const Graph& graph, DivisionOptions options) {
+  constexpr int kMostTried = 16;
+  for (int tried = 0; tried < kMostTried && options.ranks > 2; ++tried) {
+    --options.ranks;
+    const base::Result<GraphDivision> division = divideGraph(graph, options);
+    if (!division.ok()) continue;
+    const WholeWeights whole = wholeWeightsOf(graph, *division);
+    if (static_cast<double>(whole.elements) <= kMostWhole * static_cast<double>(whole.all))
+      return options.ranks;
+  }
+  return 1;
+}
+
+}  // namespace
 
 Result<Graph> RankDivider::divide(Graph forward) {
   divisions_.clear();
@@ -62,7 +110,7 @@ Result<Graph> RankDivider::amongTensorRanks(Graph forward) {
         "work on a part of its result. Heads, widths and the vocabulary must be multiples of "
         "execution.tensor_parallel.",
         ranks_.tensor, ranks_.tensor));
-  noteWholeWeights(padded.graph, division);
+  PIPESCOPE_TRY(checkWholeWeights(padded.graph, division));
   return ofRank(padded.graph, division);
 }
 
@@ -121,26 +169,33 @@ void RankDivider::noteUndivided(const Graph& ofRank) {
   }
 }
 
-/// Says which large weights every rank holds as a whole.
-void RankDivider::noteWholeWeights(const Graph& graph, const GraphDivision& division) {
-  std::string first;
-  std::int64_t whole = 0, wholeCount = 0, all = 0;
-  for (const graph::Tensor& tensor : graph.tensors()) {
-    if (tensor.role != graph::TensorRole::parameter || tensor.type.shape.size() < 2) continue;
-    all += tensor.type.elements();
-    if (division.of(tensor.id) != kWhole) continue;
-    if (first.empty()) first = tensor.name;
-    whole += tensor.type.elements();
-    ++wholeCount;
+/// Says which large weights every rank holds as a whole although nobody asked for it. Refuses ranks that do
+/// not share most of the model: they would compute the same.
+base::Status RankDivider::checkWholeWeights(const Graph& graph, const GraphDivision& division) {
+  const WholeWeights whole = wholeWeightsOf(graph, division);
+  if (whole.first == nullptr) return {};
+  const double share = static_cast<double>(whole.elements) / static_cast<double>(whole.all);
+  if (share > kMostWhole) {
+    const std::string others =
+        whole.count > 1
+            ? fmt::format(" and {} other weights, {:.0f} % of the model's,", whole.count - 1, 100 * share)
+            : "";
+    const std::int64_t fewer = fewerRanks(graph, division.options);
+    return base::badInput(fmt::format(
+        "{} ({}){} cannot be divided by the {} ranks of execution.tensor_parallel: heads, widths "
+        "and the vocabulary must be multiples of it. {}.",
+        whole.first->name, graph::toString(whole.first->type), others, ranks_.tensor,
+        fewer > 1 ? fmt::format("Choose {}", fewer)
+                  : std::string("Leave it out, or say with [[model.shard]] which weights stay whole")));
   }
   constexpr double kWorthSaying = 0.02;
-  if (static_cast<double>(whole) < kWorthSaying * static_cast<double>(all)) return;
+  if (share < kWorthSaying) return {};
   whole_ = fmt::format(
       "{} weights, {:.0f} % of the model's, are whole on each of {} ranks, because their sizes do not "
       "divide, or "
       "what follows cannot work on a part of their results: {}{}.",
-      wholeCount, 100 * static_cast<double>(whole) / static_cast<double>(all), ranks_.tensor, first,
-      wholeCount > 1 ? " and others" : "");
+      whole.count, 100 * share, ranks_.tensor, whole.first->name, whole.count > 1 ? " and others" : "");
+  return {};
 }
 
 std::vector<std::string> RankDivider::notices() const {

@@ -18,7 +18,7 @@ class RankDivider {
  public:
   explicit RankDivider(const RankRequest& ranks) : ranks_(ranks) {}
 
-  /// The graph of one rank. Errors: what divideGraph() refuses, ranks that divide nothing.
+  /// The graph of one rank. Errors: what divideGraph() refuses, ranks that share less than half.
   base::Result<graph::Graph> divide(graph::Graph forward);
 
   /// Weights that are divided among experts, of all graphs so far.
@@ -38,7 +38,7 @@ class RankDivider {
   base::Result<graph::Graph> amongExperts(graph::Graph forward);
   base::Result<graph::Graph> ofRank(const graph::Graph& forward, const GraphDivision& division);
   void noteUndivided(const graph::Graph& ofRank);
-  void noteWholeWeights(const graph::Graph& graph, const GraphDivision& division);
+  base::Status checkWholeWeights(const graph::Graph& graph, const GraphDivision& division);
 
   const RankRequest& ranks_;
   std::map<std::int64_t, std::int64_t> padded_;  ///< sizes of vocabularies

@@ -334,5 +334,44 @@ TEST_F(MeshRunTest, SaysWhatCannotBeDivided) {
   EXPECT_THAT(refusal("numerics = false\nexpert_load = \"odd\""), HasSubstr("is no load of experts"));
 }
 
+/// Ranks that would compute most of the model alike are refused, with the number that divides it.
+TEST_F(MeshRunTest, RefusesRanksThatShareLittle) {
+  const auto compiled = [](int ranks, const std::string& shard) {
+    auto parsed = parseConfiguration(fmt::format(R"(
+[model]
+builder = "decoder"
+layers = 2
+hidden = 256
+heads = 8
+feed_forward = 1024
+vocabulary = 1000
+sequence = 16
+{}
+[execution]
+mode = "inference"
+numerics = false
+tensor_parallel = {}
+[system]
+name = "hls-gaudi2"
+)",
+                                                 shard, ranks),
+                                     "ranks.toml");
+    return parsed.ok() ? compileRun(*parsed) : base::Result<compile::Compilation>(parsed.error());
+  };
+  const auto three = compiled(3, "");
+  ASSERT_FALSE(three.ok());
+  EXPECT_THAT(three.error().message, HasSubstr("attention/query/weight (256x256 float32)"));
+  EXPECT_THAT(three.error().message, HasSubstr("execution.tensor_parallel"));
+  EXPECT_TRUE(three.error().message.ends_with("Choose 2.")) << three.error().message;
+  EXPECT_TRUE(compiled(2, "").ok());
+  // Nobody complains of what is to stay whole.
+  const auto asked = compiled(4, "[[model.shard]]\nweights = \"*\"\naxis = -1");
+  ASSERT_FALSE(asked.ok());
+  const auto queries = compiled(4, "[[model.shard]]\nweights = \"*/query/weight\"\naxis = -1");
+  ASSERT_TRUE(queries.ok()) << queries.error().message;
+  for (const std::string& notice : queries->notices)
+    EXPECT_EQ(notice.find("are whole on each"), std::string::npos) << notice;
+}
+
 }  // namespace
 }  // namespace pipescope::app
