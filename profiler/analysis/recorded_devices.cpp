@@ -43,7 +43,7 @@ base::IdVector<model::DeviceId, model::DeviceId> recordedOf(const Catalog& catal
     if (segment.executable == executable && stands.contains(segment.device))
       stands[segment.device] = segment.device;
   if (catalog.measured()) return stands;
-  const std::vector<std::int32_t> like = replicasLike(catalog, executable);
+  const std::vector<std::int32_t> equal = replicasLike(catalog, executable);
   // The numbers of a device and of the same device in the next replica differ by the same amount everywhere.
   std::int64_t first[2] = {-1, -1};
   for (std::int64_t d = 0; d < static_cast<std::int64_t>(places.size()); ++d) {
@@ -55,9 +55,13 @@ base::IdVector<model::DeviceId, model::DeviceId> recordedOf(const Catalog& catal
     const DevicePlace& place = places[model::DeviceId(d)];
     if (stands[model::DeviceId(d)].valid() || place.replica < 0 || place.stages.empty()) continue;
     const auto replica = static_cast<std::size_t>(place.replica);
-    const std::int32_t other = replica < like.size() ? like[replica] : 0;
-    const model::DeviceId of(d - place.rank - (place.replica - other) * stride);
-    if (stands.contains(of) && stands[of] == of) stands[model::DeviceId(d)] = of;
+    const std::int32_t other = replica < equal.size() ? equal[replica] : 0;
+    // The first rank of the place itself is recorded where its replica is slower than others.
+    const model::DeviceId own(d - place.rank), like(own.value - (place.replica - other) * stride);
+    for (const model::DeviceId of : {own, like}) {
+      if (stands[model::DeviceId(d)].valid() || !stands.contains(of) || stands[of] != of) continue;
+      stands[model::DeviceId(d)] = of;
+    }
   }
   return stands;
 }

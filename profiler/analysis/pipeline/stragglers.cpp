@@ -141,9 +141,13 @@ Result<StragglersAnswer> stragglers(const model::ProfileSource& source, const Ca
                                     model::ExecutableId executable) {
   StragglersAnswer answer;
   if (!catalog.measured()) {
-    answer.why =
-        "Emulated devices that do the same work take the same time, so there are no stragglers. Look at the "
-        "stages for their imbalance.";
+    const bool scaled = std::ranges::any_of(
+        catalog.configuration,
+        [](const model::ConfigurationEntry& entry) { return entry.path.starts_with("device_scale"); });
+    answer.why = scaled ? "Emulated devices that do the same work take the same time, but for those that "
+                          "[[device_scale]] slows down. Look at the waits for what they cost the others."
+                        : "Emulated devices that do the same work take the same time, so there are no "
+                          "stragglers. Look at the stages for their imbalance.";
     return answer;
   }
   PIPESCOPE_ASSIGN(const RecordedGraph graph, recordedGraph(source, catalog, executable));

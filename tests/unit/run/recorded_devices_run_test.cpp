@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/run/request/configuration_keys.h"
+#include "profiler/analysis/pipeline/stragglers.h"
 #include "profiler/analysis/recorded_devices.h"
 #include "run_fixture.h"
 
@@ -86,6 +87,23 @@ TEST_F(RecordedDevicesTest, NameTheFirstRankOfAnEqualReplica) {
                     chip(2, 1, 1), chip(2, 1, 0)));
     EXPECT_EQ(text(31), "");
   }
+}
+
+/// Where both of two replicas are recorded, each rank stands with the first one of its own place.
+TEST_F(RecordedDevicesTest, RanksStandWithTheirOwnReplica) {
+  std::string text = sixReplicas("tp-cp-ep-dp-pp", 3);  // the second rank of replica 1 at place 0
+  text.replace(text.find("replication_factor = 6"), 22, "replication_factor = 2");
+  auto parsed = parseConfiguration(text, "two.toml");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  const auto done = run(*parsed);
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  const Read profile = read();
+  const auto stands = analysis::recordedDevices(*profile.catalog, model::ExecutableId(0));
+  for (std::int64_t chip = 0; chip < 8; ++chip)
+    EXPECT_EQ(stands[model::DeviceId(chip)].value, chip - chip % 2) << chip;
+  const auto late = analysis::stragglers(*profile.source, *profile.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(late.ok()) << late.error().message;
+  EXPECT_NE(late->why.find("[[device_scale]]"), std::string::npos) << late->why;
 }
 
 /// Only the first 2,048 chips of a system have all of their lanes and links; later ones have those on which
