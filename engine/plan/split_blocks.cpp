@@ -93,4 +93,26 @@ base::Result<ModelRequest> inStages(const ModelRequest& request, const std::map<
   return changed;
 }
 
+ModelRequest estimateOf(const ModelRequest& request, std::size_t stages) {
+  ModelRequest estimate = request;
+  estimate.executables.resize(1);
+  ExecutableRequest& executable = estimate.executables.front();
+  executable.microBatchCosts.clear();
+  const auto step = static_cast<std::int64_t>(2 * stages);
+  if (executable.microBatches >= 2 * step) executable.microBatches = step + executable.microBatches % step;
+  return estimate;
+}
+
+ModelRequest oneStage(const ModelRequest& request, std::size_t stages) {
+  ModelRequest one = estimateOf(request, stages);
+  one.executables.front().replicas = {};
+  one.layout = {};
+  one.layout.whole = true;
+  one.recompute = {RecomputeRequest::Mode::never, {}};
+  one.update.normReplicas = 1;
+  one.locations = {};
+  one.scales = {};
+  return one;
+}
+
 }  // namespace pipescope::plan

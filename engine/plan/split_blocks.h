@@ -14,4 +14,12 @@ namespace pipescope::plan {
 base::Result<compile::ModelRequest> inStages(const compile::ModelRequest& request,
                                              const std::map<std::string, int>& stageOf);
 
+/// The request for an estimate of what a micro-batch takes, with the first executable only. The number of
+/// micro-batches does not change these times. Similar numbers become one, which keeps its remainders for
+/// schedules that need them, so that compilations which share LoweredStages find most stages again.
+compile::ModelRequest estimateOf(const compile::ModelRequest& request, std::size_t stages);
+
+/// The request for an estimate of the whole model on one device.
+compile::ModelRequest oneStage(const compile::ModelRequest& request, std::size_t stages);
+
 }  // namespace pipescope::plan

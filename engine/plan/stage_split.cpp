@@ -42,32 +42,6 @@ std::size_t commonParts(std::string_view a, std::string_view b) {
   return common;
 }
 
-/// The request for an estimate of what a micro-batch takes, with the first executable only. The number of
-/// micro-batches does not change these times. Similar numbers become one, which keeps its remainders for
-/// schedules that need them, so that compilations which share LoweredStages find most stages again.
-ModelRequest estimateOf(const ModelRequest& request, std::size_t stages) {
-  ModelRequest estimate = request;
-  estimate.executables.resize(1);
-  ExecutableRequest& executable = estimate.executables.front();
-  executable.microBatchCosts.clear();
-  const auto step = static_cast<std::int64_t>(2 * stages);
-  if (executable.microBatches >= 2 * step) executable.microBatches = step + executable.microBatches % step;
-  return estimate;
-}
-
-/// The request for an estimate of the whole model on one device.
-ModelRequest oneStage(const ModelRequest& request, std::size_t stages) {
-  ModelRequest one = estimateOf(request, stages);
-  one.executables.front().replicas = {};
-  one.layout = {};
-  one.layout.whole = true;
-  one.recompute = {RecomputeRequest::Mode::never, {}};
-  one.update.normReplicas = 1;
-  one.locations = {};
-  one.scales = {};
-  return one;
-}
-
 class StageSplitter : public StageSplits {
  public:
   StageSplitter(const ModelRequest& request, bool recomputes, const Compile& compile)
