@@ -25,16 +25,21 @@ std::int64_t sizeOf(ElementType type) {
     case ElementType::float8_143fnuz:
     case ElementType::float8_152:
     case ElementType::float8_152fnuz:
+    case ElementType::float4_121:
       return 1;
   }
   return 1;
 }
 
+std::int64_t bytesOf(ElementType type, std::int64_t elements) {
+  return type == ElementType::float4_121 ? (elements + 1) / 2 : elements * sizeOf(type);
+}
+
 std::string toString(ElementType type) {
   static constexpr const char* names[] = {
-      "float32", "float16",    "bfloat16",     "float64",        "int8",       "int16",
-      "int32",   "int64",      "uint8",        "uint16",         "uint32",     "uint64",
-      "bool",    "float8_143", "float8_143fn", "float8_143fnuz", "float8_152", "float8_152fnuz"};
+      "float32",      "float16",        "bfloat16",   "float64",        "int8",      "int16", "int32",
+      "int64",        "uint8",          "uint16",     "uint32",         "uint64",    "bool",  "float8_143",
+      "float8_143fn", "float8_143fnuz", "float8_152", "float8_152fnuz", "float4_121"};
   return names[static_cast<std::size_t>(type)];
 }
 

@@ -29,15 +29,20 @@ enum class ElementType : std::uint8_t {
   float8_143fn,
   float8_143fnuz,
   float8_152,
-  float8_152fnuz
+  float8_152fnuz,
+  // Numbers of four bits, two in a byte: sign, 2 bits of exponent, 1 of fraction (engine/ops/core/float4.h).
+  // Blocks of them have scales in a tensor of their own (engine/ops/core/scaled_blocks.h).
+  float4_121
 };
 
-/// Size of one element in bytes.
+/// Size of one element in bytes; 1 for float4, two of which share a byte.
 std::int64_t sizeOf(ElementType type);
+/// Size of so many elements.
+std::int64_t bytesOf(ElementType type, std::int64_t elements);
 std::string toString(ElementType type);
 /// True if it is one of the float8 types.
 constexpr bool isFloat8(ElementType type) {
-  return type >= ElementType::float8_143;
+  return type >= ElementType::float8_143 && type <= ElementType::float8_152fnuz;
 }
 
 /// Extents, outermost first; a scalar has none.
@@ -49,7 +54,7 @@ struct TensorType {
   ElementType element = ElementType::float32;
   Shape shape;
   std::int64_t elements() const { return elementCount(shape); }
-  base::Bytes bytes() const { return base::Bytes(elements() * sizeOf(element)); }
+  base::Bytes bytes() const { return base::Bytes(bytesOf(element, elements())); }
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 

@@ -76,6 +76,8 @@ std::vector<std::byte> typedData(const TensorMessage& proto, ElementType element
     case ElementType::float8_152:
     case ElementType::float8_152fnuz:
       return narrowed<std::uint8_t>(proto.int32_data());
+    case ElementType::float4_121:
+      break;  // kTypes has no number for it
   }
   return {};
 }

@@ -8,6 +8,7 @@
 
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/float8.h"
+#include "engine/ops/quantized/scaled_blocks.h"
 #include "engine/ops/standard_operators.h"
 
 namespace pipescope::ops {
@@ -15,8 +16,14 @@ namespace {
 
 using base::badInput;
 
-constexpr std::string_view kPrefix = "Float8";
-enum Input : std::size_t { kLeft, kRight, kLeftScale, kRightScale, kBias };
+constexpr std::string_view kPrefix = "Float8", kPrefix4 = "Float4";
+static_assert(kPrefix.size() == kPrefix4.size());
+/// The last input is what stands third without float8: a bias, or the numbers of the experts' rows.
+enum Input : std::size_t { kLeft, kRight, kLeftScale, kRightScale, kThird };
+
+bool isBias(const OperatorCall& call) {
+  return call.has(kThird) && isFloat(call.input(kThird).element);
+}
 
 Result<ElementType> typeNamed(const OperatorCall& call, const std::string& attribute,
                               const std::vector<ElementType>& allowed) {
@@ -46,9 +53,12 @@ std::unique_ptr<PlainCall> plainCall(const OperatorCall& call, ElementType facto
   auto plain = std::make_unique<PlainCall>();
   plain->node = call.node;
   plain->node.op = call.node.op.substr(kPrefix.size());
-  for (const char* own : {"result", "accumulate", "scales"}) plain->node.attributes.erase(own);
+  for (const char* own : {"result", "accumulate", "scales", "axes"}) plain->node.attributes.erase(own);
   plain->types = {{factors, call.input(kLeft).shape}, {factors, call.input(kRight).shape}};
-  if (call.has(kBias)) plain->types.push_back({rest, call.input(kBias).shape});
+  if (call.has(kThird)) {
+    const TensorType& third = call.input(kThird);
+    plain->types.push_back({isBias(call) ? rest : third.element, third.shape});
+  }
   plain->definition = standardOperators().find(plain->node.op);
   plain->call.emplace(OperatorCall{plain->node, {}, {}, {}, call.requestedOutputs});
   for (const TensorType& type : plain->types) {
@@ -59,12 +69,44 @@ std::unique_ptr<PlainCall> plainCall(const OperatorCall& call, ElementType facto
   return plain;
 }
 
-Status checkFloat8Inputs(const OperatorCall& call, ElementType result) {
+/// The axes along which the factors have blocks with scales; empty: each factor has one scale.
+std::vector<std::int64_t> axesOf(const OperatorCall& call) {
+  return graph::intsAttribute(call.node, "axes", {});
+}
+
+BlockLayout layoutOf(const OperatorCall& call, std::size_t factor) {
+  const TensorType& type = call.input(factor);
+  return blockLayout(type.shape, axesOf(call)[factor], blockOf(type.element));
+}
+
+Status checkBlocks(const OperatorCall& call) {
+  const std::vector<std::int64_t> axes = axesOf(call);
+  if (axes.size() != 2) return badInput(call.title() + ": its axes are not two numbers");
   for (const std::size_t i : {kLeft, kRight}) {
-    if (graph::isFloat8(call.input(i).element)) continue;
-    return badInput(fmt::format("{}: input {} is {}; it must be float8", call.title(), i,
-                                graph::toString(call.input(i).element)));
+    const auto rank = static_cast<std::int64_t>(call.input(i).shape.size());
+    if (axes[i] >= 0 || axes[i] < -rank)
+      return badInput(fmt::format("{}: input {} has no axis {}", call.title(), i, axes[i]));
+    const std::size_t scales = i + kLeftScale;
+    const std::int64_t wanted = scaleBytes(call.input(i).element, layoutOf(call, i));
+    if (call.has(scales) && call.input(scales) == TensorType{ElementType::uint8, {wanted}}) continue;
+    return badInput(
+        fmt::format("{}: input {}, the scales of blocks, must be {} uint8", call.title(), scales, wanted));
   }
+  return {};
+}
+
+Status checkFloat8Inputs(const OperatorCall& call, ElementType result) {
+  const bool float4 = call.node.op.starts_with(kPrefix4);
+  for (const std::size_t i : {kLeft, kRight}) {
+    const ElementType type = call.input(i).element;
+    if (float4 ? type == ElementType::float4_121 : graph::isFloat8(type)) continue;
+    return badInput(fmt::format("{}: input {} is {}; it must be {}", call.title(), i, graph::toString(type),
+                                float4 ? "float4" : "float8"));
+  }
+  if (isBias(call) && call.input(kThird).element != result)
+    return badInput(fmt::format("{}: its bias is {}, but its result is {}", call.title(),
+                                graph::toString(call.input(kThird).element), graph::toString(result)));
+  if (float4 || !axesOf(call).empty()) return checkBlocks(call);
   if (call.has(kLeftScale) != call.has(kRightScale))
     return badInput(call.title() +
                     ": one factor has a scale as input and the other does not; give both or none");
@@ -75,9 +117,6 @@ Status checkFloat8Inputs(const OperatorCall& call, ElementType result) {
   }
   if (!call.has(kLeftScale) && graph::intsAttribute(call.node, "scales", {}).size() != 2)
     return badInput(call.title() + ": its scales are neither inputs nor a list of two numbers");
-  if (call.has(kBias) && call.input(kBias).element != result)
-    return badInput(fmt::format("{}: its bias is {}, but its result is {}", call.title(),
-                                graph::toString(call.input(kBias).element), graph::toString(result)));
   return {};
 }
 
@@ -94,29 +133,41 @@ Result<std::vector<TensorType>> inferFloat8Product(const OperatorCall& call) {
 /// Both factors become float32 in scratch memory; the rest is as without float8.
 struct Float8ProductSetup {
   TensorType left, right;
-  bool bias = false;
+  bool third = false;
   std::int64_t leftScale = 0, rightScale = 0, leftBytes = 0, factorBytes = 0;
+  std::vector<BlockLayout> blocks;  ///< of both factors; empty: each has one scale
   Kernel inner;
 };
 
-Status runFloat8Product(const KernelArguments& a, const Float8ProductSetup& setup) {
+void widenFactors(const KernelArguments& a, const Float8ProductSetup& setup, float* left, float* right) {
+  if (!setup.blocks.empty()) {
+    widenBlocks(setup.left.element, setup.blocks[0], a.input<std::uint8_t>(kLeft),
+                a.input<std::uint8_t>(kLeftScale), left);
+    widenBlocks(setup.right.element, setup.blocks[1], a.input<std::uint8_t>(kRight),
+                a.input<std::uint8_t>(kRightScale), right);
+    return;
+  }
   const auto scaleOf = [&](std::size_t input, std::int64_t given) {
     const auto* scale = a.input<std::int32_t>(input);
     return std::ldexp(1.0F, -static_cast<int>(scale ? *scale : given));
   };
-  auto* left = reinterpret_cast<float*>(a.scratch.data());
-  auto* right = reinterpret_cast<float*>(a.scratch.data() + setup.leftBytes);
   widenFloat8(setup.left.element, a.input<std::uint8_t>(kLeft), left, setup.left.elements(),
               scaleOf(kLeftScale, setup.leftScale));
   widenFloat8(setup.right.element, a.input<std::uint8_t>(kRight), right, setup.right.elements(),
               scaleOf(kRightScale, setup.rightScale));
+}
+
+Status runFloat8Product(const KernelArguments& a, const Float8ProductSetup& setup) {
+  auto* left = reinterpret_cast<float*>(a.scratch.data());
+  auto* right = reinterpret_cast<float*>(a.scratch.data() + setup.leftBytes);
+  widenFactors(a, setup, left, right);
   const auto bytesOf = [](const float* first, const TensorType& type) {
     return std::span<const std::byte>(reinterpret_cast<const std::byte*>(first),
                                       static_cast<std::size_t>(type.elements()) * sizeof(float));
   };
   const std::span<const std::byte> inputs[] = {bytesOf(left, setup.left), bytesOf(right, setup.right),
-                                               setup.bias ? a.inputs[kBias] : std::span<const std::byte>()};
-  return setup.inner.run({{inputs, setup.bias ? std::size_t{3} : std::size_t{2}},
+                                               setup.third ? a.inputs[kThird] : std::span<const std::byte>()};
+  return setup.inner.run({{inputs, setup.third ? std::size_t{3} : std::size_t{2}},
                           a.outputs,
                           a.scratch.subspan(static_cast<std::size_t>(setup.factorBytes)),
                           a.identity,
@@ -125,9 +176,10 @@ Status runFloat8Product(const KernelArguments& a, const Float8ProductSetup& setu
 
 Result<Kernel> float8ProductKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ElementType result, resultOf(call));
-  Float8ProductSetup setup{call.input(kLeft), call.input(kRight), call.has(kBias), 0, 0, 0, 0, {}};
+  Float8ProductSetup setup{call.input(kLeft), call.input(kRight), call.has(kThird), 0, 0, 0, 0, {}, {}};
   const std::vector<std::int64_t> scales = graph::intsAttribute(call.node, "scales", {});
   if (scales.size() == 2) setup.leftScale = scales[0], setup.rightScale = scales[1];
+  if (!axesOf(call).empty()) setup.blocks = {layoutOf(call, kLeft), layoutOf(call, kRight)};
   const auto bytes = [](const TensorType& type) {
     return paddedElements<float>(type.elements()) * static_cast<std::int64_t>(sizeof(float));
   };
@@ -159,28 +211,50 @@ std::vector<Work> float8ProductWork(const OperatorCall& call) {
 }  // namespace
 
 const std::vector<std::string>& float8ProductOperators() {
-  static const std::vector<std::string> operators{
-      "MatMul", "Gemm", "Conv", "GradMatMulLeft", "GradMatMulRight", "GradConvInput", "GradConvWeight"};
+  static const std::vector<std::string> operators{"MatMul",
+                                                  "Gemm",
+                                                  "Conv",
+                                                  "ExpertProduct",
+                                                  "GradMatMulLeft",
+                                                  "GradMatMulRight",
+                                                  "GradConvInput",
+                                                  "GradConvWeight",
+                                                  "GradExpertProductRows",
+                                                  "GradExpertProductWeights"};
+  return operators;
+}
+
+const std::vector<std::string>& blockProductOperators() {
+  static const std::vector<std::string> operators{"MatMul",
+                                                  "Gemm",
+                                                  "ExpertProduct",
+                                                  "GradMatMulLeft",
+                                                  "GradMatMulRight",
+                                                  "GradExpertProductRows",
+                                                  "GradExpertProductWeights"};
   return operators;
 }
 
 void addFloat8Products(OperatorRegistry& registry) {
-  for (const std::string& name : float8ProductOperators()) {
+  const auto add = [&](std::string_view prefix, const std::string& name) {
     const OperatorDefinition* plain = registry.find(name);
     PIPESCOPE_CHECK(plain, name + " is no operator");
     OperatorDefinition definition;
-    definition.type = std::string(kPrefix) + name;
+    definition.type = std::string(prefix) + name;
     definition.attributes = plain->attributes;
     for (const char* own : {"result", "accumulate"})
       definition.attributes.push_back({own, AttributeKind::text});
-    definition.attributes.push_back({"scales", AttributeKind::integers});
+    for (const char* own : {"scales", "axes"})
+      definition.attributes.push_back({own, AttributeKind::integers});
     definition.minInputs = 2;
     definition.maxInputs = plain->maxInputs > 2 ? 5 : 4;
     definition.infer = inferFloat8Product;
     definition.kernel = float8ProductKernel;
     definition.work = float8ProductWork;
     registry.add(std::move(definition));
-  }
+  };
+  for (const std::string& name : float8ProductOperators()) add(kPrefix, name);
+  for (const std::string& name : blockProductOperators()) add(kPrefix4, name);
 }
 
 }  // namespace pipescope::ops

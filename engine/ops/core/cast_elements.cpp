@@ -130,6 +130,7 @@ void withType(ElementType type, Visit visit) {
     case ElementType::float8_143fnuz:
     case ElementType::float8_152:
     case ElementType::float8_152fnuz:
+    case ElementType::float4_121:
       break;
   }
   PIPESCOPE_CHECK(false, graph::toString(type) + " is converted through float32");

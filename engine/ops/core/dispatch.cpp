@@ -41,7 +41,7 @@ Result<Kernel> makeKernelForIntegers(const OperatorCall& call, ElementType type,
 
 bool isFloat(ElementType type) {
   return type == ElementType::float32 || type == ElementType::float64 || type == ElementType::float16 ||
-         type == ElementType::bfloat16 || graph::isFloat8(type);
+         type == ElementType::bfloat16 || graph::isFloat8(type) || type == ElementType::float4_121;
 }
 
 bool isInteger(ElementType type) {

@@ -87,6 +87,7 @@ std::vector<double> doublesOf(const graph::TensorValue& value) {
     case ElementType::float8_143fnuz:
     case ElementType::float8_152:
     case ElementType::float8_152fnuz:
+    case ElementType::float4_121:
       read<std::uint8_t>(value, result, plain);
       break;
     case ElementType::uint16:

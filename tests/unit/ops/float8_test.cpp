@@ -214,9 +214,10 @@ std::vector<double> castProduct(const Value& a, const Value& b, const std::optio
   graph::Graph graph;
   std::vector<std::vector<std::byte>> bytes;
   const auto input = [&](const std::string& name, const Value& value) {
-    const auto id = graph.addTensor(name, {ElementType::float32, value.shape}, graph::TensorRole::input);
+    const ElementType type = value.element == ElementType::int64 ? value.element : ElementType::float32;
+    const auto id = graph.addTensor(name, {type, value.shape}, graph::TensorRole::input);
     graph.inputs.push_back(id);
-    bytes.push_back(encode(value, ElementType::float32));
+    bytes.push_back(encode(value, type));
     return id;
   };
   const auto append = [&](const std::string& type, const std::string& name, std::vector<TensorId> inputs,
@@ -307,6 +308,31 @@ TEST(Float8Products, MultiplyWhatTheCastsKeep) {
         product(std::nullopt, "Float8MatMul");
         product(bias, "Float8Gemm");
       }
+    }
+  }
+}
+
+TEST(Float8Products, MultiplyRowsOfExperts) {
+  // Three rows of the first expert and two of the second; each has a weight of 4 outputs and 6 inputs.
+  const std::int64_t rows = 5, outputs = 4, inputs = 6;
+  Value a = noise({rows, inputs}, 6), b = noise({2, outputs, inputs}, 7);
+  for (Value* value : {&a, &b}) {
+    for (double& x : value->data) x = static_cast<double>(static_cast<float>(x));
+  }
+  const Value counts{{2}, {3, 2}, ElementType::int64};
+  const Float8Type& type = kFloat8Rows[1];
+  const std::vector<double> x = kept(a.data, type, false), y = kept(b.data, type, false);
+  const std::vector<double> actual =
+      castProduct(a, b, counts, "Float8ExpertProduct", toString(type.type), toString(type.type), false, {});
+  ASSERT_EQ(actual.size(), static_cast<std::size_t>(rows * outputs));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t weight = i < 3 ? 0 : outputs * inputs;
+    for (std::int64_t j = 0; j < outputs; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < inputs; ++l)
+        sum += x[static_cast<std::size_t>(i * inputs + l)] *
+               y[static_cast<std::size_t>(weight + j * inputs + l)];
+      EXPECT_NEAR(actual[static_cast<std::size_t>(i * outputs + j)], sum, 1e-5 * (1 + std::fabs(sum)));
     }
   }
 }
