@@ -218,6 +218,8 @@ std::vector<Change> changesOf(const Configuration& c, const compile::Compilation
   if (c.text("execution.precision") == "float32") {
     for (const char* half : {"float16", "bfloat16"})
       changes.push_back({"execution.precision", half, savings.ofAll(0.5)});
+  } else if (usesFloat4(c) || c.text("execution.float8_scaling") == "blocks") {
+    // Products of two activations have no blocks, and weights keep their 16 bits.
   } else if (usesFloat8(c)) {
     changes.push_back({"execution.float8_products", "all", savings.of({"weight"}, 0.5)});
   } else if (float8SupportOf(c).ok()) {

@@ -149,19 +149,30 @@ bool StageBuilder::isPartial(const PartialGradient& part) const {
   });
 }
 
-void StageBuilder::addPrepared(const Node& cast) {
+base::Status StageBuilder::addPrepared(const Node& cast) {
   const Tensor& source = graph_.tensor(cast.inputs[0]);
-  const std::string name = source.name + "/float8";
   const auto use = source.role == TensorRole::parameter ? TensorUse::weight : constantUse(source.id);
-  known_[cast.outputs[0]] = add(name, graph_.tensor(cast.outputs[0]).type, use, copiesOf(use));
-  if (cast.outputs.size() > 1)
-    known_[cast.outputs[1]] = add(name + "_scale", graph_.tensor(cast.outputs[1]).type, TensorUse::constant);
+  IrOperator op;
+  op.name = ops::originOf(cast.name);
+  op.kind = cast.op;
+  op.block = cast.block;
+  for (std::size_t i = 0; i < cast.outputs.size(); ++i) {
+    const std::string name =
+        source.name + "/float8" + (i % 2 == 1 ? "_scale" : "") + (i > 1 ? "_turned" : "");
+    const TensorUse own = i % 2 == 1 ? TensorUse::constant : use;
+    known_[cast.outputs[i]] = add(name, graph_.tensor(cast.outputs[i]).type, own, copiesOf(own));
+    op.outputs.push_back(known_[cast.outputs[i]]);
+  }
+  if (!training()) return {};
+  PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, cast, registry_));
+  op.inputs = {tensorFor(cast.inputs[0])};
+  castAgain_.push_back(std::move(op));
+  return {};
 }
 
 base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   if (graph::intAttribute(node, "prepared", 0) != 0) {
-    addPrepared(node);
-    return {};
+    return addPrepared(node);
   }
   IrOperator op;
   op.name = ops::originOf(node.name);

@@ -49,7 +49,8 @@ class StageBuilder {
   void markTrained(const graph::Node& node, std::vector<ops::Work>& work) const;
   base::Status addNode(const graph::Node& node, model::Pass kind);
   /// Adds the weight that a Float8Cast of a weight makes when it is loaded, in place of the operator.
-  void addPrepared(const graph::Node& cast);
+  /// Adds what a cast makes of a weight, which stays on the device. An update of the weight casts it again.
+  base::Status addPrepared(const graph::Node& cast);
   void addHostIn();
   base::Status addForward();
   /// The forward values that the recompute and backward passes read. They must be stashed.
@@ -140,6 +141,7 @@ class StageBuilder {
   const ops::OperatorRegistry& registry_;
   int stage_;
   StageIr ir_;
+  std::vector<IrOperator> castAgain_;                  ///< casts of weights, which follow the update
   base::IdVector<graph::TensorId, IrTensorId> known_;  ///< invalid: the stage has no such tensor so far
   std::vector<Gradient> gradients_;                    ///< gradients in the order in which they are made
   /// Gradients of one type that wait for their common reduce-scatter, and what uses their shares.

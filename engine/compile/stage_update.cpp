@@ -318,6 +318,7 @@ void StageBuilder::addUpdate() {
     addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights,
                   weights, element, elements, holders);
   }
+  for (IrOperator& op : castAgain_) pass(Pass::update).operators.push_back(std::move(op));
 }
 
 /// Optimizers of Megatron-LM copy all gradients before they look for overflows and norms.

@@ -252,7 +252,11 @@ class ModelCompiler {
       // Validation shares the weights of training, which change. Weights off the chip are loaded in 16 bits.
       const bool ready =
           asked.kind == model::ExecutableKind::inference && !request_.locations.weights.offChip;
-      PIPESCOPE_ASSIGN(staged.graph, withFloat8(staged.graph, *request_.float8, ready, operators));
+      Float8Request request = *request_.float8;
+      const TensorLocation& weights = request_.locations.weights;
+      request.keepsWeights =
+          training && result_.system->keepsCastWeights() && !weights.offChip && !weights.sharded;
+      PIPESCOPE_ASSIGN(staged.graph, withFloat8(staged.graph, request, ready, operators));
     }
     return {};
   }

@@ -67,6 +67,9 @@ void noteRanks(const ModelRequest& request, const Compilation& compilation, Note
     const bool experts = setting.name == "expert_exchange" || setting.name == "overlap_experts";
     notes.add(ranks.expert == 1 && experts, "execution." + setting.name, "execution.expert_parallel is 1");
   }
+  for (const devices::FamilySetting& setting : request.systemOptions.settings)
+    notes.add(setting.name == "overlap_tensor" && !ranks.sequence, "execution.overlap_tensor",
+              "execution.sequence_parallel is false");
   notes.add(ranks.placesOutermost && !hasTwoAxes(compilation), "execution.axis_order",
             "there are not both several places and several replicas");
 }

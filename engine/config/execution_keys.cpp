@@ -8,7 +8,7 @@ namespace {
 void addFloat8(std::vector<Key>& all) {
   all.push_back(
       text("execution.float8_format", "hybrid",
-           "With float8: the type of the factors of MatMul, Gemm and Conv. hybrid: float8_143 (4 "
+           "With float8: the type of the factors of MatMul, Gemm, Conv and experts. hybrid: float8_143 (4 "
            "bits of exponent, 3 of fraction) for weights and activations, float8_152 for gradients. "
            "`pipescope devices NAME` says which bias and largest number a device gives them.",
            {"float8-format"}, {"hybrid", "float8_143", "float8_152"}));
@@ -16,8 +16,10 @@ void addFloat8(std::vector<Key>& all) {
       text("execution.float8_scaling", "current",
            "With float8: how a tensor is scaled before it is cast. current: by the largest power of "
            "two with which its largest number still fits, which costs a pass over it. fixed: by "
-           "float8_scales; numbers that do not fit become the largest one.",
-           {"float8-scaling"}, {"current", "fixed"}));
+           "float8_scales; numbers that do not fit become the largest one. blocks: each run of 32 elements "
+           "along the axis over which a product sums has a power of two of its own (MXFP8), so that a tensor "
+           "is kept once for each axis; convolutions stay 16-bit.",
+           {"float8-scaling"}, {"current", "fixed", "blocks"}));
   all.push_back({"execution.float8_scales",
                  KeyType::integers,
                  "",
@@ -34,15 +36,16 @@ void addFloat8(std::vector<Key>& all) {
            "gradients. all: also products of two activations, as in attention, and caches of keys and values "
            "are held in float8.",
            {"float8-products"}, {"weights", "all"}));
-  all.push_back({"execution.float8_except",
-                 KeyType::texts,
-                 "",
-                 Value(Texts()),
-                 "With float8: patterns of operators that stay 16-bit, such as \"stem/*\" and \"head\".",
-                 -kNoLimit,
-                 kNoLimit,
-                 {},
-                 {"float8-except"}});
+  all.push_back(
+      {"execution.float8_except",
+       KeyType::texts,
+       "",
+       Value(Texts()),
+       "With float8 and float4: patterns of operators that stay 16-bit, such as \"stem/*\" and \"head\".",
+       -kNoLimit,
+       kNoLimit,
+       {},
+       {"float8-except"}});
 }
 
 void addPrecision(std::vector<Key>& all) {
@@ -51,8 +54,11 @@ void addPrecision(std::vector<Key>& all) {
            "Type of samples, weights and activations. Sums within operators, statistics and losses "
            "stay float32. 32, 16 and bf16 are other names of the first three. float8: the factors "
            "of products with weights are cast to float8, as the keys float8_... say; everything "
-           "else, the weights themselves among it, is float16 on IPUs and bfloat16 on other devices.",
-           {"precision"}, {"float32", "float16", "bfloat16", "float8", "32", "16", "bf16", "fp8"}));
+           "else, the weights themselves among it, is float16 on IPUs and bfloat16 on other devices. float4: "
+           "the same with numbers of four bits in blocks of 16 with a scale each (NVFP4), where the cards "
+           "multiply them; fp4 is another name.",
+           {"precision"},
+           {"float32", "float16", "bfloat16", "float8", "float4", "32", "16", "bf16", "fp8", "fp4"}));
   addFloat8(all);
   all.push_back({"execution.float32_operators",
                  KeyType::texts,
@@ -208,6 +214,19 @@ void addExecution(std::vector<Key>& all) {
               "takes as long as "
               "its computing or its exchanges, whichever take longer. It affects emulated time only.",
               {"overlap-experts"}));
+  all.push_back(boolean(
+      "execution.overlap_tensor", false,
+      "Cards with tensor_parallel and sequence_parallel: gathers and scatters over the ranks run beside "
+      "the products that use and make them, in as many parts as there are ranks (Megatron-LM: "
+      "--tp-comm-overlap). It affects emulated time only.",
+      {"overlap-tensor"}));
+  all.push_back(
+      text("execution.recorded_graphs", "auto",
+           "Cards: which kernels the host starts as recorded graphs, so that it does not issue each of them "
+           "(CUDA graphs; Megatron-LM: --cuda-graph-impl). none; all: a graph for each pass; or patterns of "
+           "operators with commas between them: \"*/attention, */router\". auto: what the card's figure "
+           "uses_graphs says. It affects emulated time only.",
+           {"recorded-graphs"}));
   all.push_back({"execution.cuts", KeyType::texts, "", Value(Texts()),
                  "Names of the operators with which the stages after the first begin, in the order of the "
                  "model, instead of [[stages]]. `pipescope plan` writes them where a stage ends within a "

@@ -50,7 +50,7 @@ base::Status checkOptions(const Configuration& c) {
 ElementType precisionOf(const Configuration& c) {
   const std::string& precision = c.text("execution.precision");
   if (precision == "float16" || precision == "16") return ElementType::float16;
-  if (usesFloat8(c)) {
+  if (usesFloat8(c) || usesFloat4(c)) {
     // modelRequest() refuses systems without float8.
     const auto support = float8SupportOf(c);
     return support.ok() ? support->beside : ElementType::bfloat16;

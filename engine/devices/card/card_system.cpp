@@ -17,7 +17,8 @@ namespace {
 
 /// Words for cards whose file states none. Frameworks use them for the cards of all vendors.
 constexpr const char *kNoun = "GPU", *kAccelerator = "cuda";
-constexpr const char *kExpertExchange = "expert_exchange", *kOverlapExperts = "overlap_experts";
+constexpr const char *kExpertExchange = "expert_exchange", *kOverlapExperts = "overlap_experts",
+                     *kRecordedGraphs = "recorded_graphs", *kOverlapTensor = "overlap_tensor";
 
 class CardSystem final : public hbm_card::HbmCards {
  public:
@@ -58,6 +59,8 @@ class CardSystem final : public hbm_card::HbmCards {
   }
   bool skipsMaskedAttention() const override { return card_.skipsMaskedAttention; }
   std::optional<std::int64_t> fusesAttentionFrom() const override { return card_.fusesAttentionFrom; }
+  /// C: TransformerEngine, pytorch/module/linear.py: is_first_microbatch
+  bool keepsCastWeights() const override { return true; }
   /// C: Megatron-LM, core/distributed/param_and_grad_buffer.py: `grad_data` is allocated once.
   bool keepsGradientBuffers() const override { return true; }
   /// PyTorch's DistributedDataParallel: a first bucket of 1 MiB, then 25 MiB each (C: its defaults).
@@ -88,6 +91,8 @@ ExpertOptions expertOptions(const std::vector<FamilySetting>& settings) {
       options.exchange = text == "copies" ? copies : text == "forwarded" ? forwarded : automatic;
     } else if (setting.name == kOverlapExperts) {
       options.overlap = std::get<double>(setting.value) != 0;
+    } else if (setting.name == kOverlapTensor) {
+      options.overlapTensor = std::get<double>(setting.value) != 0;
     }
   }
   return options;
@@ -96,6 +101,9 @@ ExpertOptions expertOptions(const std::vector<FamilySetting>& settings) {
 base::Result<std::shared_ptr<const System>> makeCardSystem(const SystemRequest& request,
                                                            const SystemOptions& options) {
   PIPESCOPE_ASSIGN(Card card, readCard(request.chip));
+  for (const FamilySetting& setting : options.settings) {
+    if (setting.name == kRecordedGraphs) recordGraphs(card, std::get<std::string>(setting.value));
+  }
   Network network;
   std::optional<FigureReader> figures;
   if (request.system) figures.emplace(*request.system);
@@ -125,7 +133,7 @@ PIPESCOPE_REGISTER_FAMILY(card) {
   std::vector<CorrectedProperty> corrected = {
       {"peak_share",
        "share of the peak that products reach",
-       {"product_efficiency", "product_efficiency_fp8"},
+       {"product_efficiency", "product_efficiency_fp8", "product_efficiency_fp4"},
        1,
        true,
        "a row whose step is long because of products: more hidden width or more tokens, on one card",
@@ -138,7 +146,7 @@ PIPESCOPE_REGISTER_FAMILY(card) {
        "a row that reads much and multiplies little, such as generation with micro-batch 1, on one card"},
       {"kernel_start",
        "start of a kernel",
-       {"kernel_start_in_graph", "kernel_start"},
+       {"kernel_start_in_graph", "kernel_start", "product_start"},
        0,
        false,
        "a row of a small model on one card, with a short sequence and micro-batch 1"},
@@ -165,7 +173,8 @@ PIPESCOPE_REGISTER_FAMILY(card) {
                         .usualSystem = "dgx-h100",
                         .usualSchedule = "1f1b",
                         .usualChunkedSchedule = "interleaved-1f1b",
-                        .settings = {card::kExpertExchange, card::kOverlapExperts},
+                        .settings = {card::kExpertExchange, card::kOverlapExperts, card::kOverlapTensor,
+                                     card::kRecordedGraphs},
                         .namedByFile = true,
                         .corrected = std::move(corrected),
                         .reservedMemory = "hbm_reserved",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/compile/block_pattern.h"
+
 namespace pipescope::devices::card {
 
 const hbm_card::ProgramNames& DescribedModel::programs() const {
@@ -43,6 +45,20 @@ hbm_card::KernelCost DescribedModel::costOf(const EngineKernel& kernel,
   cost.alone =
       std::max(cost.engine, cost.memory) + static_cast<double>(kernel.starts - 1) * card.kernelOverhead;
   return cost;
+}
+
+bool DescribedModel::isRecorded(const hbm_card::ListedKernel& kernel) const {
+  return std::ranges::any_of(context_.card.recorded, [&](const std::string& pattern) {
+    return compile::namesBlock(pattern, kernel.path);
+  });
+}
+
+double DescribedModel::issueSeconds(const hbm_card::KernelList& list, std::size_t index) const {
+  const Card& card = context_.card;
+  const hbm_card::ListedKernel& listed = list.kernels[index];
+  if (isRecorded(listed)) return index > 0 && isRecorded(list.kernels[index - 1]) ? 0 : card.graphLaunch;
+  const double first = listed.kernel.engine == Engine::matrix ? card.productIssue : card.kernelIssue;
+  return first + static_cast<double>(listed.kernel.issues - 1) * card.kernelIssue;
 }
 
 }  // namespace pipescope::devices::card

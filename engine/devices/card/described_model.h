@@ -21,8 +21,11 @@ class DescribedModel final : public hbm_card::CardModel {
   std::vector<std::int32_t> bundlesOf(const compile::StageIr& stage,
                                       const hbm_card::KernelList& list) const override;
   hbm_card::KernelCost costOf(const EngineKernel& kernel, const hbm_card::Traffic& traffic) const override;
+  /// The first kernel of those that are recorded together costs the launch of the graph, the others nothing.
+  double issueSeconds(const hbm_card::KernelList& list, std::size_t index) const override;
 
  private:
+  bool isRecorded(const hbm_card::ListedKernel& kernel) const;
   CardContext context_;
 };
 

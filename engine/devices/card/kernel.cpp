@@ -50,7 +50,8 @@ EngineKernel vectorKernel(const CardContext& context, const std::string& name, s
 base::Status checkType(ElementType type, const CardContext& context) {
   const bool missing = type == ElementType::float64 ||
                        (type == ElementType::float16 && context.card.peakFp16 <= 0) ||
-                       (graph::isFloat8(type) && context.card.peakFp8 <= 0);
+                       (graph::isFloat8(type) && context.card.peakFp8 <= 0) ||
+                       (type == ElementType::float4_121 && context.card.peakFp4 <= 0);
   if (!missing) return {};
   return base::badInput(fmt::format("{}: {} does not compute in {}; use --precision bfloat16 or float32.",
                                     context.what, context.card.name, toString(type)));
@@ -185,6 +186,10 @@ base::Result<EngineKernel> lower(const ops::Collective& work, const CardContext&
   kernel.engine = Engine::network;
   kernel.name = ops::toString(work.kind);
   kernel.beside = work.experts.experts > 0 && context.experts.overlap;
+  const bool divides =
+      work.kind == ops::Collective::Kind::allGather || work.kind == ops::Collective::Kind::reduceScatter;
+  if (context.experts.overlapTensor && divides && work.axis == model::MeshAxis::tensor)
+    kernel.parts = static_cast<std::int64_t>(group.size());
   const Network::Spread spread = context.network.spreadOf(group);
   kernel.arithmetic = collectiveTime(work, context.experts, context.network, group).total;
   if (forwards(work, context.experts, spread)) {

@@ -16,13 +16,15 @@ namespace pipescope::devices::card {
 using hbm_card::Engine;
 using hbm_card::EngineKernel;
 
-/// Options of a program that decide how cards exchange tokens with experts.
+/// Options of a program that decide how cards exchange tokens with experts, and what collectives overlap.
 struct ExpertOptions {
   /// Each chosen expert gets a copy of a token; each box and card gets one (expert_exchange.h); or the latter
   /// where the experts lie in several boxes.
   enum class Exchange { automatic, copies, forwarded } exchange = Exchange::automatic;
   /// The exchanges of a micro-batch run beside the computing of another one.
   bool overlap = false;
+  /// Gathers and scatters of tensor ranks run beside the products that use and make them, part by part.
+  bool overlapTensor = false;
 };
 
 struct CardContext {

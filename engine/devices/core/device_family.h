@@ -220,6 +220,8 @@ struct Float8Support {
   graph::ElementType e143 = graph::ElementType::float8_143fn, e152 = graph::ElementType::float8_152;
   graph::ElementType beside = graph::ElementType::bfloat16;  ///< the 16-bit type of everything else
   graph::ElementType sums = graph::ElementType::float32;     ///< type in which products are summed
+  bool blocks = false;  ///< they multiply blocks of 32 with scales of their own (MXFP8)
+  bool float4 = false;  ///< they multiply blocks of 16 numbers of four bits (NVFP4)
 };
 
 /// Words and properties with which reports and pages describe a system.
@@ -301,6 +303,9 @@ class System {
   /// True if the system's framework adds the gradients of training with master weights into buffers that
   /// stay, even if one micro-batch makes an update (IrOptions::gradientBuffers).
   virtual bool keepsGradientBuffers() const { return false; }
+  /// True if the system's software casts weights to float8 once an update and keeps the results, as
+  /// TransformerEngine does in the first micro-batch. Otherwise each pass casts them.
+  virtual bool keepsCastWeights() const { return false; }
   /// True if the system's framework gathers sharded weights for one block of the model at a time. Otherwise
   /// it gathers those of a pass at its start.
   virtual bool gathersByBlock() const { return false; }

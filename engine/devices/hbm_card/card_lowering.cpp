@@ -44,6 +44,7 @@ class StageLowering {
     LoweredDevice device;
     device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
     memory_.reserve(expectedVariables());
+    for (const StageIr* stage : stages_) states_.try_emplace(stage, *stage, card_.replacesOperands);
     addWorkspaces();
     for (const StageIr* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
@@ -87,24 +88,20 @@ class StageLowering {
     keep("libraries/forward_thread", card_.threadWorkspace);
     if (trains) keep("libraries/backward_thread", card_.threadWorkspace);
     keep("libraries/shared", card_.sharedWorkspace);
-    if (std::ranges::any_of(stages_, [](const StageIr* stage) { return multipliesGroups(*stage); }))
+    if (std::ranges::any_of(stages_, [this](const StageIr* stage) { return multipliesGroups(*stage); }))
       keep("libraries/groups", card_.groupStreams * card_.sharedWorkspace);
   }
 
   /// True if a stage has products of several groups, each with a weight of its own.
-  static bool multipliesGroups(const StageIr& stage) {
+  bool multipliesGroups(const StageIr& stage) const {
     const auto grouped = [](const ops::Work& work) {
       const auto* product = std::get_if<ops::Contraction>(&work.item);
       return product != nullptr && product->groups > 1;
     };
-    const auto weight = [&](compile::IrTensorId id) {
-      if (!id.valid()) return false;
-      const compile::TensorUse use = stage.tensors[id].use;
-      return use == compile::TensorUse::weight || use == compile::TensorUse::gatheredWeight;
-    };
+    const StageUses& uses = states_.at(&stage).uses;
     return std::ranges::any_of(stage.passes, [&](const PassIr& pass) {
       return std::ranges::any_of(pass.operators, [&](const IrOperator& op) {
-        return std::ranges::any_of(op.work, grouped) && std::ranges::any_of(op.inputs, weight);
+        return std::ranges::any_of(op.work, grouped) && uses.multipliesWeights(op);
       });
     });
   }
@@ -114,7 +111,7 @@ class StageLowering {
   }
 
   void addTensors(const StageIr& stage) {
-    StageState& state = states_.try_emplace(&stage, stage, card_.replacesOperands).first->second;
+    StageState& state = states_.at(&stage);
     const std::set<std::int64_t> outputs = outputsOf(stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
       const compile::IrTensor& tensor = stage.tensors.items()[i];

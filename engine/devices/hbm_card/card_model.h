@@ -46,10 +46,14 @@ struct CardFigures {
   /// One kernel at a time runs on the engines, as the kernels of one stream do, and each pays kernelOverhead.
   /// Otherwise the engines work side by side, and kernelOverhead counts from the arrival of the operands.
   bool oneStream = false;
-  double kernelIssue = 0;        ///< seconds in which the host issues a kernel; 0: it issues all at once
+  /// Seconds in which the host issues a kernel, and those for a product, whose layer does more on the host;
+  /// 0: it issues all at once.
+  double kernelIssue = 0, productIssue = 0;
   std::size_t mostOperands = 1;  ///< operands that a fused kernel may have
   /// Cards that update shares sum gradients where they were accumulated, instead of in a buffer of their own.
   bool sumsInPlace = false;
+  /// Products of weight gradients add to the accumulator themselves.
+  bool productsAccumulate = false;
   /// Results take the place of the operands that operators name for it (OperatorDefinition::replacedInput).
   bool replacesOperands = false;
   double callOverhead = 0;  ///< seconds between two calls of the host
@@ -91,6 +95,8 @@ class CardModel {
   virtual std::vector<std::int32_t> bundlesOf(const compile::StageIr& stage,
                                               const KernelList& list) const = 0;
   virtual KernelCost costOf(const EngineKernel& kernel, const Traffic& traffic) const = 0;
+  /// Seconds of the host to issue kernel `index` of a pass.
+  virtual double issueSeconds(const KernelList& list, std::size_t index) const;
 };
 
 }  // namespace pipescope::devices::hbm_card

@@ -36,6 +36,11 @@ struct EngineKernel {
   double arithmetic = 0;    ///< seconds on the engine's units
   std::int64_t units = 1;   ///< units of the card that work
   std::int64_t starts = 1;  ///< starts that depend on each other, as in a loop of the operator
+  /// A collective that products before and behind it hand this many parts, one by one.
+  std::int64_t parts = 1;
+  /// The host reads the result before it issues what follows: how many rows each expert has.
+  bool hostReads = false;
+  std::int64_t issues = 1;  ///< kernels that the host issues for it, as a product for each of several experts
   /// Bytes that move between on-chip memory and the engine beyond reading each operand and writing each
   /// result once.
   std::int64_t onChipBytes = 0;

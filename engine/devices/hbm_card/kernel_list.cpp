@@ -52,6 +52,11 @@ std::vector<std::size_t> valid(const std::vector<IrTensorId>& ids) {
   }
   return found;
 }
+/// Products of the work, each with a weight of its own, if there are any.
+std::int64_t groupsOf(const ops::Work& work) {
+  const auto* product = std::get_if<ops::Contraction>(&work.item);
+  return product != nullptr ? product->groups : 1;
+}
 bool contains(const std::vector<std::size_t>& list, std::size_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -97,10 +102,32 @@ StageUses::StageUses(const StageIr& stage)
       }
     }
   }
+  findWeights(stage);
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
     isState_[i] = stage.tensors.items()[i].use == compile::TensorUse::optimizerState;
     if (isAlwaysLive(stage.tensors.items()[i].use) || readers_[root(i)] == 0) outlives_[root(i)] = true;
   }
+}
+
+void StageUses::findWeights(const StageIr& stage) {
+  std::vector<bool> weights(stage.tensors.size());
+  for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
+    const compile::TensorUse use = stage.tensors.items()[i].use;
+    weights[i] = use == compile::TensorUse::weight || use == compile::TensorUse::gatheredWeight;
+  }
+  for (const PassIr& pass : stage.passes) {
+    for (const IrOperator& op : pass.operators) {
+      const std::vector<std::size_t> inputs = valid(op.inputs);
+      if (std::ranges::none_of(inputs, [&](std::size_t input) { return weights[input]; })) continue;
+      if (startsWithProduct(op)) weightProducts_.insert(op.name);
+      if (inputs.size() > 1) continue;  // it is neither a view nor a cast
+      for (const std::size_t output : valid(op.outputs)) weights[output] = true;
+    }
+  }
+}
+
+bool StageUses::multipliesWeights(const IrOperator& op) const {
+  return startsWithProduct(op) && weightProducts_.contains(op.name);
 }
 
 std::size_t StageUses::root(std::size_t tensor) const {
@@ -138,11 +165,20 @@ class Lister {
   base::Status add(int index) {
     const IrOperator& op = pass_.operators[static_cast<std::size_t>(index)];
     const auto begin = static_cast<std::int32_t>(list_.kernels.size());
+    if (accumulates(op)) {
+      list_.first.push_back(begin - 1);
+      list_.end.push_back(begin);
+      return {};
+    }
     std::vector<ListedKernel> own;
     if (!uses_.isView(op)) {
       for (const ops::Work& work : op.work) PIPESCOPE_TRY(lowerOne(op, work, own));
     }
     describe(op, index, own);
+    issueGroups(op, own);
+    // Without a bound on the rows of an expert the host asks for them (C: Megatron-LM,
+    // core/transformer/moe/token_dispatcher.py: cuda_sync_point; DeepEP: a dispatch waits for its count).
+    if (op.kind == "ExpertDispatch" && !own.empty()) own.back().kernel.hostReads = true;
     if (own.size() == 1) list_.chains += static_cast<std::int64_t>(op.chains.size());
     std::int32_t first = begin;
     if (!own.empty() && !list_.kernels.empty() && fuses(list_.kernels.back(), own.front())) {
@@ -155,6 +191,23 @@ class Lister {
     list_.first.push_back(first);
     list_.end.push_back(static_cast<std::int32_t>(list_.kernels.size()));
     return {};
+  }
+
+  /// True if the product before makes the gradient that the operator adds to its accumulator, and nothing
+  /// else reads it. The product then adds its result itself.
+  bool accumulates(const IrOperator& op) {
+    if (!model_.figures().productsAccumulate || op.kind != "Accumulate" || list_.kernels.empty())
+      return false;
+    ListedKernel& product = list_.kernels.back();
+    const std::size_t gradient = uses_.root(valid(op.inputs).front()),
+                      sum = uses_.root(valid(op.outputs).front());
+    if (product.kernel.engine != Engine::matrix || !contains(product.makes, gradient) ||
+        uses_.readers(gradient) != 1)
+      return false;
+    std::erase(product.makes, gradient);
+    addOnce(product.makes, sum);
+    addOnce(product.reads, sum);
+    return true;
   }
 
   base::Status lowerOne(const IrOperator& op, const ops::Work& work, std::vector<ListedKernel>& own) const {
@@ -184,6 +237,18 @@ class Lister {
     return {};
   }
 
+  /// Libraries multiply groups with weights of their own one by one, in several streams (C:
+  /// TransformerEngine, multi-stream cuBLAS), so the host issues a kernel for each of them.
+  void issueGroups(const IrOperator& op, std::vector<ListedKernel>& own) const {
+    if (!uses_.multipliesWeights(op)) return;
+    for (const ops::Work& work : op.work) {
+      for (ListedKernel& kernel : own) {
+        if (kernel.kernel.engine == Engine::matrix)
+          kernel.kernel.issues = std::max(kernel.kernel.issues, groupsOf(work));
+      }
+    }
+  }
+
   /// The vector work of an operator continues in the same kernel until a barrier. Reductions that are
   /// barriers run together.
   static bool joins(const ListedKernel& before, const ListedKernel& next) {
@@ -204,6 +269,8 @@ class Lister {
     kernel.wastedBytes += next.kernel.wastedBytes;
     kernel.barrier = kernel.barrier || next.kernel.barrier;
     kernel.starts = std::max(kernel.starts, next.kernel.starts);
+    kernel.issues = std::max(kernel.issues, next.kernel.issues);
+    kernel.hostReads = kernel.hostReads || next.kernel.hostReads;
     into.fusable = into.fusable && next.fusable;
     into.handed = std::max(into.handed, next.handed);
     for (const std::size_t tensor : next.reads) {

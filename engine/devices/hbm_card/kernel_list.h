@@ -2,6 +2,7 @@
 // Lists the kernels of a pass. It fuses elementwise work into one kernel of the vector engines, and leaves
 // out transpositions, because the matrix engines read their operands in any order.
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,15 +54,19 @@ class StageUses {
   bool outlivesPass(std::size_t root) const { return outlives_[root]; }
   /// True for the state of an optimizer, which an update reads and writes in place.
   bool isState(std::size_t root) const { return isState_[root]; }
+  /// True if the operator or its forward form multiplies a weight, which may have been cast.
+  bool multipliesWeights(const compile::IrOperator& op) const;
 
  private:
   void alias(const compile::IrOperator& op);
+  void findWeights(const compile::StageIr& stage);
   std::vector<std::size_t> alias_;
   std::vector<std::int64_t> bytes_;
   std::vector<std::int64_t> readers_;
   std::vector<bool> outlives_, isState_;
-  std::vector<bool> productsOnly_;  ///< true for a tensor whose readers are all products
-  std::vector<bool> isRead_;        ///< true for a tensor that some operator reads
+  std::set<std::string> weightProducts_;  ///< names of operators that multiply weights
+  std::vector<bool> productsOnly_;        ///< true for a tensor whose readers are all products
+  std::vector<bool> isRead_;              ///< true for a tensor that some operator reads
 };
 
 /// Lowers and fuses the operators of a pass. The vector work of an operator up to a barrier is one

@@ -67,7 +67,7 @@ class TrafficCounter {
       if (hands(place.maker, k)) traffic.handedIn += bytes, place.handed = true;
       if (place.maker != SIZE_MAX) {
         const bool slices = hands(place.maker, k) && !isReadAgain(listed, tensor);
-        traffic.feeds.push_back({place.maker, slices ? slicesOf(whole) : 1});
+        traffic.feeds.push_back({place.maker, slices ? slicesOf(whole) : partsBetween(place.maker, k)});
       }
     }
     if (listed.continues >= 0) {
@@ -104,6 +104,13 @@ class TrafficCounter {
   /// slices only what a card with more could gain as well.
   std::int64_t slicesOf(std::int64_t bytes) const {
     return std::max<std::int64_t>(1, (bytes + card_.sliceBytes - 1) / card_.sliceBytes);
+  }
+
+  /// Parts in which a product and a collective hand each other a tensor.
+  std::int64_t partsBetween(std::size_t maker, std::size_t k) const {
+    const EngineKernel &before = list_.kernels[maker].kernel, &next = list_.kernels[k].kernel;
+    if (before.engine == Engine::matrix && next.engine == Engine::network) return next.parts;
+    return before.engine == Engine::network && next.engine == Engine::matrix ? before.parts : 1;
   }
 
   bool crossesLinks(std::size_t k) const {

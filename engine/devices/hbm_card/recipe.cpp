@@ -7,6 +7,10 @@
 
 namespace pipescope::devices::hbm_card {
 
+double CardModel::issueSeconds(const KernelList& list, std::size_t index) const {
+  return figures().kernelIssue * static_cast<double>(list.kernels[index].kernel.issues);
+}
+
 void placeKernels(const CardModel& model, const KernelList& list, const std::vector<Traffic>& traffic,
                   std::size_t end, double start, std::vector<PlacedKernel>& placed) {
   const CardFigures& card = model.figures();
@@ -16,6 +20,13 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
   // End of all of them that use on-chip memory, by the number of kernels that are placed here.
   std::vector<double> allEnd{start};
   const std::size_t first = placed.size();
+  double issued = 0;  // when the host has issued the kernels before
+  const auto issue = [&](std::size_t k) {
+    const double seconds = model.issueSeconds(list, k);
+    issued += seconds;
+    if (list.kernels[k].kernel.hostReads && seconds > 0) issued = std::max(issued, placed[k].end);
+  };
+  for (std::size_t k = 0; k < first; ++k) issue(k);
   for (std::size_t k = placed.size(); k < end; ++k) {
     const EngineKernel& kernel = list.kernels[k].kernel;
     const KernelCost cost = model.costOf(kernel, traffic[k]);
@@ -33,7 +44,7 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
     double& free = engineFree[static_cast<std::size_t>(kernel.engine)];
     const bool aside = kernel.engine == Engine::network || kernel.engine == Engine::host;
     const bool streamed = card.oneStream && !aside;
-    if (streamed) ready = std::max({ready, free, static_cast<double>(k) * card.kernelIssue});
+    if (streamed) ready = std::max({ready, free, issued});
     at.start = std::max({free, allEnd[before], ready + card.kernelOverhead});
     at.end = std::max(at.start + cost.alone, earliestEnd);
     if (cost.memory > 0) {
@@ -57,6 +68,7 @@ void placeKernels(const CardModel& model, const KernelList& list, const std::vec
       for (const Engine engine : {Engine::matrix, Engine::vector, Engine::copy})
         engineFree[static_cast<std::size_t>(engine)] = at.end;
     }
+    issue(k);
     // Tensors that cross links lie in HBM, so only kernels that read them wait for the transfer.
     allEnd.push_back(aside ? allEnd.back() : std::max(allEnd.back(), at.end));
   }

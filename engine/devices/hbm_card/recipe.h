@@ -20,11 +20,12 @@ struct PlacedKernel {
 /// earlier ones have ended. A kernel takes as long as CardModel::costOf says for it alone, and longer where
 /// on-chip memory or HBM are busy with earlier kernels. It starts CardFigures::kernelOverhead after its
 /// operands are there; in one stream also after the kernel before it has ended, and not before the host has
-/// issued it (CardFigures::kernelIssue). On-chip memory holds the slices of two kernels, so a kernel also
-/// waits for all kernels but the one before it, except for collectives and copies to and from the host. If
-/// operands come in slices from an earlier kernel, the first slice is enough to start; the kernel ends at
-/// least one of its own slices after that kernel's end. Nothing waits for kernels that move bytes beside the
-/// computing of another micro-batch (EngineKernel::beside).
+/// issued it (CardModel::issueSeconds), which goes on where the host reads a result only when that is there.
+/// On-chip memory holds the slices of two kernels, so a kernel also waits for all kernels but the one before
+/// it, except for collectives and copies to and from the host. If operands come in slices from an earlier
+/// kernel, the first slice is enough to start; the kernel ends at least one of its own slices after that
+/// kernel's end. Nothing waits for kernels that move bytes beside the computing of another micro-batch
+/// (EngineKernel::beside).
 void placeKernels(const CardModel& model, const KernelList& list, const std::vector<Traffic>& traffic,
                   std::size_t end, double start, std::vector<PlacedKernel>& placed);
 

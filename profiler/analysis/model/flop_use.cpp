@@ -27,6 +27,7 @@ std::vector<std::string> peakNames(const std::string& precision) {
   if (precision == "float16" || precision == "16") return {"peak_fp16_fp32", "peak_fp16"};
   if (precision == "bfloat16" || precision == "bf16") return {"peak_bf16", "peak_fp16_fp32", "peak_fp16"};
   if (precision == "float8" || precision == "fp8") return {"peak_fp8"};
+  if (precision == "float4" || precision == "fp4") return {"peak_fp4"};
   return {"peak_fp32"};
 }
 

@@ -286,7 +286,7 @@ TEST(NoChange, DelaysOnSharedLinksAreReproduced) {
                     {"model.heads", "8"},
                     {"model.hidden", "1024"},
                     {"model.feed_forward", "4096"},
-                    {"model.sequence", "512"},
+                    {"model.sequence", "1024"},
                     {"model.vocabulary", "512"},
                     {"data.dataset", "synthetic"},
                     {"execution.numerics", "false"},

@@ -114,6 +114,36 @@ TEST(Float8Pass, CastsGradientsToTheOtherTypeAndKeepsWeights) {
   }
 }
 
+std::vector<std::int64_t> axesAt(const Graph& graph, const std::string& name) {
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.name == name) return graph::intsAttribute(node, "axes", {});
+  }
+  ADD_FAILURE() << "no node " << name;
+  return {};
+}
+
+TEST(Float8Pass, BlocksLieAlongTheAxesOverWhichProductsSum) {
+  Float8Model model;
+  Float8Request request;
+  request.blocks = true;
+  request.forward = request.gradient = ElementType::float4_121;
+  EXPECT_THAT(axesAt(model.cast(request), "first/float8_input"), ElementsAre(-1)) << "x is only multiplied";
+  model.addGradients();
+  const Graph made = model.cast(request);
+  // x is the left factor of x·w0, which sums over columns, and of xᵀ·dy, which sums over rows.
+  EXPECT_THAT(axesAt(made, "first/float8_input"), ElementsAre(-1, -2));
+  EXPECT_THAT(axesAt(made, "first/float8_weight"), ElementsAre(-2));
+  EXPECT_THAT(axesAt(made, "first"), ElementsAre(-1, -2));
+  EXPECT_THAT(axesAt(made, "first/grad_weight"), ElementsAre(-2, -2));
+  // dy·w1ᵀ sums over the columns of both.
+  EXPECT_THAT(axesAt(made, "last/grad_input"), ElementsAre(-1, -1));
+  EXPECT_THAT(axesAt(made, "last/grad_input/float8_gradient"), ElementsAre(-1, -2));
+  EXPECT_THAT(operatorsOf(made, "Float4Gemm"), Contains("last"));
+  EXPECT_THAT(operatorsOf(made, "Float8"), ElementsAre());
+  EXPECT_THAT(typesAt(made, "first"),
+              ElementsAre(ElementType::float4_121, ElementType::float4_121, ElementType::bfloat16));
+}
+
 TEST(Float8Pass, AllProductsAndExceptions) {
   const Float8Model model;
   Float8Request request;
@@ -172,6 +202,81 @@ TEST(Float8Pass, DevicesHoldWeightsThatNeverChangeInFloat8) {
   const auto [cast, castOperators] = planOf(model.cast({}, false));
   EXPECT_THAT(cast, UnorderedElementsAre("w0 6x5 bfloat16", "w1 5x3 bfloat16", "bias 3 bfloat16"));
   EXPECT_THAT(castOperators, Contains("first/float8_weight"));
+}
+
+TEST(Float8Pass, DevicesMayKeepCastWeightsFromUpdateToUpdate) {
+  Float8Model model;
+  model.addGradients();
+  Float8Request request;
+  request.keepsWeights = true;
+  const Graph made = model.cast(request);
+  // The backward pass multiplies with what the forward pass cast.
+  EXPECT_THAT(operatorsOf(made, "Float8Cast"),
+              UnorderedElementsAre("first/float8_input", "first/float8_weight", "last/float8_input",
+                                   "last/float8_weight", "last/grad_input/float8_gradient",
+                                   "first/grad_weight/float8_gradient"));
+  IrOptions options;
+  options.stashEntries = {0};
+  options.optimizer.work = [](const graph::TensorType&) { return std::vector<ops::Work>(); };
+  options.optimizer.states = [](const graph::TensorType&) { return std::vector<OptimizerCost::State>(); };
+  const auto ir = buildIr(made, {{{"A"}, 0}}, options, ops::standardOperators());
+  ASSERT_TRUE(ir.ok()) << ir.error().message;
+  std::map<model::Pass, std::vector<std::string>> casts;
+  for (const PassIr& pass : ir->stages[0].passes) {
+    for (const IrOperator& op : pass.operators) {
+      if (op.name.ends_with("float8_weight")) casts[pass.pass].push_back(op.name);
+    }
+  }
+  EXPECT_EQ(casts.size(), 1U) << "only the update casts weights";
+  EXPECT_THAT(casts[model::Pass::update], ElementsAre("first/float8_weight", "last/float8_weight"));
+  std::vector<std::string> weights;
+  for (const IrTensor& tensor : ir->stages[0].tensors) {
+    if (tensor.use == TensorUse::weight) weights.push_back(tensor.name + " " + toString(tensor.type));
+  }
+  EXPECT_THAT(weights, UnorderedElementsAre("w0 6x5 bfloat16", "w1 5x3 bfloat16", "bias 3 bfloat16",
+                                            "w0/float8 6x5 float8_143fn", "w1/float8 5x3 float8_143fn"));
+}
+
+TEST(Float8Pass, RanksGatherWhatIsCast) {
+  Graph graph;
+  const TensorId x = graph.addTensor("x", {ElementType::bfloat16, {32, 6}}, TensorRole::input);
+  graph.inputs = {x};
+  const TensorId w = graph.addParameter("w", {ElementType::bfloat16, {6, 5}}, {});
+  const auto append = [&](const std::string& name, const std::string& op, std::vector<TensorId> inputs,
+                          graph::Attributes attributes) {
+    graph::Node node{{}, op, name, "A", model::Pass::forward, std::move(inputs), {}, std::move(attributes)};
+    return ops::appendNode(graph, std::move(node), {name + "/out"}, TensorRole::activation,
+                           ops::standardOperators())
+        ->front();
+  };
+  const TensorId whole =
+      append("gather", "RankGather", {x},
+             {{"ranks", std::int64_t{4}}, {"mesh_axis", std::string("tensor")}, {"axis", std::int64_t{0}}});
+  graph.outputs = {append("product", "MatMul", {whole, w}, {})};
+  Float8Request request;
+  for (const bool blocks : {false, true}) {
+    request.blocks = blocks;
+    const Graph made = *withFloat8(graph, request, false, ops::standardOperators());
+    EXPECT_THAT(typesAt(made, "product"),
+                ElementsAre(ElementType::float8_143fn, ElementType::float8_143fn, ElementType::bfloat16));
+    for (const graph::Node& node : made.nodes()) {
+      if (node.name == "product/float8_input") {
+        EXPECT_EQ(made.tensor(node.inputs[0]).type.shape, (graph::Shape{32, 6})) << "a rank's own rows";
+      }
+      if (node.name == "product") {
+        EXPECT_EQ(made.node(made.tensor(node.inputs[0]).producer).op, "RankGather");
+        EXPECT_EQ(made.tensor(node.inputs[0]).type.shape, (graph::Shape{128, 6}));
+      }
+    }
+  }
+  // A block of float4 has a scale of the whole tensor besides, so the gathered tensor is cast.
+  request.forward = request.gradient = ElementType::float4_121;
+  const Graph made = *withFloat8(graph, request, false, ops::standardOperators());
+  for (const graph::Node& node : made.nodes()) {
+    if (node.name == "product/float8_input") {
+      EXPECT_EQ(made.tensor(node.inputs[0]).type.shape, (graph::Shape{128, 6}));
+    }
+  }
 }
 
 }  // namespace

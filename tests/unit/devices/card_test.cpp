@@ -155,6 +155,81 @@ TEST(DescribedCardTest, ASmallKernelTakesItsStart) {
   EXPECT_NEAR(placedOf(card, tiny, 100).back().end, 100 * 1.3e-6, 1e-9);
 }
 
+/// When the host has issued the kernels before each one of a list.
+std::vector<double> issuesOf(const DescribedCard& card, const std::vector<std::string>& paths,
+                             std::int64_t groups) {
+  const Network network;
+  const DescribedModel model({.card = card, .network = network, .mesh = {}});
+  hbm_card::KernelList list;
+  for (const std::string& path : paths) {
+    list.kernels.emplace_back().path = path;
+    list.kernels.back().kernel.engine =
+        path.ends_with("Gemm") ? hbm_card::Engine::matrix : hbm_card::Engine::vector;
+    if (path.starts_with("experts")) list.kernels.back().kernel.issues = groups;
+  }
+  std::vector<double> seconds;
+  for (std::size_t k = 0; k < paths.size(); ++k) seconds.push_back(model.issueSeconds(list, k));
+  return seconds;
+}
+
+TEST(DescribedCardTest, TheHostIssuesWhatIsNotRecorded) {
+  using ::testing::DoubleEq;
+  using ::testing::ElementsAre;
+  DescribedCard card = described("h100");
+  const std::vector<std::string> paths{"norm/Mul", "attention/query/Gemm", "attention/Add", "experts/Gemm"};
+  // A layer with a product takes 13.5 us of the host, every other kernel 6 us; experts have a product each.
+  EXPECT_THAT(issuesOf(card, paths, 8),
+              ElementsAre(DoubleEq(6e-6), DoubleEq(13.5e-6), DoubleEq(6e-6), DoubleEq(13.5e-6 + 7 * 6e-6)));
+  card::recordGraphs(card, " attention , router");
+  EXPECT_THAT(issuesOf(card, paths, 8),
+              ElementsAre(DoubleEq(6e-6), DoubleEq(10e-6), 0, DoubleEq(13.5e-6 + 7 * 6e-6)))
+      << "the host launches a graph in 10 us";
+  card::recordGraphs(card, "all");
+  EXPECT_THAT(issuesOf(card, paths, 8), ElementsAre(0, 0, 0, 0));
+  EXPECT_DOUBLE_EQ(card.recipeLaunch, 10e-6);
+  card::recordGraphs(card, "auto");
+  EXPECT_DOUBLE_EQ(card.recipeLaunch, 10e-6) << "it stays as it is";
+}
+
+TEST(DescribedCardTest, TheHostWaitsForWhatItReads) {
+  DescribedCard card = described("h100");
+  const Network network;
+  const DescribedModel model({.card = card, .network = network, .mesh = {}});
+  hbm_card::KernelList list;
+  for (int k = 0; k < 3; ++k) {
+    list.kernels.emplace_back().kernel.engine = hbm_card::Engine::vector;
+    list.kernels.back().kernel.arithmetic = 1e-3;
+  }
+  list.kernels[1].kernel.hostReads = true;
+  std::vector<hbm_card::PlacedKernel> placed;
+  std::vector<Traffic> traffic(3);
+  for (std::size_t i = 0; i < 3; ++i) traffic[i].bundleBegin = i;
+  hbm_card::placeKernels(model, list, traffic, 2, 0, placed);
+  hbm_card::placeKernels(model, list, traffic, 3, 0, placed);
+  EXPECT_NEAR(placed[1].start, placed[0].end + 1.3e-6, 1e-12) << "it was issued while the first one ran";
+  // The host issues the third kernel once it has read the second one's result; the kernel then starts.
+  EXPECT_NEAR(placed[2].start, placed[1].end + 1.3e-6, 1e-12);
+  list.kernels.emplace_back().kernel.engine = hbm_card::Engine::vector;
+  traffic.emplace_back().bundleBegin = 3;
+  list.kernels[2].kernel.arithmetic = 0;
+  placed.resize(2);
+  hbm_card::placeKernels(model, list, traffic, 4, 0, placed);
+  EXPECT_NEAR(placed[3].start, placed[1].end + 6e-6 + 1.3e-6, 1e-12) << "not before it is issued";
+}
+
+TEST(DescribedCardTest, Float4HasItsOwnPeakAndEfficiency) {
+  const DescribedCard card = described("b200");
+  ops::Contraction work = square(32768, 32768, 32768);
+  work.type = ElementType::float4_121;
+  const double flops = 2.0 * 32768 * 32768 * 32768, seconds = kernelOf(card, work).arithmetic;
+  EXPECT_NEAR(seconds, flops / (9000e12 * 0.634), 0.001 * seconds);
+  const Network network;
+  const DescribedCard older = described("h100");
+  const auto refused =
+      card::lowerWork(work, {.card = older, .network = network, .mesh = {}, .what = "layer"});
+  EXPECT_THAT(refused.error().message, HasSubstr("h100 does not compute in float4_121"));
+}
+
 TEST(DescribedCardTest, KernelsOfDifferentEnginesFollowEachOther) {
   const DescribedCard card = described("h100");
   const std::vector<hbm_card::PlacedKernel> placed = placedOf(card, square(8192, 8192, 8192), 3);
@@ -307,6 +382,68 @@ TEST(DescribedCardTest, AFileMayNameItsDevicesAndABoxMayNotContradictItself) {
 }
 
 /// PyTorch's handles of one thread keep 2 x 4 MiB + 8 x 16 KiB on an A100. Training has a second thread.
+/// Steps of the backward pass of a stage that makes the gradient of a weight and adds it to an accumulator.
+std::vector<LoweredStep> accumulatingSteps(bool readTwice) {
+  const auto system = makeSystem("a100-80").value();
+  ops::Contraction product = square(4096, 4096, 4096);
+  product.phase = ops::Contraction::Phase::weightGradient;
+  testing::StageMaker make(0, 0);
+  const auto x = make.tensor("x", {4096, 4096}, compile::TensorUse::activation),
+             dy = make.tensor("dy", {4096, 4096}, compile::TensorUse::gradient),
+             g = make.tensor("w/grad", {4096, 4096}, compile::TensorUse::gradient),
+             sum = make.tensor("w/accumulator", {4096, 4096}, compile::TensorUse::accumulator),
+             other = make.tensor("other", {4096, 4096}, compile::TensorUse::gradient);
+  const ops::Map add{
+      .function = ops::MapFunction::add, .elements = 4096 * 4096, .operands = 2, .inPlace = true};
+  make.add(model::Pass::backward, "w/product", "GradMatMulRight", {{product, 1, ""}}, {x, dy}, {g});
+  make.add(model::Pass::backward, "w/accumulate", "Accumulate", {{add, 1, ""}}, {g, sum}, {sum});
+  if (readTwice) make.add(model::Pass::backward, "again", "Add", {{add, 1, ""}}, {g, dy}, {other});
+  const LoweredDevice device = testing::lowerStages(*system, {make.stage()});
+  return device.passes.front().segments.front().steps;
+}
+
+TEST(DescribedCardTest, ProductsAddToAccumulatorsThemselves) {
+  const auto isSum = [](const LoweredStep& step) { return step.name.starts_with("w/accumulate"); };
+  const std::vector<LoweredStep> steps = accumulatingSteps(false);
+  EXPECT_TRUE(std::ranges::none_of(steps, isSum));
+  const auto product =
+      std::ranges::find_if(steps, [](const LoweredStep& step) { return step.name.starts_with("w/product"); });
+  ASSERT_NE(product, steps.end());
+  // It reads its factors and the accumulator, and writes only the accumulator.
+  const std::int64_t tensor = product->bytesOut.count;
+  EXPECT_EQ(product->bytesIn.count, 3 * tensor);
+  EXPECT_TRUE(std::ranges::any_of(accumulatingSteps(true), isSum)) << "something else reads the gradient";
+}
+
+TEST(DescribedCardTest, ProductsMayOverlapTheGathersOfTensorRanks) {
+  // The product may begin with the first of four parts, and ends a part of its own after the last one came.
+  const Network network = networkOf("dgx-h100", 4);
+  const DescribedCard card = described("h100");
+  for (const bool overlap : {false, true}) {
+    CardContext context{.card = card, .network = network, .mesh = {.width = 4}, .what = "gather"};
+    context.experts.overlapTensor = overlap;
+    const ops::Collective gather{.kind = ops::Collective::Kind::allGather,
+                                 .elements = 1 << 28,
+                                 .type = ElementType::bfloat16,
+                                 .axis = model::MeshAxis::tensor};
+    const EngineKernel kernel = card::lowerWork(gather, context).value();
+    EXPECT_EQ(kernel.parts, overlap ? 4 : 1);
+    hbm_card::KernelList list;
+    list.kernels.resize(2);
+    list.kernels[0].kernel = kernel;
+    list.kernels[1].kernel = kernelOf(card, square(8192, 8192, 8192));
+    std::vector<Traffic> traffic(2);
+    traffic[1].bundleBegin = 1;
+    traffic[1].feeds.push_back({0, kernel.parts});
+    std::vector<hbm_card::PlacedKernel> placed;
+    hbm_card::placeKernels(DescribedModel(context), list, traffic, 2, 0, placed);
+    const double first = overlap ? kernel.arithmetic / 4 : kernel.arithmetic,
+                 alone = list.kernels[1].kernel.arithmetic, parts = overlap ? 4 : 1;
+    EXPECT_NEAR(placed[1].start, placed[0].start + first + card.kernelOverhead, 1e-9);
+    EXPECT_NEAR(placed[1].end, std::max(placed[1].start + alone, placed[0].end + alone / parts), 1e-5);
+  }
+}
+
 TEST(DescribedCardTest, LibrariesKeepWorkspacesForEachThread) {
   const auto system = makeSystem("a100-80").value();
   ops::Contraction product = square(16, 16, 16);

@@ -237,6 +237,47 @@ TEST_F(TrainingRun, MultipliesFloat8) {
   EXPECT_GT(*whole->testAccuracy, 0.3);  // 0.1 by chance
 }
 
+TEST_F(TrainingRun, TrainsInBlocksWithScales) {
+  const auto losses = [&](const Changes& changes) {
+    return values("loss", with({{"system.name", "dgx-b200"}}, changes));
+  };
+  const std::vector<double> wide = losses({{"execution.precision", "bfloat16"}});
+  for (const Changes& changes :
+       {Changes{{"execution.precision", "float8"}, {"execution.float8_scaling", "blocks"}},
+        Changes{{"execution.precision", "float4"}}}) {
+    const std::vector<double> narrow = losses(changes);
+    ASSERT_EQ(narrow.size(), wide.size());
+    EXPECT_NE(narrow, wide) << "numbers are rounded";
+    EXPECT_LT(narrow.back(), narrow.front() - 0.1) << "the network learns";
+    EXPECT_NEAR(narrow.back(), wide.back(), 0.1);
+  }
+}
+
+TEST_F(TrainingRun, RefusesBlocksWhereNothingMultipliesThem) {
+  EXPECT_EQ(why({{"execution.precision", "float4"}, {"system.name", "dgx-h100"}}),
+            "execution.precision is float4, but the devices of system dgx-h100 do not multiply float4; b200, "
+            "b300, gb200 and gb300 do. Choose one of them with --system, or --precision float8 with current "
+            "scaling.");
+  EXPECT_EQ(
+      why({{"execution.precision", "float4"}, {"system.name", "pod4"}}),
+      "execution.precision is float4, but the devices of system pod4 do not multiply float4; b200, "
+      "b300, gb200 and gb300 do. Choose one of them with --system, or --precision float16 or bfloat16.");
+  const Changes blocks{{"execution.precision", "float8"}, {"execution.float8_scaling", "blocks"}};
+  EXPECT_NE(
+      why(with(blocks, {{"system.name", "hls-gaudi2"}}))
+          .find("execution.float8_scaling is blocks, but the devices of system hls-gaudi2 do not multiply "
+                "blocks of float8; b200, b300, gb200 and gb300 do."),
+      std::string::npos);
+  EXPECT_NE(why(with(blocks, {{"system.name", "dgx-b200"}, {"execution.float8_products", "all"}}))
+                .find("products of two activations have no blocks"),
+            std::string::npos);
+  EXPECT_NE(why({{"execution.precision", "float4"},
+                 {"system.name", "dgx-b200"},
+                 {"execution.float8_format", "float8_143"}})
+                .find("execution.float8_format needs execution.precision float8"),
+            std::string::npos);
+}
+
 TEST_F(TrainingRun, RefusesFloat8WhereNothingMultipliesIt) {
   const auto on = [](const std::string& system, const Changes& more = {}) {
     return why(with({{"execution.precision", "float8"}, {"system.name", system}}, more));
