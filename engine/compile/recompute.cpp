@@ -25,21 +25,10 @@ class Recompute {
       : source_(source), whole_(whole), stageOf_(stageOfBlocks(stages)) {}
 
   base::Status findCheckpoints(const Checkpoints& patterns) {
-    for (const std::string& pattern : patterns) {
-      bool any = false;
-      for (const Node& node : source_.nodes()) {
-        if (node.pass != Pass::forward || !namesBlock(pattern, node.name)) continue;
-        checkpoints_.insert(node.id);
-        any = true;
-      }
-      if (!any) {
-        return base::badInput(
-            fmt::format("execution.checkpoints names \"{}\", but no operator of the model is called so: "
-                        "`pipescope report` lists "
-                        "them in section operations.",
-                        pattern));
-      }
-    }
+    PIPESCOPE_ASSIGN(const std::set<std::string> names,
+                     nodesNamed(source_, patterns, "execution.checkpoints"));
+    for (const Node& node : source_.nodes())
+      if (node.pass == Pass::forward && names.contains(node.name)) checkpoints_.insert(node.id);
     return {};
   }
 
@@ -172,6 +161,25 @@ base::Result<Graph> withRecomputeOf(const Graph& graph, const std::vector<StageS
   Recompute recompute(graph, stages, whole);
   recompute.repeatOnly(names);
   return recompute.build();
+}
+
+base::Result<std::set<std::string>> nodesNamed(const Graph& graph, const std::vector<std::string>& patterns,
+                                               const std::string& key) {
+  std::set<std::string> names;
+  for (const std::string& pattern : patterns) {
+    bool any = false;
+    for (const Node& node : graph.nodes()) {
+      if (node.pass != Pass::forward || !namesBlock(pattern, node.name)) continue;
+      names.insert(node.name);
+      any = true;
+    }
+    if (any) continue;
+    return base::badInput(
+        fmt::format("{} names \"{}\", but no operator of the model is called so: `pipescope report` lists "
+                    "them in section operations.",
+                    key, pattern));
+  }
+  return names;
 }
 
 base::Result<std::set<std::string>> attentionScores(const Graph& forward,

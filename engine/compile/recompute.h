@@ -18,6 +18,12 @@ using Checkpoints = std::vector<std::string>;
 base::Result<std::set<std::string>> attentionScores(const graph::Graph& forward,
                                                     const ops::OperatorRegistry& registry);
 
+/// Names of the forward nodes that patterns (block_pattern.h) name. Refused: a pattern that names none; `key`
+/// is where it stands.
+base::Result<std::set<std::string>> nodesNamed(const graph::Graph& graph,
+                                               const std::vector<std::string>& patterns,
+                                               const std::string& key);
+
 /// Adds nodes of pass `recompute`, called "<node>/recompute", to a graph with gradients. They compute forward
 /// results again from the stage's inputs and checkpoints, and the backward nodes read these results.
 ///

@@ -153,7 +153,10 @@ class ModelCompiler {
                            const CompiledExecutable& executable) const {
     std::set<std::string> scores;
     if (executable.facts.recompute == "selective") {
-      PIPESCOPE_ASSIGN(scores, attentionScores(staged.graph, ops::standardOperators()));
+      const std::vector<std::string>& operators = request_.recompute.operators;
+      PIPESCOPE_ASSIGN(scores, operators.empty()
+                                   ? attentionScores(staged.graph, ops::standardOperators())
+                                   : nodesNamed(staged.graph, operators, "execution.recompute_operators"));
     }
     PIPESCOPE_TRY(differentiate(asked, staged));
     if (request_.ranks.sequence && asked.kind == model::ExecutableKind::training) {

@@ -68,12 +68,14 @@ struct UpdateRequest {
 
 /// Choice of the values that a backward pass computes again instead of keeping them.
 struct RecomputeRequest {
-  /// selective: the scores of attention are computed again, and nothing else.
+  /// selective: `operators` are computed again, or the scores of attention, and nothing else.
   enum class Mode { automatic, always, never, selective } mode = Mode::automatic;
   /// Mode::automatic: pipelines compute their stages again, as the system's framework does by itself.
   bool usual = true;
   /// Patterns of operator names whose results are kept; naming some means Mode::always.
   std::vector<std::string> checkpoints;
+  /// Mode::selective: patterns of operator names; empty: the scores of attention.
+  std::vector<std::string> operators;
 };
 
 /// The ranks of a place, which share the work of its stages.

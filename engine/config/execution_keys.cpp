@@ -240,8 +240,8 @@ void addExecution(std::vector<Key>& all) {
       text("execution.recompute", "auto",
            "What a backward pass computes again instead of keeping it. pipeline keeps only the inputs of a "
            "stage. checkpoints also keeps the results that execution.checkpoints names. selective "
-           "computes only the scores of attention again, as Megatron-LM does, and keeps the rest. none keeps "
-           "every "
+           "computes only the scores of attention again, as Megatron-LM does, or what "
+           "execution.recompute_operators names, and keeps the rest. none keeps every "
            "activation. auto means pipeline for pipelined training with several stages on IPUs, and none "
            "otherwise. "
            "Results are computed again right before the backward pass uses them. The last stage uses its "
@@ -258,6 +258,17 @@ void addExecution(std::vector<Key>& all) {
        kNoLimit,
        {},
        {"checkpoints"}});
+  all.push_back({"execution.recompute_operators",
+                 KeyType::texts,
+                 "",
+                 Value(Texts()),
+                 "With recompute selective: patterns of operator names (\"*/activation\", \"*_norm\") whose "
+                 "results are computed again instead of the scores of attention (Megatron-LM: "
+                 "--recompute-modules).",
+                 -kNoLimit,
+                 kNoLimit,
+                 {},
+                 {"recompute-operators"}});
   all.push_back(text(
       "execution.fused_attention", "auto",
       "Whether software computes attention over a whole sequence without keeping its scores in memory, as "

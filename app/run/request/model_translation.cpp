@@ -53,7 +53,10 @@ compile::LayoutRequest layoutRequest(const Configuration& c) {
   return layout;
 }
 
-compile::RecomputeRequest recomputeRequest(const Configuration& c) {
+base::Result<compile::RecomputeRequest> recomputeRequest(const Configuration& c) {
+  if (!c.texts("execution.recompute_operators").empty() && c.text("execution.recompute") != "selective")
+    return base::badInput(
+        "execution.recompute_operators needs execution.recompute selective: set that, or leave this out.");
   using Mode = compile::RecomputeRequest::Mode;
   compile::RecomputeRequest recompute;
   const std::string& asked = c.text("execution.recompute");
@@ -61,6 +64,7 @@ compile::RecomputeRequest recomputeRequest(const Configuration& c) {
     recompute.mode = asked == "none" ? Mode::never : asked == "selective" ? Mode::selective : Mode::always;
   }
   recompute.checkpoints = c.texts("execution.checkpoints");
+  recompute.operators = c.texts("execution.recompute_operators");
   return recompute;
 }
 
@@ -252,7 +256,7 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
   if (order != "auto") request.ranks.placesOutermost = order == "tp-cp-ep-dp-pp";
   request.ranks.expert = static_cast<int>(c.integer("execution.expert_parallel"));
   PIPESCOPE_ASSIGN(request.ranks.expertLoad, compile::parseExpertLoad(c.text("execution.expert_load")));
-  request.recompute = recomputeRequest(c);
+  PIPESCOPE_ASSIGN(request.recompute, recomputeRequest(c));
   request.locations = tensorLocations(c);
   request.sharesIfReplicated = c.integer("execution.zero") > 0;
   for (const compile::PassDefinition& pass : compile::passRegistry().all()) {

@@ -94,6 +94,13 @@ TEST(ActivationMemory, IsThatOfTheFormulaOfSelectiveRecomputation) {
   EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4\nsequence_parallel = true", "selective"), 32.0 / 4);
 }
 
+/// Named operators are computed again instead: the activation of the feed-forward part, whose result the
+/// second product keeps, has 4·h elements of 2 bytes.
+TEST(ActivationMemory, IsSavedByNamedOperators) {
+  EXPECT_DOUBLE_EQ(ofALayer("recompute_operators = [\"*/feed_forward/activation\"]", "selective"),
+                   32 + 4 * kScores - 8);
+}
+
 TEST(ActivationMemory, HasTheTermsOfTheFormula) {
   const auto kept = keptOf(1, "");
   const auto each = [&](const std::string& name) {

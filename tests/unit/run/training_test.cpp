@@ -253,6 +253,17 @@ TEST_F(TrainingRun, TrainsInBlocksWithScales) {
   }
 }
 
+TEST_F(TrainingRun, RefusesOperatorsToRecomputeThatAreNotThere) {
+  EXPECT_EQ(
+      why({{"execution.recompute_operators", "[\"*/relu\"]"}}),
+      "execution.recompute_operators needs execution.recompute selective: set that, or leave this out.");
+  EXPECT_NE(
+      why({{"execution.recompute_operators", "[\"nowhere\"]"}, {"execution.recompute", "selective"}})
+          .find("execution.recompute_operators names \"nowhere\", but no operator of the model is called "
+                "so"),
+      std::string::npos);
+}
+
 TEST_F(TrainingRun, RefusesBlocksWhereNothingMultipliesThem) {
   EXPECT_EQ(why({{"execution.precision", "float4"}, {"system.name", "dgx-h100"}}),
             "execution.precision is float4, but the devices of system dgx-h100 do not multiply float4; b200, "
