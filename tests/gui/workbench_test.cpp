@@ -148,7 +148,7 @@ TEST_F(WorkbenchFormTest, ASampleShowsItsSettingsStagesAndPrediction) {
 
 TEST_F(WorkbenchFormTest, TheStagesOfALargeModelAreSeenAtOnce) {
   showSample("bert_large/pipelined.toml");
-  window->resize(1440, 900);
+  window->resize(1920, 1080);
   ASSERT_TRUE(settle());
   const auto* board = window->findChild<workbench::StageBoard*>();
   ASSERT_NE(board, nullptr);
