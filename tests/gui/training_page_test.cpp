@@ -205,7 +205,9 @@ TEST_F(FeatureTest, TrainingDrawsOnlyWhatChanges) {
                   [last = begun.of<model::Run>()[2].id](const auto& row) { return row.run == last; });
     auto unfinished = std::make_shared<record::MemoryProfile>();
     ASSERT_TRUE(unfinished->commit(begun).ok());
-    if (!running) ASSERT_TRUE(unfinished->finish(model::ProfileState::incomplete, "it was killed").ok());
+    if (!running) {
+      ASSERT_TRUE(unfinished->finish(model::ProfileState::incomplete, "it was killed").ok());
+    }
     open(unfinished, QStringLiteral("training"));
     EXPECT_EQ(axis("Loss"), running ? QStringLiteral("call") : QStringLiteral("sample"));
   }

@@ -229,7 +229,9 @@ TEST(NoChange, ReturnedOutputsAreReproduced) {
       const auto recording = recordingOf(*emulated);
       ASSERT_TRUE(recording.ok()) << recording.error().message;
       EXPECT_EQ(recording->output.mode, output.found);
-      if (output.found != Mode::all) EXPECT_EQ(recording->output.period, output.foundPeriod);
+      if (output.found != Mode::all) {
+        EXPECT_EQ(recording->output.period, output.foundPeriod);
+      }
       expectSame(*emulated, 0);
     }
   }

@@ -55,7 +55,9 @@ void expectMadeProfilesAgree(const Figures& of) {
       ASSERT_NE(said, asked.facts.end());
       const auto* ticks = std::get_if<double>(&said->value);
       ASSERT_EQ(ticks == nullptr, figures["summary"][end].is_null()) << end;
-      if (ticks != nullptr) EXPECT_NEAR(figures["summary"][end].get<double>(), *ticks, 1e-6 * *ticks) << end;
+      if (ticks != nullptr) {
+        EXPECT_NEAR(figures["summary"][end].get<double>(), *ticks, 1e-6 * *ticks) << end;
+      }
     }
     expectMemoryAgrees(figures);
     expectStepTimesAgree(figures);
