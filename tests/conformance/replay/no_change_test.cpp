@@ -75,6 +75,14 @@ TEST(NoChange, EverySampleIsReproducedToTheTick) {
   EXPECT_GE(files, 13);
 }
 
+/// Keys of a decoder that takes no time to compile; only times are computed.
+std::map<std::string, std::string> smallDecoder(const std::string& system) {
+  return {{"system.name", system},        {"model.builder", "decoder"}, {"model.layers", "4"},
+          {"model.heads", "2"},           {"model.hidden", "32"},       {"model.feed_forward", "64"},
+          {"model.sequence", "16"},       {"model.vocabulary", "64"},   {"data.dataset", "synthetic"},
+          {"execution.numerics", "false"}};
+}
+
 /// A drawn pipeline: with given costs, or a small network on a drawn system.
 ReplayedSetup drawnSetup(std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -101,18 +109,8 @@ ReplayedSetup drawnSetup(std::uint32_t seed) {
     return setup;
   }
   static const std::vector<std::string> systems{"pod4", "pod16", "hls-gaudi2", "hls-3"};
-  setup.keys["system.name"] = pick(systems);
-  setup.keys["model.builder"] = "decoder";
-  for (const auto& [key, value] : {std::pair("layers", 4),
-                                   {"heads", 2},
-                                   {"hidden", 32},
-                                   {"feed_forward", 64},
-                                   {"sequence", 16},
-                                   {"vocabulary", 64}})
-    setup.keys[std::string("model.") + key] = std::to_string(value);
+  setup.keys.merge(smallDecoder(pick(systems)));
   setup.keys["execution.stages"] = std::to_string(stages);
-  setup.keys["execution.numerics"] = "false";
-  setup.keys["data.dataset"] = "synthetic";
   setup.keys["training.replication_factor"] = std::to_string(1 + random() % 2);
   if (random() % 4 == 0) setup.keys["data.loader_rate"] = "50000";
   if (random() % 4 == 0) setup.keys["host.seconds_per_step"] = "0.0002";
@@ -209,20 +207,11 @@ TEST(NoChange, ReturnedOutputsAreReproduced) {
     for (const char* system : {"pod4", "hls-gaudi2"}) {
       SCOPED_TRACE(std::string(system) + ", " + output.mode + " " + output.period);
       ReplayedSetup setup;
-      setup.keys = {{"system.name", system},
-                    {"model.builder", "decoder"},
-                    {"model.layers", "4"},
-                    {"model.heads", "2"},
-                    {"model.hidden", "32"},
-                    {"model.feed_forward", "64"},
-                    {"model.sequence", "16"},
-                    {"model.vocabulary", "64"},
-                    {"data.dataset", "synthetic"},
-                    {"execution.numerics", "false"},
-                    {"execution.mode", "inference"},
+      setup.keys = {{"execution.mode", "inference"},
                     {"execution.stages", "2"},
                     {"inference.device_iterations", "6"},
                     {"inference.output_mode", output.mode}};
+      setup.keys.merge(smallDecoder(system));
       if (output.found == Mode::everyN) setup.keys["inference.output_period"] = output.period;
       const auto emulated = emulateSetup(setup);
       ASSERT_TRUE(emulated.ok()) << emulated.error().message;
@@ -243,23 +232,11 @@ TEST(NoChange, SumsOverPlacesAreReproduced) {
     SCOPED_TRACE(schedule);
     ReplayedSetup setup = drawnSetup(0);
     setup.tables = "[[device_scale]]\ndevice = 2\ncompute = 0.7\n";
-    setup.keys = {{"system.name", "hls-gaudi2"},
-                  {"model.builder", "decoder"},
-                  {"model.layers", "4"},
-                  {"model.heads", "2"},
-                  {"model.hidden", "32"},
-                  {"model.feed_forward", "64"},
-                  {"model.sequence", "16"},
-                  {"model.vocabulary", "64"},
-                  {"model.tie_embeddings", "true"},
-                  {"data.dataset", "synthetic"},
-                  {"execution.numerics", "false"},
-                  {"execution.mode", "training"},
-                  {"execution.schedule", schedule},
-                  {"execution.layers_per_stage", "1,1,1,1"},
-                  {"training.gradient_accumulation", "8"},
-                  {"training.device_iterations", "3"},
+    setup.keys = {{"model.tie_embeddings", "true"},        {"execution.mode", "training"},
+                  {"execution.schedule", schedule},        {"execution.layers_per_stage", "1,1,1,1"},
+                  {"training.gradient_accumulation", "8"}, {"training.device_iterations", "3"},
                   {"training.replication_factor", "2"}};
+    setup.keys.merge(smallDecoder("hls-gaudi2"));
     if (std::string(schedule) == "interleaved-1f1b") setup.keys["execution.chunks"] = "2";
     const auto emulated = emulateSetup(setup);
     ASSERT_TRUE(emulated.ok()) << emulated.error().message;

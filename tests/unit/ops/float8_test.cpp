@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cast_graph.h"
 #include "float8_values.h"
 #include "op_runner.h"
 
@@ -211,51 +212,22 @@ TEST(Float8Cast, RefusesWhatItCannotDo) {
 std::vector<double> castProduct(const Value& a, const Value& b, const std::optional<Value>& bias,
                                 const std::string& op, const std::string& leftType,
                                 const std::string& rightType, bool fixed, Attributes attributes) {
-  graph::Graph graph;
-  std::vector<std::vector<std::byte>> bytes;
-  const auto input = [&](const std::string& name, const Value& value) {
-    const ElementType type = value.element == ElementType::int64 ? value.element : ElementType::float32;
-    const auto id = graph.addTensor(name, {type, value.shape}, graph::TensorRole::input);
-    graph.inputs.push_back(id);
-    bytes.push_back(encode(value, type));
-    return id;
-  };
-  const auto append = [&](const std::string& type, const std::string& name, std::vector<TensorId> inputs,
-                          Attributes own, std::size_t outputs) {
-    graph::Node node;
-    node.op = type;
-    node.name = name;
-    node.inputs = std::move(inputs);
-    node.attributes = std::move(own);
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < outputs; ++i) names.push_back(name + std::to_string(i));
-    auto made = ops::appendNode(graph, std::move(node), names, graph::TensorRole::activation,
-                                ops::standardOperators());
-    PIPESCOPE_CHECK(made.ok(), made.error().message);
-    return *made;
-  };
+  CastGraph graph;
   const auto cast = [&](const std::string& name, const Value& value, const std::string& type) {
     Attributes own{{"format", type}};
     if (fixed) own["scale"] = std::int64_t{1};
-    auto made = append("Float8Cast", name + "/cast", {input(name, value)}, own, fixed ? 1 : 2);
+    auto made = graph.append("Float8Cast", name + "/cast", {graph.input(name, value)}, own, fixed ? 1 : 2);
     made.resize(2);
     return made;
   };
   const auto left = cast("a", a, leftType), right = cast("b", b, rightType);
   std::vector<TensorId> inputs{left[0], right[0]};
   if (!fixed || bias) inputs.insert(inputs.end(), {left[1], right[1]});
-  if (bias) inputs.push_back(input("bias", *bias));
+  if (bias) inputs.push_back(graph.input("bias", *bias));
   attributes["result"] = std::string("float32");
   attributes["accumulate"] = std::string("float32");
   if (fixed) attributes["scales"] = Ints{1, 1};
-  graph.outputs = append(op, "product", inputs, attributes, 1);
-  const auto program = numerics::GraphProgram::create(graph, ops::standardOperators());
-  PIPESCOPE_CHECK(program.ok(), program.error().message);
-  numerics::Workspace workspace = program->makeWorkspace();
-  const std::vector<std::span<const std::byte>> spans(bytes.begin(), bytes.end());
-  const numerics::Bindings bindings{spans, {}, {}, {}};
-  EXPECT_TRUE(program->run(bindings, workspace).ok());
-  return decode(graph.tensor(graph.outputs[0]).type, program->output(workspace, bindings, 0)).data;
+  return graph.run(graph.append(op, "product", inputs, attributes, 1)[0]);
 }
 
 /// The numbers that float8 keeps of these, found in the table. The scale is the largest power of two with

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cast_graph.h"
 #include "float8_values.h"
 #include "op_runner.h"
 
@@ -98,7 +99,7 @@ struct Kept {
   std::int64_t block;
 };
 
-/// What blocks along axis 0 or 1 of a matrix keep of its numbers.
+/// The numbers of a matrix as blocks along its axis 0 or 1 keep them.
 Value keptOf(const Value& x, const Kept& format, std::size_t axis) {
   const std::int64_t rows = x.shape[0], columns = x.shape[1];
   Value kept = x;
@@ -133,42 +134,18 @@ Value keptOf(const Value& x, const Kept& format, std::size_t axis) {
 /// Runs "<prefix>MatMul" of two matrices that BlockCast has cast along the axes over which it sums.
 std::vector<double> blockProduct(const Value& a, const Value& b, const Kept& format,
                                  const std::string& prefix) {
-  graph::Graph graph;
-  std::vector<std::vector<std::byte>> bytes;
-  const auto append = [&](const std::string& op, const std::string& name, std::vector<TensorId> inputs,
-                          Attributes attributes, std::size_t outputs) {
-    graph::Node node;
-    node.op = op;
-    node.name = name;
-    node.inputs = std::move(inputs);
-    node.attributes = std::move(attributes);
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < outputs; ++i) names.push_back(name + std::to_string(i));
-    auto made = ops::appendNode(graph, std::move(node), names, graph::TensorRole::activation,
-                                ops::standardOperators());
-    PIPESCOPE_CHECK(made.ok(), made.error().message);
-    return *made;
-  };
+  CastGraph graph;
   const auto cast = [&](const std::string& name, const Value& value, Ints axes) {
-    const auto id = graph.addTensor(name, {ElementType::float32, value.shape}, graph::TensorRole::input);
-    graph.inputs.push_back(id);
-    bytes.push_back(encode(value, ElementType::float32));
     const std::size_t outputs = 2 * axes.size();
-    return append("BlockCast", name + "/cast", {id},
-                  {{"format", toString(format.type)}, {"axes", std::move(axes)}}, outputs);
+    return graph.append("BlockCast", name + "/cast", {graph.input(name, value)},
+                        {{"format", toString(format.type)}, {"axes", std::move(axes)}}, outputs);
   };
   const auto left = cast("a", a, {-1, -2}), right = cast("b", b, {-2});
-  graph.outputs = append(
+  const auto product = graph.append(
       prefix + "MatMul", "product", {left[0], right[0], left[1], right[1]},
       {{"result", std::string("float32")}, {"accumulate", std::string("float32")}, {"axes", Ints{-1, -2}}},
       1);
-  const auto program = numerics::GraphProgram::create(graph, ops::standardOperators());
-  PIPESCOPE_CHECK(program.ok(), program.error().message);
-  numerics::Workspace workspace = program->makeWorkspace();
-  const std::vector<std::span<const std::byte>> spans(bytes.begin(), bytes.end());
-  const numerics::Bindings bindings{spans, {}, {}, {}};
-  EXPECT_TRUE(program->run(bindings, workspace).ok());
-  return decode(graph.tensor(graph.outputs[0]).type, program->output(workspace, bindings, 0)).data;
+  return graph.run(product[0]);
 }
 
 TEST(ScaledBlocks, ProductsMultiplyWhatBlocksKeep) {
