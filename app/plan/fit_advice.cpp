@@ -294,8 +294,8 @@ bool concerns(const std::string& key, model::ExecutableKind kind) {
   return !training || !key.starts_with("inference.");
 }
 
-/// Where nobody states the number of micro-batches, a run fills its stages with twice as many
-/// (withModelDefaults), so that their number follows that of the stages.
+/// Changes the number of micro-batches along with that of the stages, if nobody states it: a run fills its
+/// stages with twice as many (withModelDefaults).
 base::Status followStages(const Configuration& before, Configuration& changed) {
   const std::int64_t now = changed.integer("execution.stages"), was = before.integer("execution.stages");
   for (const char* key : {kAccumulation, "inference.device_iterations"}) {

@@ -77,7 +77,7 @@ class Float8Pass : public GraphRewriter {
     std::int64_t exponent = 0;  ///< exponent of a fixed scale
   };
 
-  /// What is cast once: a tensor in a block of the model and a pass.
+  /// A tensor in a block of the model and a pass, which is cast once.
   using Key = std::tuple<TensorId, std::string, model::Pass>;
 
   bool isProduct(const Node& node) const {

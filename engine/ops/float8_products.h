@@ -13,7 +13,7 @@ namespace pipescope::ops {
 /// Operators that have a Float8 form. Their first two inputs are the factors; a third is a bias, or
 /// the numbers of the experts' rows.
 const std::vector<std::string>& float8ProductOperators();
-/// Those that also multiply blocks with scales, and thus have a Float4 form.
+/// The operators among these that also multiply blocks with scales, and so have a Float4 form.
 const std::vector<std::string>& blockProductOperators();
 
 /// Adds "Float8X" and "Float4X" for each of these operators X, which the registry must hold. Inputs: the

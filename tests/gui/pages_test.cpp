@@ -434,7 +434,7 @@ TEST_F(PageTest, MemoryByRegionCategoryAndLivenessIsATree) {
   const auto& tree = child<TreeTable>()->ownRows();
   std::map<std::string, std::int64_t> regions;
   for (const model::UnitMemory& row : **fixture->profile()->rows<model::UnitMemory>()) {
-    // What lies between variables is no part of what is used, and stands by itself at the end.
+    // Gaps between variables are not in use, so they stand by themselves at the end.
     if (row.executable == model::ExecutableId(0))
       regions[row.category == "gap" ? "gaps, not used" : pages::memoryWords(row.region).toStdString()] +=
           row.bytes.count * row.unitCount;

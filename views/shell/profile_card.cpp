@@ -69,7 +69,7 @@ void addStep(const sections::Context& context, ProfileCard& card) {
       QString::fromStdString(sections::cardText(step->value, step->format, section->time())));
 }
 
-/// What each device does in the recorded time, for a profile without a pipeline.
+/// Adds a row of activity for each device, to the card of a profile without a pipeline.
 void addTimeline(const sections::Context& context, ProfileCard& card) {
   constexpr int kWidth = 240, kRow = 4, kMostRows = 16;
   constexpr std::int64_t kMostRead = 200'000;

@@ -21,7 +21,7 @@
 
 namespace pipescope::ops {
 
-/// How the elements of a tensor lie in blocks along one axis: `outer` pieces, each with `length` elements
+/// The layout of a tensor in blocks along one axis: `outer` pieces, each with `length` elements
 /// along the axis, `inner` elements apart. The last block of a line may be shorter.
 struct BlockLayout {
   std::int64_t outer = 1, length = 1, inner = 1, block = 1;

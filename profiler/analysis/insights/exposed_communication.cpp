@@ -8,7 +8,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// What to do about collectives along an axis.
+/// The advice against collectives along an axis that no computation hides.
 std::string adviceFor(model::MeshAxis axis, const InsightInput& input) {
   switch (axis) {
     case model::MeshAxis::tensor:

@@ -104,12 +104,13 @@ class Recogniser {
     return {device, devices_.laneOf(event, slice.lane, device, meaning)};
   }
 
-  /// What an event turned out to be.
+  /// The result of recognising an event.
   struct Taken {
-    bool isPass = false;     ///< events() hold it as a pass, or hold what it launched
-    bool isShownAs = false;  ///< the pass is shown where the event is, and stands for it
+    bool isPass = false;     ///< events() hold the event as a pass, or the kernels that it launched as one
+    bool isShownAs = false;  ///< the pass is shown in place of the event
   };
-  /// Takes the next slice of the trace. In visits after finish() it returns what the first one found.
+  /// Takes the next slice of the trace and recognises it. Visits after finish() return the results of the
+  /// first visit.
   Taken take(const TraceEvent& event, const Slice& slice, const Meaning& meaning, const Where& where);
   /// Number of the slice that take() took last, from 0 in each visit.
   std::int64_t slice() const { return slice_; }
@@ -122,10 +123,11 @@ class Recogniser {
     return filter_.kernelGroupOf(meaning, event);
   }
 
-  /// Ends a visit of all slices. The first one adds what only all events of the trace together tell.
+  /// Ends a visit of all slices. At the end of the first visit, events() gets the passes for which all slices
+  /// must be known, such as those of launched kernels.
   void finish();
   bool isFinished() const { return finished_; }
-  /// What was recognised. Valid after finish().
+  /// The recognised events. Valid after finish().
   RecordedEvents& events() { return events_; }
   /// Some thousand passes and kernels of collectives, enough to relate the clocks of several traces.
   const std::vector<RecordedPass>& collectives() const { return collectives_; }

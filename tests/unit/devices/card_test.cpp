@@ -155,7 +155,7 @@ TEST(DescribedCardTest, ASmallKernelTakesItsStart) {
   EXPECT_NEAR(placedOf(card, tiny, 100).back().end, 100 * 1.3e-6, 1e-9);
 }
 
-/// When the host has issued the kernels before each one of a list.
+/// The times at which the host has issued all kernels before each one of a list.
 std::vector<double> issuesOf(const DescribedCard& card, const std::vector<std::string>& paths,
                              std::int64_t groups) {
   const Network network;

@@ -1,4 +1,4 @@
-// What follows from the choices of a plan for replicas, micro-batches and iterations.
+// The replicas, micro-batches and iterations that follow from the choices of a plan.
 #include "app/plan/plan_variants.h"
 
 #include <gtest/gtest.h>

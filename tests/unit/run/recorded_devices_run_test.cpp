@@ -89,7 +89,7 @@ TEST_F(RecordedDevicesTest, NameTheFirstRankOfAnEqualReplica) {
   }
 }
 
-/// Where both of two replicas are recorded, each rank stands with the first one of its own place.
+/// Each rank stands with the first one of its own place, also if both of two replicas are recorded.
 TEST_F(RecordedDevicesTest, RanksStandWithTheirOwnReplica) {
   std::string text = sixReplicas("tp-cp-ep-dp-pp", 3);  // the second rank of replica 1 at place 0
   text.replace(text.find("replication_factor = 6"), 22, "replication_factor = 2");

@@ -1,5 +1,5 @@
 #pragma once
-// What the page of operations shows of its tables: which columns, which sums, and equal rows of two profiles.
+// The tables of the page of operations: their columns, their sums, and equal rows of two profiles.
 #include <QString>
 #include <set>
 #include <string>

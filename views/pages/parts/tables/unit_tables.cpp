@@ -154,8 +154,8 @@ bool isGap(const std::vector<Cell>& row) {
   return std::get<std::string>(row[0]) == kGap;
 }
 
-/// Rows with sums for each region, and in it for each category. What lies between variables comes last,
-/// because it is no part of what is used.
+/// Rows with sums for each region, and in it for each category. Gaps between variables come last, because
+/// they are not in use.
 class DetailTree {
  public:
   explicit DetailTree(const SectionTable& details) {
