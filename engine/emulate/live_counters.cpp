@@ -11,7 +11,11 @@ LiveCounters::LiveCounters(record::Recorder& recorder, const EmulatedExecutable&
       places_(executable.order().places.size()) {}
 
 void LiveCounters::count(model::CounterId counter, Ticks time, double value) {
-  recorder_.add(model::CounterSample{.counter = counter, .time = time, .run = run_, .value = value});
+  model::CounterSample& row = recorder_.append<model::CounterSample>();
+  row.counter = counter;
+  row.time = time;
+  row.run = run_;
+  row.value = value;
 }
 
 void LiveCounters::change(int place, int stage, int by, Ticks now) {

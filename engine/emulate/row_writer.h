@@ -17,8 +17,7 @@ class RowWriter : public clock::Sink {
   void transferred(int replica, int flow, Ticks start, Ticks end, model::PlacementId from,
                    const clock::WorkOf& work) override;
   void waited(const clock::Wait& wait) override;
-  void taskStarts(int replica, int place, const clock::Task& task, Ticks now) override;
-  void computeStarts(int replica, int place, int stage, model::Pass pass, Ticks now) override;
+  void forwardStarts(int replica, int place, const clock::Task& task, Ticks now) override;
   void taskEnds(int replica, int place, const clock::Task& task, Ticks now) override;
   void flushEnds(int replica) override;
   /// Hands recorded rows on if many have gathered. The recorder keeps an error and reports it at its next
@@ -26,16 +25,16 @@ class RowWriter : public clock::Sink {
   void pause() override { (void)recorder_.commitIfDue(true); }
 
  private:
-  model::DeviceId deviceId(int replica, int place) const {
-    return executable_.call.replicas[static_cast<std::size_t>(replica)]
-        .devices[static_cast<std::size_t>(place)];
-  }
-  LiveCounters& live(int replica) { return live_[static_cast<std::size_t>(replica)]; }
+  struct Replica {
+    const clock::ReplicaCosts& costs;
+    LiveCounters live;
+  };
+  Replica& of(int replica) { return replicas_[static_cast<std::size_t>(replica)]; }
 
   record::Recorder& recorder_;
   const EmulatedExecutable& executable_;
   model::RunId run_;
-  std::vector<LiveCounters> live_;  ///< one for each replica
+  std::vector<Replica> replicas_;
 };
 
 }  // namespace pipescope::emulate

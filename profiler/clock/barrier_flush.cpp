@@ -5,8 +5,13 @@
 namespace pipescope::clock {
 
 BarrierFlush::BarrierFlush(const Call& call, const Host& host, PlaceClocks& clocks)
-    : Flush(call, host, clocks), next_(waited_.size()) {
-  for (const Flow& flow : clocks.costs().flows) exchangeTicks_ = std::max(exchangeTicks_, flow.ticks);
+    : Flush(call, host, clocks), next_(static_cast<std::size_t>(clocks.places())) {
+  for (const Flow& flow : clocks.costs().flows) {
+    copies_.push_back({flow.fromStage, placeOf(flow.fromStage), placeOf(flow.toStage),
+                       flow.kind == model::TransferKind::activation, flow.ticks});
+    exchangeTicks_ = std::max(exchangeTicks_, flow.ticks);
+  }
+  syncs_ = std::ranges::any_of(clocks.costs().sync, [](const Piece& sync) { return sync.ticks.count > 0; });
 }
 
 void BarrierFlush::startTasks() {
@@ -39,12 +44,10 @@ void BarrierFlush::waitForSlowest(int slot, int slowest) {
   }
 }
 
-int BarrierFlush::microBatchOn(const Flow& flow, int slot) const {
-  const bool forward = flow.kind == model::TransferKind::activation;
-  const int from = placeOf(flow.fromStage);
-  const std::vector<Task>& all = tasks(from);
-  for (std::size_t t = next_[static_cast<std::size_t>(from)]; t-- > 0 && all[t].slot == slot;) {
-    if (all[t].stage == flow.fromStage && (all[t].pass == model::Pass::forward) == forward)
+int BarrierFlush::microBatchOn(const Copy& copy, int slot) const {
+  const std::vector<Task>& all = tasks(copy.from);
+  for (std::size_t t = next_[static_cast<std::size_t>(copy.from)]; t-- > 0 && all[t].slot == slot;) {
+    if (all[t].stage == copy.fromStage && (all[t].pass == model::Pass::forward) == copy.forward)
       return all[t].microBatch;
   }
   return -1;
@@ -52,25 +55,23 @@ int BarrierFlush::microBatchOn(const Flow& flow, int slot) const {
 
 /// The copies of all boundaries run in every cycle, even before there is anything to send.
 void BarrierFlush::exchange(int slot, int slowest) {
-  const std::vector<Flow>& flows = clocks_.costs().flows;
-  if (flows.empty()) return;
+  if (copies_.empty()) return;
   const WorkOf of{.iteration = iteration_, .slot = slot};
-  for (int p = 0; p < clocks_.places(); ++p) {
+  for (int p = 0; syncs_ && p < clocks_.places(); ++p) {
     const Piece& sync = clocks_.costs().sync[static_cast<std::size_t>(p)];
     if (sync.ticks.count > 0) clocks_.work(p, sync, of);
   }
   const Ticks start = clocks_.clock(slowest).free;
   Sink* const sink = clocks_.sink();
-  for (std::size_t i = 0; i < flows.size() && sink != nullptr; ++i) {
-    if (flows[i].ticks.count <= 0) continue;
-    sink->transferred(clocks_.replica(), static_cast<int>(i), start, start + flows[i].ticks,
-                      clocks_.clock(placeOf(flows[i].fromStage)).last,
-                      {flows[i].fromStage, microBatchOn(flows[i], slot), iteration_, slot});
-  }
-  for (const Flow& flow : flows) {
-    for (const int stage : {flow.fromStage, flow.toStage}) {
-      PlaceClock& busy = clocks_.clock(placeOf(stage));
-      busy.free = std::max(busy.free, start + flow.ticks);
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
+    const Copy& copy = copies_[i];
+    if (sink != nullptr && copy.ticks.count > 0)
+      sink->transferred(clocks_.replica(), static_cast<int>(i), start, start + copy.ticks,
+                        clocks_.clock(copy.from).last,
+                        {copy.fromStage, microBatchOn(copy, slot), iteration_, slot});
+    for (const int place : {copy.from, copy.to}) {
+      PlaceClock& busy = clocks_.clock(place);
+      busy.free = std::max(busy.free, start + copy.ticks);
     }
   }
   for (int p = 0; p < clocks_.places(); ++p)

@@ -7,28 +7,22 @@
 
 namespace pipescope::clock {
 
-bool DependencyFlush::later(const Event& a, const Event& b) {
-  if (a.time != b.time) return a.time > b.time;
-  if (a.kind != b.kind) return a.kind > b.kind;
-  return a.id > b.id;
-}
-
 DependencyFlush::DependencyFlush(const Call& call, const Host& host, PlaceClocks& clocks,
                                  Contention* contention)
     : Flush(call, host, clocks),
       contention_(contention),
       flowOf_(call.placeOfStage.size() * 2, -1),
-      next_(waited_.size()),
-      end_(waited_.size()),
-      shared_(waited_.size()),
-      sending_(call.blockingSends ? waited_.size() : 0),
-      received_(waited_.size(), clocks.clock(0).free),
+      shared_(static_cast<std::size_t>(clocks.places())),
+      sending_(call.blockingSends ? shared_.size() : 0),
+      received_(shared_.size(), clocks.clock(0).free),
       arrivals_(call.placeOfStage.size() * 2 * static_cast<std::size_t>(call.microBatches)) {
+  if (call.blockingSends) sent_.resize(arrivals_.size());
   // Collectives beside the backward pass meet in all replicas, so that the events of all are in order.
   const bool meets = std::ranges::any_of(clocks.costs().stages, [](const StageCosts& stage) {
     return !stage.overlapped.empty() && stage.overlapped.front().piece.uses >= 0;
   });
   if (contention != nullptr && (contention->groups() > 0 || meets)) sharing_.emplace(*contention);
+  sharesLinks_ = sharing_.has_value();
   const std::vector<Flow>& flows = clocks.costs().flows;
   for (std::size_t i = 0; i < flows.size(); ++i) {
     const bool forward = flows[i].kind == model::TransferKind::activation;
@@ -45,8 +39,7 @@ std::size_t DependencyFlush::index(int stage, model::Pass pass, int microBatch) 
 }
 
 void DependencyFlush::findOrder() {
-  std::ranges::fill(next_, 0);
-  std::ranges::fill(end_, 0);
+  for (int p = 0; p < clocks_.places(); ++p) block(p).first = block(p).end = 0;
   if (madeBy_ == order_) return;
   madeBy_ = order_;
   stagesOfPipe_ = call_.stageCount() / order_->pipes;
@@ -64,9 +57,9 @@ void DependencyFlush::findOrder() {
   }
 }
 
-void DependencyFlush::push(Event event) {
+void DependencyFlush::push(const Event& event) {
   events_.push_back(event);
-  if (sharing_) std::push_heap(events_.begin(), events_.end(), later);
+  std::push_heap(events_.begin(), events_.end(), Later());
 }
 
 void DependencyFlush::startTasks() {
@@ -77,25 +70,24 @@ void DependencyFlush::startTasks() {
 
 bool DependencyFlush::done() const {
   for (int p = 0; p < clocks_.places(); ++p)
-    if (next_[static_cast<std::size_t>(p)] != tasks(p).size()) return false;
+    if (block(p).first != tasks(p).size()) return false;
   return true;
 }
 
 void DependencyFlush::runUnordered() {
-  for (std::vector<Event> ended; !events_.empty(); ended.clear()) {
-    std::swap(ended, events_);
-    for (const Event& event : ended) blockEnds(event.id);
+  for (std::vector<int> ended; !ended_.empty(); ended.clear()) {
+    std::swap(ended, ended_);
+    for (const int place : ended) blockEnds(place);
   }
 }
 
-std::optional<Ticks> DependencyFlush::next() const {
-  if (events_.empty()) return std::nullopt;
-  return events_.front().time;
+Ticks DependencyFlush::next() const {
+  return events_.empty() ? kNever : events_.front().time;
 }
 
 void DependencyFlush::process(Ticks now) {
   while (!events_.empty() && events_.front().time == now) {
-    std::pop_heap(events_.begin(), events_.end(), later);
+    std::pop_heap(events_.begin(), events_.end(), Later());
     const Event event = events_.back();
     events_.pop_back();
     switch (event.kind) {
@@ -162,6 +154,7 @@ void DependencyFlush::backwardPieceEnds(const Task& task, int after, Ticks time)
 void DependencyFlush::placeOn(int place) {
   const auto p = static_cast<std::size_t>(place);
   const Piece* const piece = goOn(place);
+  if (!sharing_) return ended_.push_back(place);
   if (piece == nullptr)
     return push({.time = clocks_.clock(place).ready, .id = place, .kind = Event::Kind::blockEnds});
   const Ticks start = clocks_.clock(place).free - piece->ticks;
@@ -204,9 +197,11 @@ bool DependencyFlush::input(const Task& task, Arrival*& needed) {
   } else {
     return true;
   }
-  if (made_[at] == 0) return true;
   needed = &arrivals_[at];
-  return needed->iteration == iteration_;
+  if (needed->iteration == iteration_) return true;
+  if (made_[at] != 0) return false;
+  needed = nullptr;
+  return true;
 }
 
 void DependencyFlush::start(int place) {
@@ -217,13 +212,13 @@ void DependencyFlush::start(int place) {
 }
 
 std::vector<int> DependencyFlush::takeMessages(int place) {
-  const auto p = static_cast<std::size_t>(place);
   const std::vector<Task>& all = tasks(place);
+  const std::size_t first = block(place).first;
   std::vector<int> senders;
-  if (end_[p] != next_[p]) return senders;
-  for (std::size_t i = next_[p]; i < all.size() && (i == next_[p] || all[i].joined); ++i) {
+  if (block(place).end != first) return senders;
+  for (std::size_t i = first; i < all.size() && (i == first || all[i].joined); ++i) {
     Arrival* needed = nullptr;
-    if (input(all[i], needed) && needed != nullptr && !needed->taken)
+    if (input(all[i], needed) && needed != nullptr && !needed->taken())
       senders.push_back(take(*needed, all[i], place));
   }
   return senders;
@@ -232,17 +227,16 @@ std::vector<int> DependencyFlush::takeMessages(int place) {
 int DependencyFlush::take(Arrival& arrival, const Task& task, int place) {
   const PlaceClock& clock = clocks_.clock(place);
   const Ticks begin = std::max(arrival.sent, clock.free);
-  const int index = flowOf(arrival.work.stage, task.pass);
+  const WorkOf& work = sent_[static_cast<std::size_t>(&arrival - arrivals_.data())];
+  const int index = flowOf(work.stage, task.pass);
   arrival.arrived = begin + flowTicks(index, task.microBatch);
-  arrival.taken = true;
   if (clocks_.sink() != nullptr && arrival.arrived > begin)
-    clocks_.sink()->transferred(clocks_.replica(), index, begin, arrival.arrived, arrival.source,
-                                arrival.work);
+    clocks_.sink()->transferred(clocks_.replica(), index, begin, arrival.arrived, arrival.source, work);
   if (begin > arrival.sent) arrival.source = clock.last;
   Sending& sending = sending_[static_cast<std::size_t>(arrival.place)];
   --sending.left;
   if (arrival.arrived > sending.end)
-    sending = {sending.left, begin, arrival.arrived, arrival.source, place, arrival.work};
+    sending = {sending.left, begin, arrival.arrived, arrival.source, place, work};
   return arrival.place;
 }
 
@@ -258,22 +252,25 @@ void DependencyFlush::waitForReceivers(int place) {
 void DependencyFlush::startBlock(int place) {
   const auto p = static_cast<std::size_t>(place);
   const std::vector<Task>& all = tasks(place);
-  if (end_[p] != next_[p]) return;
+  Block& own = block(place);
+  if (own.end != own.first) return;
   if (call_.blockingSends && sending_[p].left > 0) return;
-  if (next_[p] == all.size()) {
+  if (own.first == all.size()) {
     if (call_.blockingSends) waitForReceivers(place);
     return;
   }
-  std::size_t end = next_[p], waiting = end;
-  std::optional<Arrival> last;
-  Ticks lastReceived = received_[p];
+  std::size_t end = own.first, waiting = end;
+  const Arrival* last = nullptr;
+  Ticks lastArrived, lastReceived = received_[p];
   do {
     Arrival* needed = nullptr;
     if (!input(all[end], needed)) return;
     if (needed != nullptr && needed->place != place) {
-      const Arrival arrival = received(*needed, all[end], lastReceived);
-      if (!last || arrival.arrived > last->arrived) {
-        last = arrival;
+      if (call_.measured) lastReceived = received(*needed, all[end], lastReceived);
+      const Ticks arrived = call_.measured ? lastReceived : needed->arrived;
+      if (last == nullptr || arrived > lastArrived) {
+        last = needed;
+        lastArrived = arrived;
         waiting = end;
       }
     }
@@ -281,23 +278,18 @@ void DependencyFlush::startBlock(int place) {
   } while (end < all.size() && all[end].joined);
   received_[p] = lastReceived;
   if (call_.blockingSends) waitForReceivers(place);
-  waited_[p] = last && last->arrived >= clocks_.clock(place).free ? 1 : 0;
-  if (last) {
-    placeLoads(place, all[next_[p]]);
-    waitFor(*last, place, all[waiting]);
+  own.waited = last != nullptr && lastArrived >= clocks_.clock(place).free;
+  if (last != nullptr) {
+    placeLoads(place, all[own.first]);
+    waitFor(*last, lastArrived, place, all[waiting]);
   }
-  beginBlock(place, next_[p], end);
-  end_[p] = end;
+  beginBlock(place, own.first, end);
   placeOn(place);
 }
 
-DependencyFlush::Arrival DependencyFlush::received(const Arrival& arrival, const Task& task,
-                                                   Ticks& lastReceived) {
-  Arrival own = arrival;
-  if (!call_.measured) return own;
+Ticks DependencyFlush::received(const Arrival& arrival, const Task& task, Ticks lastReceived) {
   const Ticks begin = std::max(arrival.sent, lastReceived);
-  lastReceived = own.arrived = begin + messageTicks(task, begin, arrival.arrived - arrival.sent);
-  return own;
+  return begin + messageTicks(task, begin, arrival.arrived - arrival.sent);
 }
 
 /// Returns how long the message takes that brings the input of a task, once it is received from `begin` on.
@@ -319,19 +311,20 @@ Ticks DependencyFlush::messageTicks(const Task& task, Ticks begin, Ticks ticks) 
   return shorter;
 }
 
-void DependencyFlush::waitFor(const Arrival& arrival, int place, const Task& task) {
-  const bool first = next_[static_cast<std::size_t>(place)] == 0;
+void DependencyFlush::waitFor(const Arrival& arrival, Ticks arrived, int place, const Task& task) {
+  const bool first = block(place).first == 0;
   const model::WaitCause cause = first ? model::WaitCause::fill : model::WaitCause::slowerStage;
   clocks_.wait(place, arrival.sent, cause, arrival.source, arrival.place, workOf(task));
-  clocks_.wait(place, arrival.arrived, first ? cause : model::WaitCause::exchange, arrival.source,
-               arrival.place, workOf(task));
+  clocks_.wait(place, arrived, first ? cause : model::WaitCause::exchange, arrival.source, arrival.place,
+               workOf(task));
 }
 
 void DependencyFlush::blockEnds(int place) {
-  const auto p = static_cast<std::size_t>(place);
+  Block& own = block(place);
+  const std::vector<Task>& all = tasks(place);
   // The place counts as busy until all is sent, because it may send to itself.
-  for (std::size_t i = next_[p]; i < end_[p]; ++i) send(place, tasks(place)[i]);
-  next_[p] = end_[p];
+  for (std::size_t i = own.first; i < own.end; ++i) send(place, all[i]);
+  own.first = own.end;
   if (++blocks_ % 4096 == 0 && clocks_.sink() != nullptr) clocks_.sink()->pause();
   start(place);
 }
@@ -340,30 +333,31 @@ void DependencyFlush::send(int place, const Task& task) {
   if (task.pass == model::Pass::weightGradient) return;
   const PlaceClock& clock = clocks_.clock(place);
   const bool forward = task.pass == model::Pass::forward;
-  Arrival ended{clock.ready, clock.ready, clock.readyBy, place, iteration_, true, workOf(task)};
+  Arrival ended{clock.ready, clock.ready, clock.readyBy, place, iteration_};
   if (!left_.empty() && (forward ? !call_.training && lastOfPipe(task.stage) : firstOfPipe(task.stage))) {
     left_[static_cast<std::size_t>(task.microBatch)] = ended;
     start(placeOf(0));
   }
-  const int index = flowOf(task.stage, task.pass);
-  if (index < 0) return arrive(task, ended);
+  const int flowIndex = flowOf(task.stage, task.pass);
+  if (flowIndex < 0) return arrive(task, ended);
   if (call_.blockingSends) {
-    ended.taken = false;
+    ended.arrived = Ticks(INT64_MIN);
+    sent_[index(task.stage, task.pass, task.microBatch)] = workOf(task);
     ++sending_[static_cast<std::size_t>(place)].left;
     return arrive(task, ended);
   }
-  const Flow& flow = clocks_.costs().flows[static_cast<std::size_t>(index)];
-  if (sharing_ && contention_->groupOf(index) != Contention::kAlone && flow.ticks.count > 0)
-    return sharing_->begin({.flow = index,
+  const Flow& flow = clocks_.costs().flows[static_cast<std::size_t>(flowIndex)];
+  if (sharing_ && contention_->groupOf(flowIndex) != Contention::kAlone && flow.ticks.count > 0)
+    return sharing_->begin({.flow = flowIndex,
                             .task = task,
                             .start = ended.sent,
                             .end = {},
                             .ticks = {},
                             .source = ended.source,
                             .place = place});
-  ended.arrived += flowTicks(index, task.microBatch);
+  ended.arrived += flowTicks(flowIndex, task.microBatch);
   if (clocks_.sink() != nullptr && ended.arrived > ended.sent)
-    clocks_.sink()->transferred(clocks_.replica(), index, ended.sent, ended.arrived, ended.source,
+    clocks_.sink()->transferred(clocks_.replica(), flowIndex, ended.sent, ended.arrived, ended.source,
                                 workOf(task));
   arrive(task, ended);
 }
@@ -382,7 +376,7 @@ void DependencyFlush::transferEnds(int index) {
   if (clocks_.sink() != nullptr)
     clocks_.sink()->transferred(clocks_.replica(), sent.flow, sent.start, sent.end, sent.source,
                                 workOf(sent.task));
-  arrive(sent.task, {sent.start, sent.end, sent.source, sent.place, iteration_, true, workOf(sent.task)});
+  arrive(sent.task, {sent.start, sent.end, sent.source, sent.place, iteration_});
 }
 
 void DependencyFlush::arrive(const Task& task, const Arrival& arrival) {

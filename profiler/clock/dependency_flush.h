@@ -13,20 +13,20 @@ class DependencyFlush : public Flush {
  public:
   DependencyFlush(const Call& call, const Host& host, PlaceClocks& clocks, Contention* contention);
 
-  std::optional<Ticks> next() const override;
+  Ticks next() const override;
   void process(Ticks now) override;
   void retime(Ticks now) override;
   void beginBeside(int place, int load, Ticks now, Ticks ticks) override;
 
  private:
+  /// There is one for each stage, direction and micro-batch, so that its size decides how fast the clock is.
   struct Arrival {
     Ticks sent, arrived;  ///< times at which the producer ended and its bytes arrived
     model::PlacementId source;
     int place = -1;
     int iteration = -1;  ///< it belongs to; in another one the arrival is not known yet
-    /// False while a send that blocks waits for its receiver; `arrived` is not known until then.
-    bool taken = true;
-    WorkOf work;  ///< what was sent
+    /// False while a send that blocks waits for its receiver.
+    bool taken() const { return arrived.count != INT64_MIN; }
   };
   /// Sends of a place's last block that block it, and the one of them that ends last.
   struct Sending {
@@ -47,7 +47,13 @@ class DependencyFlush : public Flush {
     std::uint32_t changes = 0;
     Kind kind = Kind::transferEnds;
   };
-  static bool later(const Event& a, const Event& b);
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const {
+      if (a.time != b.time) return a.time > b.time;
+      if (a.kind != b.kind) return a.kind > b.kind;
+      return a.id > b.id;
+    }
+  };
   /// The piece with collectives on shared links that a place is at.
   struct SharedPiece {
     const std::vector<LinkUse>* uses = nullptr;
@@ -57,10 +63,9 @@ class DependencyFlush : public Flush {
 
   void startTasks() override;
   bool done() const override;
-  bool sharesLinks() const override { return sharing_.has_value(); }
   void backwardPieceEnds(const Task& task, int after, Ticks time) override;
   void findOrder();
-  void push(Event event);
+  void push(const Event& event);
   void runUnordered();
   /// Places the block of the place up to the next piece that shares links, or to its end.
   void placeOn(int place);
@@ -74,17 +79,18 @@ class DependencyFlush : public Flush {
   /// Takes the messages for the next block of the place, whose sends wait for it. Returns the
   /// senders.
   std::vector<int> takeMessages(int place);
+  /// Takes the message for the task, and returns the place that sent it.
   int take(Arrival& arrival, const Task& task, int place);
   /// Lets the place wait until the receivers have taken what its last block sent.
   void waitForReceivers(int place);
   /// Sets `needed` to the input that the task waits for, or to null. Returns false if that input is not known
   /// yet. A trace that begins or ends within an iteration lacks some inputs; nothing waits for those.
   bool input(const Task& task, Arrival*& needed);
-  /// The arrival as the place receives it. A measured place receives one message after another, in the order
-  /// of its tasks, so a late message blocks those behind it that are ready.
-  Arrival received(const Arrival& arrival, const Task& task, Ticks& lastReceived);
+  /// Time at which a measured place has received the arrival. It receives one message after another, in the
+  /// order of its tasks, so a late message blocks those behind it that are ready.
+  Ticks received(const Arrival& arrival, const Task& task, Ticks lastReceived);
   Ticks messageTicks(const Task& task, Ticks begin, Ticks ticks);
-  void waitFor(const Arrival& arrival, int place, const Task& task);
+  void waitFor(const Arrival& arrival, Ticks arrived, int place, const Task& task);
   void blockEnds(int place);
   void send(int place, const Task& task);
   Ticks flowTicks(int index, int microBatch) const;
@@ -103,17 +109,18 @@ class DependencyFlush : public Flush {
   Contention* contention_;
   std::optional<TransfersUnderWay> sharing_;  ///< none: no flows share links
   int stagesOfPipe_ = 1;
-  std::int64_t blocks_ = 0;              ///< number so far
-  std::vector<int> flowOf_;              ///< flow index of each stage and direction, or −1
-  std::vector<std::size_t> next_, end_;  ///< tasks of each place's current block; none runs if equal
-  std::vector<SharedPiece> shared_;      ///< by place
-  std::vector<int> lastBackward_;  ///< by stage: micro-batch of its last backward task; −1: it has none
-  std::vector<Sending> sending_;   ///< by place; empty if sends do not block
-  std::vector<Ticks> received_;    ///< time at which each place received its last message
+  std::int64_t blocks_ = 0;          ///< number so far
+  std::vector<int> flowOf_;          ///< flow index of each stage and direction, or −1
+  std::vector<SharedPiece> shared_;  ///< by place
+  std::vector<int> lastBackward_;    ///< by stage: micro-batch of its last backward task; −1: it has none
+  std::vector<Sending> sending_;     ///< by place; empty if sends do not block
+  std::vector<WorkOf> sent_;         ///< by arrival: what was sent; empty if sends do not block
+  std::vector<Ticks> received_;      ///< time at which each place received its last message
   std::vector<Arrival> arrivals_, left_;  ///< left_ by micro-batch: end of its last task, for one at a time
   const Order* madeBy_ = nullptr;
   std::vector<char> made_;     ///< true for arrivals that the order madeBy_ makes
-  std::vector<Event> events_;  ///< a heap if transfers share links
+  std::vector<Event> events_;  ///< a heap; used if transfers share links
+  std::vector<int> ended_;     ///< places whose blocks end; used otherwise
 };
 
 }  // namespace pipescope::clock

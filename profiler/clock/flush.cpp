@@ -19,14 +19,15 @@ Flush::Flush(const Call& call, const Host& host, PlaceClocks& clocks)
     : call_(call),
       host_(host),
       clocks_(clocks),
-      waited_(static_cast<std::size_t>(clocks.places())),
       backwardEnds_(call.placeOfStage.size()),
-      blocks_(waited_.size()),
-      loaded_(waited_.size()),
-      loading_(waited_.size()),
-      storing_(waited_.size()),
-      room_(waited_.size(), Ticks(-1)),
-      lastStore_(waited_.size()) {}
+      blocks_(static_cast<std::size_t>(clocks.places())),
+      loading_(blocks_.size()),
+      storing_(blocks_.size()),
+      room_(blocks_.size(), Ticks(-1)),
+      lastStore_(blocks_.size()) {
+  for (const StageCosts& stage : clocks.costs().stages)
+    onlyWork_.push_back(stage.workOf.empty() ? &stage.works.front() : nullptr);
+}
 
 void Flush::begin(int iteration, OverlappedCollectives* beside) {
   iteration_ = iteration;
@@ -61,36 +62,38 @@ void Flush::beginBlock(int place, std::size_t first, std::size_t end) {
   clock.readyBy = clock.last;
   for (std::size_t i = first; i < end; ++i)
     if (all[i].pass == model::Pass::forward) placeHostIn(place, all[i]);
-  blocks_[static_cast<std::size_t>(place)] = {.task = first, .end = end, .first = first};
+  Block& own = block(place);
+  own.first = own.task = first;
+  own.end = end;
 }
 
 const Piece* Flush::goOn(int place) {
   const std::vector<Task>& all = tasks(place);
-  Block& block = blocks_[static_cast<std::size_t>(place)];
-  const bool shares = sharesLinks();
+  Block& own = block(place);
   Sink* const sink = clocks_.sink();
   const PlaceClock& clock = clocks_.clock(place);
-  for (; block.task < block.end; ++block.task) {
-    const Task& task = all[block.task];
-    if (!block.entered) enter(place, task, block);
-    const Pieces& pieces = workFor(task).of(task.pass);
-    for (; block.piece < pieces.size(); ++block.piece) {
-      const Piece& piece = pieces[block.piece];
-      if (!std::exchange(block.placed, false)) {
-        if (sink != nullptr && model::isComputePass(piece.pass))
-          sink->computeStarts(clocks_.replica(), place, task.stage, piece.pass, clock.free);
-        clocks_.work(place, piece, workOf(task));
-        clocks_.delay(place, piece.delay, workOf(task));
-        if (shares && piece.uses >= 0) {
-          block.placed = true;
+  for (; own.task < own.end; ++own.task) {
+    const Task& task = all[own.task];
+    const StageWork& work = workFor(task);
+    const WorkOf of = workOf(task);
+    if (!own.entered) enter(place, task, work, of, own);
+    const Pieces& pieces = work.of(task.pass);
+    for (; own.piece < pieces.size(); ++own.piece) {
+      const Piece& piece = pieces[own.piece];
+      if (!std::exchange(own.placed, false)) {
+        clocks_.work(place, piece, of);
+        if (piece.delay.count > 0) clocks_.delay(place, piece.delay, of);
+        if (sharesLinks_ && piece.uses >= 0) {
+          own.placed = true;
           return &piece;
         }
       }
-      addEnd(task, block, clock.free);
+      if (own.ends != nullptr) addEnd(task, own, clock.free);
     }
-    leave(place, task, block);
+    own.entered = false;
+    if (sink != nullptr) sink->taskEnds(clocks_.replica(), place, task, clock.free);
   }
-  for (std::size_t i = block.first; i < block.end; ++i)
+  for (std::size_t i = own.first; i < own.end; ++i)
     if (all[i].pass == model::Pass::forward) placeHostOut(place, all[i]);
   return nullptr;
 }
@@ -153,7 +156,7 @@ void Flush::finishStores() {
 
 void Flush::placeLoads(int place, const Task& task) {
   const Pieces& pieces = workFor(task).of(task.pass);
-  std::size_t& loaded = loaded_[static_cast<std::size_t>(place)];
+  std::size_t& loaded = block(place).loaded;
   for (loaded = 0; loaded < pieces.size() && pieces[loaded].pass == model::Pass::remote; ++loaded)
     clocks_.work(place, pieces[loaded], workOf(task));
 }
@@ -166,31 +169,31 @@ Ticks Flush::recordedStart(const Task& task) const {
                           taskPassIndex(task.pass)];
 }
 
-Ticks Flush::lagOf(int place, const Task& task) {
-  const std::size_t pass = taskPassIndex(task.pass);
-  if (clocks_.learning() == nullptr) return workFor(task).lag[pass];
+Ticks Flush::learnLag(int place, const Task& task) {
   StageCosts& stage = clocks_.learning()
                           ->call.replicas[static_cast<std::size_t>(clocks_.replica())]
                           .stages[static_cast<std::size_t>(task.stage)];
   const std::size_t index = call_.indexOf(iteration_, task.microBatch);
-  Ticks& lag = stage.works[static_cast<std::size_t>(stage.workOf[index])].lag[pass];
+  Ticks& lag = stage.works[static_cast<std::size_t>(stage.workOf[index])].lag[taskPassIndex(task.pass)];
   const Ticks start = recordedStart(task);
   if (start.count != INT64_MIN) lag = start - clocks_.clock(place).free;
   return lag;
 }
 
 void Flush::delayPiece(int place, Ticks delay) {
-  clocks_.delay(place, delay, workOf(tasks(place)[blocks_[static_cast<std::size_t>(place)].task]));
+  clocks_.delay(place, delay, workOf(tasks(place)[block(place).task]));
 }
 
-void Flush::enter(int place, const Task& task, Block& block) {
+void Flush::enter(int place, const Task& task, const StageWork& work, const WorkOf& of, Block& block) {
   block.entered = true;
-  block.piece = std::exchange(loaded_[static_cast<std::size_t>(place)], 0);
-  clocks_.lag(place, lagOf(place, task),
-              waited_[static_cast<std::size_t>(place)] ? model::WaitCause::exchange : model::WaitCause::host,
-              workOf(task));
+  block.piece = std::exchange(block.loaded, 0);
+  const Ticks lag =
+      clocks_.learning() == nullptr ? work.lag[taskPassIndex(task.pass)] : learnLag(place, task);
+  if (lag.count != 0)
+    clocks_.lag(place, lag, block.waited ? model::WaitCause::exchange : model::WaitCause::host, of);
   const Ticks now = clocks_.clock(place).free;
-  if (clocks_.sink() != nullptr) clocks_.sink()->taskStarts(clocks_.replica(), place, task, now);
+  if (clocks_.sink() != nullptr && task.pass == model::Pass::forward)
+    clocks_.sink()->forwardStarts(clocks_.replica(), place, task, now);
   block.ends = nullptr;
   if (task.pass != model::Pass::backward ||
       clocks_.costs().stages[static_cast<std::size_t>(task.stage)].overlapped.empty())
@@ -201,15 +204,8 @@ void Flush::enter(int place, const Task& task, Block& block) {
 }
 
 void Flush::addEnd(const Task& task, Block& block, Ticks time) {
-  if (block.ends == nullptr) return;
   block.ends->push_back(time);
   backwardPieceEnds(task, static_cast<int>(block.ends->size()) - 2, time);
-}
-
-void Flush::leave(int place, const Task& task, Block& block) {
-  block.entered = false;
-  if (Sink* const sink = clocks_.sink())
-    sink->taskEnds(clocks_.replica(), place, task, clocks_.clock(place).free);
 }
 
 }  // namespace pipescope::clock

@@ -2,7 +2,6 @@
 // One flush of a pipeline: all micro-batches of an iteration pass through the tasks of an order, either with
 // barriers or by dependencies.
 #include <memory>
-#include <optional>
 
 #include "profiler/clock/contention.h"
 #include "profiler/clock/place_clocks.h"
@@ -22,8 +21,10 @@ class Flush {
   /// Begins an iteration. `beside` is told what its collectives beside the backward pass wait for; null: they
   /// share links with nothing else.
   void begin(int iteration, OverlappedCollectives* beside);
-  /// Time of the next event; none: all is done.
-  virtual std::optional<Ticks> next() const { return std::nullopt; }
+  /// Time of no event.
+  static constexpr Ticks kNever{INT64_MAX};
+  /// Time of the next event; kNever: all is done.
+  virtual Ticks next() const { return kNever; }
   /// Processes the events of this time, which is that of the next one.
   virtual void process(Ticks /*now*/) {}
   /// Gives what is under way its new pace, once all events of this time are processed.
@@ -38,14 +39,15 @@ class Flush {
 
  protected:
   Flush(const Call& call, const Host& host, PlaceClocks& clocks);
-  /// Starts the tasks, and runs all of them unless next() names an event.
+  /// Starts the tasks, and runs all of them unless next() says a time.
   virtual void startTasks() = 0;
   virtual bool done() const = 0;
 
   const std::vector<Task>& tasks(int place) const { return order_->places[static_cast<std::size_t>(place)]; }
   int placeOf(int stage) const { return call_.placeOfStage[static_cast<std::size_t>(stage)]; }
   const StageWork& workFor(const Task& task) const {
-    return call_.work(clocks_.costs(), task.stage, iteration_, task.microBatch);
+    const StageWork* const only = onlyWork_[static_cast<std::size_t>(task.stage)];
+    return only != nullptr ? *only : call_.work(clocks_.costs(), task.stage, iteration_, task.microBatch);
   }
   WorkOf workOf(const Task& task) const { return {task.stage, task.microBatch, iteration_, task.slot}; }
 
@@ -55,8 +57,6 @@ class Flush {
   /// that piece after it has been placed. Null: the block is done.
   void beginBlock(int place, std::size_t first, std::size_t end);
   const Piece* goOn(int place);
-  /// True if goOn() returns pieces that use links.
-  virtual bool sharesLinks() const { return false; }
   /// Lets the place wait for the piece that goOn() returned, whose collectives took longer.
   void delayPiece(int place, Ticks delay);
   /// Piece `after` of a backward pass ends at `time`, and collectives may follow it; −1: the pass begins.
@@ -71,37 +71,42 @@ class Flush {
   const Call& call_;
   const Host& host_;
   PlaceClocks& clocks_;
+  bool sharesLinks_ = false;  ///< goOn() returns pieces that use links
   const Order* order_ = nullptr;
   int iteration_ = 0;
   OverlappedCollectives* beside_ = nullptr;
-  std::vector<char> waited_;  ///< true for places whose current block waited for another place
+
+  /// The block of a place: its tasks first … end−1, which run. None runs if both are equal; `first` is the
+  /// next task then. One value holds all that a block changes, because 256 places fill the nearest cache.
+  struct Block {
+    std::size_t first = 0, end = 0;
+    std::size_t task = 0, piece = 0;       ///< the task that is being placed, and its piece
+    std::size_t loaded = 0;                ///< pieces of the next task that placeLoads has placed
+    std::vector<Ticks>* ends = nullptr;    ///< see backwardEnds_
+    bool entered = false, placed = false;  ///< the task has started; `piece` has been placed
+    bool waited = false;                   ///< the block waited for another place
+  };
+  Block& block(int place) { return blocks_[static_cast<std::size_t>(place)]; }
+  const Block& block(int place) const { return blocks_[static_cast<std::size_t>(place)]; }
 
  private:
-  /// The block of a place that is being placed.
-  struct Block {
-    std::size_t task = 0, end = 0, first = 0;
-    std::size_t piece = 0;                 ///< of the task
-    bool entered = false, placed = false;  ///< the task has started; `piece` has been placed
-    std::vector<Ticks>* ends = nullptr;    ///< see backwardEnds_
-  };
   void placeHostIn(int place, const Task& task);
   void placeHostOut(int place, const Task& task);
-  void enter(int place, const Task& task, Block& block);
-  void leave(int place, const Task& task, Block& block);
+  void enter(int place, const Task& task, const StageWork& work, const WorkOf& of, Block& block);
   void addEnd(const Task& task, Block& block, Ticks time);
   /// Host loads and stores on lanes of their own, beside the compute (I/O tiles).
   void loadBeside(int place, const Task& task, const Pieces& loads);
   void storeBeside(int place, const Task& task, const Pieces& stores);
   /// Makes places wait for host stores that still run beside the compute.
   void finishStores();
-  /// The lag of the task, which is learned first if lags are learned.
-  Ticks lagOf(int place, const Task& task);
+  /// Learns the lag of the task, and returns it.
+  Ticks learnLag(int place, const Task& task);
   Ticks prepared(const Task& task) const;
 
+  std::vector<const StageWork*> onlyWork_;  ///< by stage, if all its micro-batches are alike
   /// Start of the last backward pass and ends of pieces, for each stage.
   std::vector<std::vector<Ticks>> backwardEnds_;
-  std::vector<Block> blocks_;        ///< by place
-  std::vector<std::size_t> loaded_;  ///< pieces of each place's next task that placeLoads has placed
+  std::vector<Block> blocks_;  ///< by place
   /// Times by place: until when its host loads and stores run, and since when there is room for the next
   /// load.
   std::vector<Ticks> loading_, storing_, room_;

@@ -59,16 +59,13 @@ class RunningCall {
   bool runTogether(std::span<const std::unique_ptr<RunningReplica>> replicas, int iteration) {
     for (const auto& replica : replicas) replica->flush->begin(iteration, beside_ ? &*beside_ : nullptr);
     for (;;) {
-      std::optional<Ticks> now;
-      for (const auto& replica : replicas) {
-        const std::optional<Ticks> next = replica->flush->next();
-        if (next && (!now || *next < *now)) now = next;
-      }
-      if (!now) break;
+      Ticks now = Flush::kNever;
+      for (const auto& replica : replicas) now = std::min(now, replica->flush->next());
+      if (now == Flush::kNever) break;
       for (const auto& replica : replicas)
-        if (replica->flush->next() == now) replica->flush->process(*now);
-      if (beside_) beside_->start(*now);
-      for (const auto& replica : replicas) replica->flush->retime(*now);
+        if (replicas.size() == 1 || replica->flush->next() == now) replica->flush->process(now);
+      if (beside_) beside_->start(now);
+      for (const auto& replica : replicas) replica->flush->retime(now);
     }
     bool all = true;
     for (const auto& replica : replicas) all = replica->flush->end() && all;

@@ -34,8 +34,7 @@ class Sink {
   virtual void waitedLess(int /*replica*/, int /*place*/, Ticks /*until*/) {}
 
   // Events for those who count what a place holds.
-  virtual void taskStarts(int /*replica*/, int /*place*/, const Task&, Ticks /*now*/) {}
-  virtual void computeStarts(int /*replica*/, int /*place*/, int /*stage*/, model::Pass, Ticks /*now*/) {}
+  virtual void forwardStarts(int /*replica*/, int /*place*/, const Task&, Ticks /*now*/) {}
   virtual void taskEnds(int /*replica*/, int /*place*/, const Task&, Ticks /*now*/) {}
   virtual void flushEnds(int /*replica*/) {}
 

@@ -58,16 +58,18 @@ TransferUnderWay TransfersUnderWay::end(int index) {
   return transfer;
 }
 
-std::vector<int> TransfersUnderWay::retimed(base::Ticks now) {
-  std::ranges::sort(changed_);
-  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-  std::vector<int> flows, changedEnds;
+const std::vector<int>& TransfersUnderWay::retimed(base::Ticks now) {
+  if (changed_.size() > 1) {
+    std::ranges::sort(changed_);
+    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  }
+  retimed_.clear();
   for (const int group : changed_) {
     const std::vector<int>& active = active_[static_cast<std::size_t>(group)];
     if (active.empty()) continue;
-    flows.clear();
-    for (const int index : active) flows.push_back(all_[static_cast<std::size_t>(index)].flow);
-    const std::vector<base::Ticks>& ticks = contention_.together(flows);
+    flows_.clear();
+    for (const int index : active) flows_.push_back(all_[static_cast<std::size_t>(index)].flow);
+    const std::vector<base::Ticks>& ticks = contention_.together(flows_);
     for (std::size_t i = 0; i < active.size(); ++i) {
       TransferUnderWay& transfer = all_[static_cast<std::size_t>(active[i])];
       if (transfer.ticks == ticks[i]) continue;
@@ -75,11 +77,11 @@ std::vector<int> TransfersUnderWay::retimed(base::Ticks now) {
           now + (transfer.ticks.count < 0 ? ticks[i] : atPace(transfer.end - now, ticks[i], transfer.ticks));
       transfer.ticks = ticks[i];
       ++transfer.changes;
-      changedEnds.push_back(active[i]);
+      retimed_.push_back(active[i]);
     }
   }
   changed_.clear();
-  return changedEnds;
+  return retimed_;
 }
 
 }  // namespace pipescope::clock

@@ -42,13 +42,14 @@ class TransfersUnderWay {
 
  private:
   int add(TransferUnderWay transfer);
-  std::vector<int> retimed(base::Ticks now);
+  const std::vector<int>& retimed(base::Ticks now);
 
   Contention& contention_;
   std::vector<TransferUnderWay> all_;
   std::vector<int> unused_;               ///< free indices of all_
   std::vector<std::vector<int>> active_;  ///< indices into all_ for each group, by ascending flow
   std::vector<int> changed_;              ///< groups whose members have changed
+  std::vector<int> flows_, retimed_;      ///< of the group at hand; what retimed() returns
 };
 
 }  // namespace pipescope::clock

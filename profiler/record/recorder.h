@@ -3,6 +3,8 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "profiler/base/result.h"
 #include "profiler/model/columns.h"
@@ -41,18 +43,17 @@ class Recorder {
   explicit Recorder(Sink& sink) : sink_(sink) {}
 
   /// Adds a row. If the type has an id, the row gets the next id of its table, and add() returns it.
+  template <class Given>
+  auto add(Given&& row) {
+    return count(pending_.of<std::remove_cvref_t<Given>>().emplace_back(std::forward<Given>(row)));
+  }
+  /// Adds an empty row with its id, for the caller to fill in before it calls the recorder again. Those who
+  /// add millions of rows save a copy of each.
   template <class Row>
-  auto add(Row row) {
-    if constexpr (requires { row.id.value; }) {
-      row.id = decltype(row.id)(nextId_[model::tableIndexOf<Row>()]++);
-      pending_.of<Row>().push_back(std::move(row));
-      ++pendingRows_;
-      return pending_.of<Row>().back().id;
-    } else {
-      pending_.of<Row>().push_back(std::move(row));
-      ++nextId_[model::tableIndexOf<Row>()];
-      ++pendingRows_;
-    }
+  Row& append() {
+    Row& row = pending_.of<Row>().emplace_back();
+    count(row);
+    return row;
   }
 
   /// Returns how many rows of this type were added, which is also the index of the next row in its table.
@@ -78,6 +79,13 @@ class Recorder {
  private:
   static constexpr std::size_t kRowsToGather = 65'536;
   void handOver();
+  /// Counts the new row and returns its id, which it sets.
+  template <class Row>
+  auto count(Row& row) {
+    const std::int64_t index = nextId_[model::tableIndexOf<Row>()]++;
+    ++pendingRows_;
+    if constexpr (requires { row.id.value; }) return row.id = decltype(row.id)(index);
+  }
 
   Sink& sink_;
   model::RowSet pending_;
