@@ -1,5 +1,6 @@
 // Measures emulation alone: placements per second by schedule, how the time grows, and one training step on
-// 256 IPUs. The sink drops what is recorded. Times are those of one core. Usage: emulate_bench [ROUNDS [PART OF A NAME]]
+// 256 IPUs. The sink drops what is recorded. Times are those of one core.
+// Usage: emulate_bench [ROUNDS [PART OF A NAME]]
 #include <fmt/format.h>
 
 #include <algorithm>
