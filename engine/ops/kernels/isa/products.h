@@ -89,12 +89,12 @@ void multiplyBlock(const RowProduct& p, const Block& block) {
     std::int64_t at = offset + block.begin * step;
     for (std::int64_t k = block.begin; k < count; ++k, at += step, b += kPanel) {
       Lanes right[kVectors];
-#pragma GCC unroll 4
+      PIPESCOPE_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) right[v] = load(b + lanesAt(v, p.panelStride));
-#pragma GCC unroll 8
+      PIPESCOPE_UNROLL(8)
       for (int r = 0; r < kRows; ++r) {
         const Lanes left = fill(block.rows[r][at]);
-#pragma GCC unroll 4
+        PIPESCOPE_UNROLL(4)
         for (int v = 0; v < kVectors; ++v) sums[r][v] = multiplyAdd(left, right[v], sums[r][v]);
       }
     }

@@ -111,7 +111,9 @@ void rowFilters(const RowConvolution& s, const float* w, bool turned, float* pac
 template <int kTogether, int kVectors>
 inline void forwardSums(const RowConvolution& s, const float* x, const std::int64_t* at, const float* w,
                         RowLanes (&sums)[kTogether][kVectors]) {
+  PIPESCOPE_UNROLL_CLANG
   for (int t = 0; t < kTogether; ++t) {
+    PIPESCOPE_UNROLL_CLANG
     for (int v = 0; v < kVectors; ++v) sums[t][v] = RowLanes{};
   }
   for (std::int64_t channel = 0; channel < s.channels; ++channel) {
@@ -119,12 +121,12 @@ inline void forwardSums(const RowConvolution& s, const float* x, const std::int6
       const float* from = x + channel * s.inputPlane + ky * s.dilationY * s.inputRow;
       for (std::int64_t kx = 0; kx < s.kernelX; ++kx, from += s.dilationX, w += kTogether) {
         RowLanes right[kVectors];
-#pragma GCC unroll 8
+        PIPESCOPE_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) right[v] = loadRow(from + at[v]);
-#pragma GCC unroll 12
+        PIPESCOPE_UNROLL(12)
         for (int t = 0; t < kTogether; ++t) {
           const RowLanes left = w[t] - RowLanes{};
-#pragma GCC unroll 8
+          PIPESCOPE_UNROLL(8)
           for (int v = 0; v < kVectors; ++v) sums[t][v] = multiplyAddRow(left, right[v], sums[t][v]);
         }
       }
@@ -149,8 +151,10 @@ inline void forwardTile(const RowConvolution& s, const float* x, const float* w,
   }
   RowLanes sums[kTogether][kVectors];
   forwardSums(s, x, at, w, sums);
+  PIPESCOPE_UNROLL_CLANG
   for (int t = 0; t < kTogether; ++t) {
     if (t >= filters) return;
+    PIPESCOPE_UNROLL_CLANG
     for (int v = 0; v < kVectors; ++v) {
       RowLanes sum = bias ? sums[t][v] + (bias[t] - RowLanes{}) : sums[t][v];
       if (relu) sum = RowLanes{} > sum ? RowLanes{} : sum;
@@ -207,23 +211,27 @@ inline void inputGradientTile(const RowConvolution& s, const float* dy, const fl
     ++row;
   }
   RowLanes sums[kTogether][kVectors];
+  PIPESCOPE_UNROLL_CLANG
   for (int t = 0; t < kTogether; ++t) {
+    PIPESCOPE_UNROLL_CLANG
     for (int v = 0; v < kVectors; ++v) sums[t][v] = RowLanes{};
   }
   for (std::int64_t filter = 0; filter < s.filters; ++filter, dy += s.outputPlane, w += kTogether) {
     RowLanes right[kVectors];
-#pragma GCC unroll 8
+    PIPESCOPE_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) right[v] = loadRow(dy + from[v]);
-#pragma GCC unroll 12
+    PIPESCOPE_UNROLL(12)
     for (int t = 0; t < kTogether; ++t) {
       const RowLanes left = w[t] - RowLanes{};
-#pragma GCC unroll 8
+      PIPESCOPE_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) sums[t][v] = multiplyAddRow(left, right[v], sums[t][v]);
     }
   }
+  PIPESCOPE_UNROLL_CLANG
   for (int t = 0; t < kTogether; ++t) {
     if (t >= channels) return;
     float* plane = dx + t * s.inputPlane;
+    PIPESCOPE_UNROLL_CLANG
     for (int v = 0; v < kVectors; ++v) {
       const RowLanes sum = last[v] ? firstLanes(sums[t][v], edge) : sums[t][v];
       storeRow(plane + to[v], loadRow(plane + to[v]) + sum);
@@ -265,7 +273,9 @@ template <int kFilters, int kColumns>
 inline void weightSums(const RowConvolution& s, std::int64_t images, const float* x, const float* const* dy,
                        float* sums) {
   RowLanes all[kFilters][kColumns];
+  PIPESCOPE_UNROLL_CLANG
   for (int f = 0; f < kFilters; ++f) {
+    PIPESCOPE_UNROLL_CLANG
     for (int c = 0; c < kColumns; ++c) all[f][c] = RowLanes{};
   }
   const std::int64_t whole = s.width / kRowLanes * kRowLanes;
@@ -276,25 +286,30 @@ inline void weightSums(const RowConvolution& s, std::int64_t images, const float
       std::int64_t at = image * s.outputImage + row * s.outputRow;
       for (std::int64_t column = 0; column < whole; column += kRowLanes, from += kRowLanes, at += kRowLanes) {
         RowLanes right[kColumns];
-#pragma GCC unroll 5
+        PIPESCOPE_UNROLL(5)
         for (int c = 0; c < kColumns; ++c) right[c] = loadRow(from + c * s.dilationX);
-#pragma GCC unroll 12
+        PIPESCOPE_UNROLL(12)
         for (int f = 0; f < kFilters; ++f) {
           const RowLanes left = loadRow(dy[f] + at);
-#pragma GCC unroll 5
+          PIPESCOPE_UNROLL(5)
           for (int c = 0; c < kColumns; ++c) all[f][c] = multiplyAddRow(left, right[c], all[f][c]);
         }
       }
       if (whole == s.width) continue;
       RowLanes right[kColumns];
+      PIPESCOPE_UNROLL_CLANG
       for (int c = 0; c < kColumns; ++c) right[c] = firstLanes(loadRow(from + c * s.dilationX), edge);
+      PIPESCOPE_UNROLL_CLANG
       for (int f = 0; f < kFilters; ++f) {
         const RowLanes left = firstLanes(loadRow(dy[f] + at), edge);
+        PIPESCOPE_UNROLL_CLANG
         for (int c = 0; c < kColumns; ++c) all[f][c] = multiplyAddRow(left, right[c], all[f][c]);
       }
     }
   }
+  PIPESCOPE_UNROLL_CLANG
   for (int f = 0; f < kFilters; ++f) {
+    PIPESCOPE_UNROLL_CLANG
     for (int c = 0; c < kColumns; ++c) sums[f * kColumns + c] = sumOf(all[f][c]);
   }
 }

@@ -9,6 +9,18 @@
 #include <cstdint>
 #include <cstring>
 
+// PIPESCOPE_UNROLL(count) unrolls the next loop, whose values stay in registers. An index that is not
+// constant would move them to memory. g++ unrolls the loops before and after such a loop by itself and makes
+// slower code of all where it is told to; clang must be told (PIPESCOPE_UNROLL_CLANG).
+#if defined(__clang__)
+#define PIPESCOPE_UNROLL(count) _Pragma("clang loop unroll(full)")
+#define PIPESCOPE_UNROLL_CLANG _Pragma("clang loop unroll(full)")
+#else
+#define PIPESCOPE_UNROLL_TEXT(text) _Pragma(#text)
+#define PIPESCOPE_UNROLL(count) PIPESCOPE_UNROLL_TEXT(GCC unroll count)
+#define PIPESCOPE_UNROLL_CLANG
+#endif
+
 namespace {
 
 #if defined(__AVX512F__)
