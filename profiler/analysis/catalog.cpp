@@ -85,6 +85,13 @@ std::string Catalog::property(std::string_view key) const {
   return {};
 }
 
+std::int64_t Catalog::plannedCalls(model::ExecutableId id) const {
+  const std::string value = property(model::plannedCallsProperty(id, 0).key);
+  std::int64_t calls = 0;
+  std::from_chars(value.data(), value.data() + value.size(), calls);
+  return calls;
+}
+
 const model::Executable* Catalog::executable(model::ExecutableId id) const {
   return executables.find(id);
 }

@@ -46,6 +46,8 @@ struct Catalog {
   std::string namePath(model::DebugContextId id) const;
   /// Returns the value of a property, or an empty text if the profile does not have it.
   std::string property(std::string_view key) const;
+  /// Returns how many calls of the executable the run plans; 0: the profile does not say.
+  std::int64_t plannedCalls(model::ExecutableId id) const;
   /// True if another tool measured the times on real hardware, so that no device model emulated them.
   bool measured() const { return !property("imported_from").empty(); }
   /// True if the first iteration begins with the call and the last one ends with it. A run that another tool

@@ -18,6 +18,11 @@ struct Property {
   }
 };
 
+/// The number of calls of an executable that the run plans: readers of a profile that still grows show it.
+inline Property plannedCallsProperty(ExecutableId id, std::int64_t calls) {
+  return {"planned_calls." + std::to_string(id.value), std::to_string(calls)};
+}
+
 /// The title of the lanes of this role: "lane.matrix" is "MME" if the devices are Gaudis.
 inline Property laneTitleProperty(LaneRole role, std::string title) {
   return {"lane." + toString(role), std::move(title)};

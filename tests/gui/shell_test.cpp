@@ -428,7 +428,7 @@ TEST_F(WindowTest, ARunIsFollowedToItsNewestCall) {
       if (label->isVisible() && label->text().contains(QLatin1String(words))) return true;
     return false;
   };
-  EXPECT_TRUE(says("running, call 3 has ended"));
+  EXPECT_TRUE(says("running, call 3 of 5 has ended"));
   QCheckBox* follow = nullptr;
   for (auto* box : window->currentPage()->findChildren<QCheckBox*>())
     if (box->text() == QStringLiteral("Follow the run")) follow = box;
@@ -440,7 +440,7 @@ TEST_F(WindowTest, ARunIsFollowedToItsNewestCall) {
   ASSERT_TRUE(settle());
   const auto& trace = *child<timeline::TimelineCanvas>()->scene().model()->trace;
   EXPECT_EQ(window->timeRange().start(), trace.iterations.back().start) << "its last iteration";
-  EXPECT_TRUE(says("running, call 4 has ended"));
+  EXPECT_TRUE(says("running, call 4 of 5 has ended"));
   // Who chooses a call stops following.
   choose(calls, 0);
   ASSERT_TRUE(settle());

@@ -92,8 +92,11 @@ QString Header::stateText() const {
   const QString name = QString::fromStdString(catalog.target.name);
   if (catalog.state.state != model::ProfileState::running) return name;
   const std::size_t calls = catalog.runsOf(session_.executable()).size();
-  return calls == 0 ? tr("%1 · running, no call has ended").arg(name)
-                    : tr("%1 · running, call %2 has ended").arg(name).arg(calls);
+  if (calls == 0) return tr("%1 · running, no call has ended").arg(name);
+  const std::int64_t planned = catalog.plannedCalls(session_.executable());
+  if (planned < static_cast<std::int64_t>(calls))
+    return tr("%1 · running, call %2 has ended").arg(name).arg(calls);
+  return tr("%1 · running, call %L2 of %L3 has ended").arg(name).arg(calls).arg(planned);
 }
 
 /// Returns a text such as "pipelined · popart · 4 stages · 10 micro-batches of 40".

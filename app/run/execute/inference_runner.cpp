@@ -64,11 +64,12 @@ base::Result<run::CallResult> InferenceRunner::call(RunContext& context, run::Ca
 }
 
 base::Result<InferenceRunner::Score> InferenceRunner::emulateOnly(
-    RunContext& context, const std::string& prefix,
+    RunContext& context, const std::string& prefix, std::int64_t epoch,
     const std::function<void(double, const std::string&)>& report) {
   Score score;
   score.available = samples_;
   score.calls = samples_ / shape().rows();
+  if (epoch == 0) context.device.planCalls(index_, score.calls);
   for (std::int64_t call = 0; call < score.calls; ++call) {
     PIPESCOPE_TRY(run::checkCancelled(context.progress));
     report(static_cast<double>(call) / static_cast<double>(score.calls),
@@ -112,7 +113,7 @@ base::Result<InferenceRunner::Score> InferenceRunner::pass(
     const std::function<void(double, const std::string&)>& report) {
   PIPESCOPE_HOST_SPAN(span, "run", "test pass");
   const std::string prefix = epoch > 0 ? fmt::format("{} epoch {} ", kind, epoch) : kind + " ";
-  if (!computes()) return emulateOnly(context, prefix, report);
+  if (!computes()) return emulateOnly(context, prefix, epoch, report);
   data::LoaderOptions options;
   options.shape = shape();
   options.shuffle = false;
@@ -124,6 +125,7 @@ base::Result<InferenceRunner::Score> InferenceRunner::pass(
   Score score;
   score.available = samples_;
   score.calls = loader->callsPerEpoch();
+  if (epoch == 0) context.device.planCalls(index_, score.calls);
   kind_ = kind;
   lossSum_ = 0;
   losses_ = correct_ = predictions_ = 0;

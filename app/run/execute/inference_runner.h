@@ -45,7 +45,7 @@ class InferenceRunner {
                            std::int64_t epoch, Score& score);
   /// Adds what the other instances counted.
   void addInstances(const numerics::Instances& instances, Score& score);
-  base::Result<Score> emulateOnly(RunContext& context, const std::string& prefix,
+  base::Result<Score> emulateOnly(RunContext& context, const std::string& prefix, std::int64_t epoch,
                                   const std::function<void(double, const std::string&)>& report);
 
   RunSetup setup_;

@@ -101,6 +101,7 @@ class Training : public ExecutableRun {
 
   base::Status emulateOnly() {
     PIPESCOPE_HOST_SPAN(span, "emulator", "emulate all calls");
+    context_->device.planCalls(index_, calls_ * epochs_);
     for (std::int64_t call = 0; call < calls_ * epochs_; ++call) {
       PIPESCOPE_TRY(run::checkCancelled(context_->progress));
       report(call, calls_, "");
@@ -177,6 +178,7 @@ class Training : public ExecutableRun {
 
   base::Status callAll() {
     const std::int64_t calls = loader_->callsPerEpoch();
+    context_->device.planCalls(index_, calls * epochs_);
     for (std::int64_t call = 0;; ++call) {
       PIPESCOPE_TRY(run::checkCancelled(context_->progress));
       PIPESCOPE_ASSIGN(const std::optional<data::Batch> batch, loader_->next(context_->progress));

@@ -99,6 +99,7 @@ struct EmulatedDevice::Impl {
   Clock::time_point started;
   std::shared_ptr<record::HostTrace> host;  ///< null: the profile does not tell what the host does
   bool attached = false, loaded = false, finished = false;
+  std::map<std::size_t, std::int64_t> callsOf;  ///< recorded calls of each executable so far
   /// Counters of addInstanceSeconds() for each executable.
   std::map<std::size_t, std::vector<model::CounterId>> instanceCounters;
 
@@ -225,7 +226,11 @@ base::Result<model::Run> EmulatedDevice::emulate(std::size_t executable, const s
   run.wallEndNs = wallEnd;
   Emulation& emulation = impl_->next();
   model::Run recorded = emulation.emulator->call(emulation.recorded.executables[executable], run);
-  if (&emulation == impl_->unrecorded.get()) recorded.id = {};
+  if (&emulation == impl_->unrecorded.get()) {
+    recorded.id = {};
+  } else {
+    ++impl_->callsOf[executable];
+  }
   base::log(
       base::LogLevel::debug,
       fmt::format("{}: {} samples, {} ticks emulated, {:.1f} ms on the host", recorded.name, run.samples,
@@ -233,6 +238,12 @@ base::Result<model::Run> EmulatedDevice::emulate(std::size_t executable, const s
   if (impl_->file && impl_->host) impl_->host->recordIfDue(impl_->emulation->recorder, impl_->started);
   PIPESCOPE_TRY(emulation.recorder.commitIfDue(!program_->computes()));
   return recorded;
+}
+
+void EmulatedDevice::planCalls(std::size_t executable, std::int64_t count) {
+  if (impl_->most > 0) count = std::min(count, impl_->most - std::min(impl_->calls, impl_->most));
+  impl_->emulation->recorder.add(model::plannedCallsProperty(
+      impl_->emulation->recorded.executables[executable].id, impl_->callsOf[executable] + count));
 }
 
 double EmulatedDevice::seconds(base::Ticks ticks) const {

@@ -52,6 +52,8 @@ class EmulatedDevice {
   /// wallNow().
   base::Result<model::Run> emulate(std::size_t executable, const std::string& name,
                                    std::int64_t wallStart = 0, std::int64_t wallEnd = 0);
+  /// Notes that so many calls of the executable follow, for those who look at the profile while it grows.
+  void planCalls(std::size_t executable, std::int64_t count);
   /// Seconds of the emulated clock.
   double seconds(base::Ticks ticks) const;
   /// Nanoseconds since the program was loaded.

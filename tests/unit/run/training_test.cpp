@@ -158,6 +158,24 @@ TEST_F(TrainingRun, ValidatesBetweenEpochs) {
   EXPECT_TRUE(values("validation_accuracy", with(changes, {{"execution.numerics", "false"}})).empty());
 }
 
+TEST_F(TrainingRun, SaysHowManyCallsItPlans) {
+  for (const char* numerics : {"true", "false"}) {
+    for (const char* interval : {"0", "1"}) {
+      (void)values("loss", {{"execution.numerics", numerics},
+                            {"training.validation_interval", interval},
+                            {"training.epochs", "2"}});
+      const Read profile = read();
+      ASSERT_EQ(profile.catalog->executables.size(), 2u);
+      for (const int executable : {0, 1}) {
+        const model::ExecutableId id(executable);
+        EXPECT_EQ(profile.catalog->plannedCalls(id),
+                  static_cast<std::int64_t>(profile.catalog->runsOf(id).size()))
+            << numerics << " " << interval << " " << executable;
+      }
+    }
+  }
+}
+
 TEST_F(TrainingRun, GoesOnWhereItStopped) {
   for (const Changes& how : {Changes{{"training.optimizer", "adamw"}},
                              Changes{{"training.optimizer", "sgd"},
