@@ -72,7 +72,9 @@ TEST_F(InsightsPageTest, HasACardForEachFindingInTheOrderOfTheSection) {
 TEST_F(InsightsPageTest, TheTabKeyGoesFromCardToCardBeforeItComesToTheTable) {
   openPage({.slowHost = true});
   QList<QPushButton*> buttons;
-  for (const InsightCard* card : cards()) buttons << card->findChildren<QPushButton*>();
+  for (const InsightCard* card : cards())
+    for (QPushButton* button : card->findChildren<QPushButton*>())
+      if (button->isEnabled()) buttons << button;
   ASSERT_GE(buttons.size(), 2);
   window->currentPage()->setFocus();
   for (QPushButton* button : buttons) {
@@ -224,16 +226,25 @@ TEST_F(InsightsPageTest, AChangeIsTriedRunAndCompared) {
   int index = -1;
   for (int i = 0; i < cards().size(); ++i) {
     const InsightCard& card = *cards()[i];
-    EXPECT_EQ(buttonOf(card, "Try in What if") != nullptr, card.insight().canTry);
-    EXPECT_EQ(buttonOf(card, "Compare") != nullptr, card.insight().canTry);
-    EXPECT_EQ(buttonOf(card, "Run…") != nullptr, card.insight().canRun);
+    for (const auto& [name, whyNot] :
+         {std::pair("Try in What if", card.insight().whyNoReplay),
+          std::pair("Compare", card.insight().whyNoReplay), std::pair("Run…", card.insight().whyNoRun)}) {
+      const QPushButton* button = buttonOf(card, name);
+      ASSERT_NE(button, nullptr) << name;
+      EXPECT_EQ(button->isEnabled(), whyNot.isEmpty()) << name;
+      if (!whyNot.isEmpty()) {
+        EXPECT_EQ(button->toolTip(), whyNot);
+      }
+    }
+    EXPECT_EQ(card.insight().changes.isEmpty(),
+              card.insight().whyNoReplay == QStringLiteral("This finding names no setting to change."));
     // The first change whose gain is known; others cannot be replayed.
-    if (card.insight().canTry && !card.insight().gain.isEmpty() && index < 0) index = i;
+    if (card.insight().whyNoReplay.isEmpty() && !card.insight().gain.isEmpty() && index < 0) index = i;
   }
   ASSERT_GE(index, 0);
   const QStringList changes = cards()[index]->insight().changes.split(QLatin1Char(' '));
   const QString gain = cards()[index]->insight().gain;
-  if (QPushButton* run = buttonOf(*cards()[index], "Run…")) {
+  if (QPushButton* run = buttonOf(*cards()[index], "Run…"); run->isEnabled()) {
     QTest::mouseClick(run, Qt::LeftButton);
     ASSERT_EQ(runs.count(), 1);
     EXPECT_EQ(runs[0][0].toStringList(), changes);

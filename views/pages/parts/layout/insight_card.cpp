@@ -57,8 +57,7 @@ class InsightReader {
     shown.what = sentenceIn(cell("what"));
     shown.advice = sentenceIn(cell("advice"));
     shown.changes = wordsIn(cell("changes"));
-    shown.canTry = !shown.changes.isEmpty() && canReplay(shown.changes);
-    shown.canRun = !shown.changes.isEmpty() && !catalog_.measured() && !catalog_.configuration.empty();
+    readTrials(shown);
     shown.gainReason = sentenceIn(cell("gain_reason"));
     shown.severe = numberIn(cell("severe")) != 0 || cell("severe") == Cell(true);
     const auto [figure, threshold] = toldApart(numberIn(cell("figure")), numberIn(cell("threshold")));
@@ -83,6 +82,20 @@ class InsightReader {
              replay::changeKinds().end();
     });
   }
+  void readTrials(ShownInsight& shown) const {
+    if (shown.changes.isEmpty()) {
+      shown.whyNoReplay = shown.whyNoRun = tr("This finding names no setting to change.");
+      return;
+    }
+    if (!canReplay(shown.changes))
+      shown.whyNoReplay = tr("A replay of the recorded call cannot change this: run with it instead.");
+    if (catalog_.measured()) {
+      shown.whyNoRun = tr("The run was imported: it has no configuration that Pipescope could run.");
+    } else if (catalog_.configuration.empty()) {
+      shown.whyNoRun = tr("The profile holds no configuration that could run again.");
+    }
+  }
+
   static void readGain(const Cell& gain, ShownInsight& shown) {
     constexpr double kWorthwhile = 0.01;  // analysis::kWorthwhileGain
     if (std::holds_alternative<std::monostate>(gain)) return;
@@ -219,8 +232,8 @@ QWidget* InsightCard::makeSentences(const shell::Palette&) {
   seenIn_->setToolTip(tr("Show the page with the figures that this finding comes from"));
   connect(seenIn_, &QPushButton::clicked, this, [this] { Q_EMIT wanted(insight_.place); });
   links->addWidget(seenIn_);
+  addTrials(*links, box);
   if (!insight_.changes.isEmpty()) {
-    addTrials(*links, box);
     copy_ = new QPushButton(tr("Copy the change"), box);
     copy_->setToolTip(tr("Copy %1, as configurations and --set take it").arg(insight_.changes));
     connect(copy_, &QPushButton::clicked, this,
@@ -250,12 +263,14 @@ void InsightCard::addMenu() {
   add(tr("Show in %1").arg(insight_.seenIn), [this] { Q_EMIT wanted(insight_.place); });
 }
 
-/// Buttons that try the changes: by a replay, by a run, and by a replay beside the recorded call.
+/// Buttons that try the changes: by a replay, by a run, and by a replay beside the recorded call. All cards
+/// have them. The tooltip of one that cannot be used says why.
 void InsightCard::addTrials(QHBoxLayout& links, QWidget* box) {
   const QStringList changes = insight_.changes.split(QLatin1Char(' '));
-  const auto add = [&](const QString& name, const QString& tip, auto clicked) {
+  const auto add = [&](const QString& name, const QString& tip, const QString& whyNot, auto clicked) {
     auto* button = new QPushButton(name, box);
-    button->setToolTip(tip);
+    button->setToolTip(whyNot.isEmpty() ? tip : whyNot);
+    button->setEnabled(whyNot.isEmpty());
     connect(button, &QPushButton::clicked, this, clicked);
     links.addWidget(button);
   };
@@ -266,17 +281,12 @@ void InsightCard::addTrials(QHBoxLayout& links, QWidget* box) {
     place.compare = compare;
     Q_EMIT wanted(place);
   };
-  if (insight_.canTry) {
-    add(tr("Try in What if"), tr("Replay the recorded call with this change"), [replay] { replay(false); });
-  }
-  if (insight_.canRun) {
-    add(tr("Run…"), tr("Show the settings with this change in the workbench, to run them"),
-        [this, changes] { Q_EMIT runWanted(changes); });
-  }
-  if (insight_.canTry) {
-    add(tr("Compare"), tr("Open the replayed call as a profile and compare it with the recorded one"),
-        [replay] { replay(true); });
-  }
+  add(tr("Try in What if"), tr("Replay the recorded call with this change"), insight_.whyNoReplay,
+      [replay] { replay(false); });
+  add(tr("Run…"), tr("Show the settings with this change in the workbench, to run them"), insight_.whyNoRun,
+      [this, changes] { Q_EMIT runWanted(changes); });
+  add(tr("Compare"), tr("Open the replayed call as a profile and compare it with the recorded one"),
+      insight_.whyNoReplay, [replay] { replay(true); });
 }
 
 QWidget* InsightCard::makeGain(const shell::Palette& palette) {

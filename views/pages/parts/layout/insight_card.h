@@ -17,8 +17,8 @@ enum class InsightSign { error, warning, info };
 struct ShownInsight {
   int rank = 0;
   QString rule, what, figure, advice, changes;
-  /// True if a replay can try the changes, and if a run can have them.
-  bool canTry = false, canRun = false;
+  /// Sentences that say why a replay cannot try the changes, and why no run can have them. Empty: it can.
+  QString whyNoReplay, whyNoRun;
   QString gain;        ///< "+16.4 %"; empty: not known
   QString bound;       ///< the gain that no change exceeds, "up to +12.3 %"; empty: not known
   QString gainReason;  ///< reason why the gain is not known, or what it assumes
