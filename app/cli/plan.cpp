@@ -161,9 +161,9 @@ base::Result<FrameworkSplit> frameworkSplit(const app::ConfigurationPlan& planne
 }
 
 base::Result<std::string> planProfile(const PlanOptions& options, const CLI::App& command) {
-  for (const char* flag :
-       {"--builder", "--system", "--devices", "--vary", "--set", "--start", "--present", "--tensor-parallel",
-        "--sequence-parallel", "--replication-factor", "--zero", "--recompute", "--global-batch-size"}) {
+  for (const char* flag : {"--builder", "--system", "--training", "--inference", "--devices", "--vary",
+                           "--set", "--start", "--present", "--tensor-parallel", "--sequence-parallel",
+                           "--replication-factor", "--zero", "--recompute", "--global-batch-size"}) {
     if (command.count(flag) == 0) continue;
     return base::badInput(
         fmt::format("{} belongs to a configuration, but --profile plans from costs.", flag));

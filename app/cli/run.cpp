@@ -75,10 +75,7 @@ base::Status applyFlags(const RunOptions& options, const CLI::App& command, cons
   }
   for (const auto& [path, value] : options.switches)
     PIPESCOPE_TRY(configuration.set(path, value, config::Origin::flag));
-  if (options.training)
-    PIPESCOPE_TRY(configuration.set("execution.mode", std::string("training"), config::Origin::flag));
-  if (options.inference)
-    PIPESCOPE_TRY(configuration.set("execution.mode", std::string("inference"), config::Origin::flag));
+  PIPESCOPE_TRY(applyMode(options.training, options.inference, configuration));
   PIPESCOPE_TRY(app::applySettings(options.settings, configuration));
   return typed.checkEffect(configuration);
 }
@@ -169,8 +166,7 @@ std::function<int()> setUpRun(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--set", options->settings, "Set any key: --set training.epochs=1; repeatable")
       ->allow_extra_args(false);
-  command.add_flag("--training", options->training, "Only train");
-  command.add_flag("--inference", options->inference, "Only infer");
+  addModeFlags(command, options->training, options->inference);
   command.add_flag("--debug", options->debug, "Print debug messages while running");
   command.add_flag("--help-keys", options->helpKeys,
                    "Print every configuration key with type, default and meaning");

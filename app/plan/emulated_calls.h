@@ -1,5 +1,6 @@
 #pragma once
-// Records a compilation with two emulated calls, for figures of configurations that nobody runs.
+// Records a compilation with emulated calls, for figures of configurations that nobody runs.
+#include "app/run/request/generation.h"
 #include "engine/compiler/compilation.h"
 #include "engine/emulate/emulated_executable.h"
 #include "profiler/record/recorder.h"
@@ -10,5 +11,9 @@ namespace pipescope::app {
 /// input pipeline; the second one is like all that follow.
 void recordTwoCalls(record::Recorder& recorder, const compile::Compilation& compilation,
                     emulate::RecordLevel level);
+
+/// Records the compilation and a whole generation, with what it achieved.
+base::Status recordGeneration(record::Recorder& recorder, const compile::Compilation& compilation,
+                              const Generation& generation, emulate::RecordLevel level);
 
 }  // namespace pipescope::app

@@ -336,7 +336,7 @@ class SweepPage : public shell::Page {
       colour_->addItem(tr("Colour: %1").arg(headingOf(file_->table.columns[c])));
     kept_.assign(file_->table.rows.size(), true);
     choose(across_, {"memory_bytes", "devices"});
-    choose(up_, {"samples_per_second", "step_time_us", "memory_use"});
+    choose(up_, {"output_tokens_per_second", "samples_per_second", "step_time_us", "memory_use"});
   }
 
   std::size_t columnOf(const QComboBox* box) const {

@@ -7,9 +7,21 @@
 
 #include "app/cli/frame/environment.h"
 #include "app/cli/frame/key_flags.h"
+#include "app/cli/frame/typed_flags.h"
 #include "app/run/request/configuration_keys.h"
 
 namespace pipescope::cli {
+
+void addModeFlags(CLI::App& command, bool& training, bool& inference) {
+  command.add_flag("--training", training, "Only train");
+  command.add_flag("--inference", inference, "Only infer");
+}
+
+base::Status applyMode(bool training, bool inference, config::Configuration& configuration) {
+  if (!training && !inference) return {};
+  return configuration.set("execution.mode", std::string(training ? "training" : "inference"),
+                           config::Origin::flag);
+}
 
 void addModelOptions(CLI::App& command, ModelSource& source) {
   for (const auto& [key, value] :
@@ -18,6 +30,7 @@ void addModelOptions(CLI::App& command, ModelSource& source) {
     command.add_option("--" + described.flags.front(), *value, flagHelp(described))
         ->type_name(flagType(described));
   }
+  addModeFlags(command, source.training, source.inference);
   command
       .add_option("--set", source.settings,
                   "Set any key: --set training.gradient_accumulation=16; repeatable")
@@ -46,10 +59,12 @@ base::Status nameModel(const std::string& file, std::string_view command,
 base::Result<config::Configuration> configurationOf(const ModelSource& source, std::string_view command) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, readConfigurationOrNone(source.file));
   PIPESCOPE_TRY(readEnvironment(configuration));
+  PIPESCOPE_TRY(TypedFlags(app::configurationKeys(), arguments(), environmentNames()).contradiction());
   for (const auto& [key, value] :
        {std::pair{"model.builder", &source.builder}, std::pair{"system.name", &source.system}}) {
     if (!value->empty()) PIPESCOPE_TRY(configuration.setText(key, *value, config::Origin::flag));
   }
+  PIPESCOPE_TRY(applyMode(source.training, source.inference, configuration));
   PIPESCOPE_TRY(app::applySettings(source.settings, configuration));
   PIPESCOPE_TRY(nameModel(source.file, command, configuration));
   return configuration;

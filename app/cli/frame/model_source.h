@@ -17,15 +17,21 @@ struct ModelSource {
   std::string file;     ///< configuration (TOML) or model (ONNX); empty if a builder makes the model
   std::string builder;  ///< --builder
   std::string system;   ///< --system
-  std::vector<std::string> settings;  ///< --set KEY=VALUE
+  bool training = false, inference = false;  ///< --training, --inference
+  std::vector<std::string> settings;         ///< --set KEY=VALUE
 
   bool empty() const { return file.empty() && builder.empty(); }
   /// The name that reports show: that of the file, or else of the builder.
   const std::string& name() const { return file.empty() ? builder : file; }
 };
 
-/// Declares --builder, --system and --set. Each command declares the file itself, with a help text of its
-/// own.
+/// Declares --training and --inference, which say what runs.
+void addModeFlags(CLI::App& command, bool& training, bool& inference);
+/// Sets the mode that a flag asks for.
+base::Status applyMode(bool training, bool inference, config::Configuration& configuration);
+
+/// Declares --builder, --system, --training, --inference and --set. Each command declares the file itself,
+/// with a help text of its own.
 void addModelOptions(CLI::App& command, ModelSource& source);
 
 /// Reads a configuration or an ONNX file. Without a file it is empty.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "profiler/base/number_text.h"
+
 namespace pipescope::app {
 namespace {
 
@@ -98,6 +100,37 @@ base::Result<std::vector<GenerationPart>> generationParts(const Configuration& c
   for (const DecodingSteps& steps : generation.steps)
     PIPESCOPE_TRY(add(fmt::format("decode-{}", steps.length), "decode", steps.length - 1));
   return parts;
+}
+
+base::Result<std::vector<model::Outcome>> generate(const Generation& generation, std::int64_t samples,
+                                                   base::Timebase timebase, const TokenCall& call) {
+  PIPESCOPE_ASSIGN(const model::Run prompt, call(0, 1));
+  model::Run last = prompt;
+  std::int64_t token = 1;
+  for (std::size_t i = 0; i < generation.steps.size(); ++i) {
+    for (std::int64_t step = 0; step < generation.steps[i].count; ++step) {
+      PIPESCOPE_ASSIGN(last, call(i + 1, ++token));
+    }
+  }
+  const std::string basis =
+      fmt::format("{} prompts of {} tokens, {} new tokens each", base::groupedText(samples),
+                  base::groupedText(generation.prompt), base::groupedText(generation.answer));
+  const auto seconds = [&](base::Ticks ticks) { return base::toSeconds(ticks, timebase); };
+  std::vector<model::Outcome> outcomes;
+  outcomes.push_back({{}, "time_to_first_token", "s", basis, seconds(prompt.end - prompt.start)});
+  if (generation.answer > 1) {
+    outcomes.push_back({{},
+                        "time_per_token",
+                        "s",
+                        basis,
+                        seconds(last.end - prompt.end) / static_cast<double>(generation.answer - 1)});
+  }
+  outcomes.push_back({{},
+                      "output_tokens_per_second",
+                      "tokens/s",
+                      basis,
+                      static_cast<double>(samples * generation.answer) / seconds(last.end - prompt.start)});
+  return outcomes;
 }
 
 std::int64_t cacheRoomOf(const Configuration& c) {

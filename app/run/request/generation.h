@@ -3,11 +3,14 @@
 // decoding step reads the keys and values of all tokens before its own, and software with static shapes has a
 // program for each length of that cache, so that each length is an executable, too.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/config/configuration.h"
+#include "profiler/base/units.h"
+#include "profiler/model/rows.h"
 
 namespace pipescope::app {
 
@@ -36,6 +39,14 @@ struct GenerationPart {
 };
 base::Result<std::vector<GenerationPart>> generationParts(const config::Configuration& configuration,
                                                           const Generation& generation);
+
+/// Emulates a call of an executable of generationParts(), which computes this token. Tokens count from 1.
+using TokenCall = std::function<base::Result<model::Run>(std::size_t executable, std::int64_t token)>;
+/// Calls the executables of a generation in turn: first the prompt, then a decoding step for each further
+/// token. Returns the outcomes of the generation, which belong to no executable yet. `samples` is the number
+/// of prompts of a call. Errors are those of a call.
+base::Result<std::vector<model::Outcome>> generate(const Generation& generation, std::int64_t samples,
+                                                   base::Timebase timebase, const TokenCall& call);
 
 /// Tokens of a sample for whose keys and values the executable of this configuration keeps memory; 0: none.
 std::int64_t cacheRoomOf(const config::Configuration& configuration);

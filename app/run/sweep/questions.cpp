@@ -32,9 +32,23 @@ bool anyHas(const Rows& rows, const figures::Figure& figure) {
   return std::ranges::any_of(rows, [&](const SweepRow* row) { return figureOf(*row, figure).has_value(); });
 }
 
-/// Samples per second; step time if nothing has samples.
+/// A rate and its words.
+struct Rate {
+  const figures::Figure& figure;
+  const char* words;
+};
+
+/// Output tokens per second where text is generated, because samples are prompts then; else samples per
+/// second.
+Rate rateOf(const Rows& rows) {
+  const figures::Figure& tokens = figures::figure("output_tokens_per_second");
+  if (anyHas(rows, tokens)) return {tokens, "output tokens per second"};
+  return {figures::figure("samples_per_second"), "samples per second"};
+}
+
+/// A rate; step time if nothing has one.
 const figures::Figure& speedOf(const Rows& rows) {
-  const figures::Figure& rate = figures::figure("samples_per_second");
+  const figures::Figure& rate = rateOf(rows).figure;
   return anyHas(rows, rate) ? rate : figures::figure("step_time_us");
 }
 
@@ -101,11 +115,12 @@ base::Result<std::map<const SweepRow*, double>> numbersOf(const SweepTable& tabl
 }
 
 std::string ratesOf(const SweepRow& row) {
-  const std::optional<double> rate = figureOf(row, figures::figure("samples_per_second"));
+  const Rate of = rateOf({&row});
+  const std::optional<double> rate = figureOf(row, of.figure);
   const std::optional<double> step = figureOf(row, figures::figure("step_time_us"));
   if (rate)
-    return fmt::format(" with {} samples per second",
-                       sections::formatCell(std::round(*rate), sections::Format::count));
+    return fmt::format(" with {} {}", sections::formatCell(std::round(*rate), sections::Format::count),
+                       of.words);
   // Steps without a rate are costs, of which a unit counts as a second.
   return step ? fmt::format(" with a step time of {:.6g} cost units", *step / 1e6) : "";
 }
@@ -212,9 +227,10 @@ base::Result<SweepAnswer> smallestThatFits(const SweepTable& table, const std::s
 base::Result<SweepAnswer> kneeOf(const SweepTable& table, const std::string& key) {
   PIPESCOPE_ASSIGN(const std::size_t at, positionOf(table, key, "--knee"));
   PIPESCOPE_ASSIGN(auto numbers, numbersOf(table, at, "--knee"));
-  const figures::Figure& rate = figures::figure("samples_per_second");
-  std::map<double, const SweepRow*> curve;  // the fastest row for each value
   const Rows rows = fittingRows(table);
+  const Rate of = rateOf(rows);
+  const figures::Figure& rate = of.figure;
+  std::map<double, const SweepRow*> curve;  // the fastest row for each value
   if (rows.empty()) return noneFits(table);
   for (const SweepRow* row : rows) {
     if (!figureOf(*row, rate)) continue;
@@ -223,10 +239,8 @@ base::Result<SweepAnswer> kneeOf(const SweepTable& table, const std::string& key
   }
   constexpr std::size_t kLeast = 3;
   if (curve.size() < kLeast)
-    return badInput(
-        fmt::format("--knee {}: a knee needs samples per second for three values that fit, but "
-                    "there are {}.",
-                    key, curve.size()));
+    return badInput(fmt::format("--knee {}: a knee needs {} for three values that fit, but there are {}.",
+                                key, of.words, curve.size()));
   const auto x = [&](double value) {
     return (value - curve.begin()->first) / (curve.rbegin()->first - curve.begin()->first);
   };
@@ -246,10 +260,10 @@ base::Result<SweepAnswer> kneeOf(const SweepTable& table, const std::string& key
     furthest = above;
     knee = row;
   }
-  SweepAnswer answer{fmt::format("The knee of the samples per second lies at {} = {}{}: {:.0f} % of the "
-                                 "largest rate.",
-                                 key, knee->values[at], ratesOf(*knee), goodness(*knee, rate) / most * 100),
-                     {}};
+  SweepAnswer answer{
+      fmt::format("The knee of the {} lies at {} = {}{}: {:.0f} % of the largest rate.", of.words, key,
+                  knee->values[at], ratesOf(*knee), goodness(*knee, rate) / most * 100),
+      {}};
   for (const auto& [value, row] : curve) answer.rows.push_back(row);
   return answer;
 }

@@ -62,7 +62,8 @@ base::Status addTimes(const record::MemoryProfile& profile, const analysis::Cata
   const figures::Analyses of{&catalog, first, &execution, &stages, nullptr, true, price};
   for (const char* key :
        {"samples_per_second", "tokens_per_second", "samples_per_currency_unit", "step_time_us",
-        "step_time_least_us", "step_time_most_us", "imbalance", "bubble_fraction"})
+        "step_time_least_us", "step_time_most_us", "imbalance", "bubble_fraction",
+        "time_to_first_token_seconds", "time_per_token_seconds", "output_tokens_per_second"})
     variant.values[key] = figures::figure(key).value(of);
   return {};
 }
@@ -96,6 +97,7 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
                                             plan::SharedStages& known, base::Executor& executor) {
   PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
   PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &executor, &known));
+  PIPESCOPE_ASSIGN(const std::optional<Generation> generation, generationOf(configuration));
   const bool writes = !options.profile.empty();
   // Intervals of step times follow from the steps of the limiting stage.
   constexpr emulate::RecordLevel kLevel = emulate::RecordLevel::steps;
@@ -104,6 +106,8 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
   if (writes) recordCircumstances(recorder, configuration, options);
   if (options.compileOnly) {
     compile::recordCompilation(recorder, compilation, kLevel);
+  } else if (generation) {
+    PIPESCOPE_TRY(recordGeneration(recorder, compilation, *generation, kLevel));
   } else {
     recordTwoCalls(recorder, compilation, kLevel);
   }

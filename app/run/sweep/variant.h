@@ -16,9 +16,9 @@
 namespace pipescope::app {
 
 /// The figures of one configuration: of training, or of inference if nothing is trained. They are those that
-/// `pipescope report` shows of the second call. A figure that does not exist has no value: without emulation
-/// there are no times, and a system with given costs has no memory. Those of memory are the largest over all
-/// executables.
+/// `pipescope report` shows of the second call, or of a generation those of its prompt beside what it
+/// achieved as a whole. A figure that does not exist has no value: without emulation there are no times, and
+/// a system with given costs has no memory. Those of memory are the largest over all executables.
 struct VariantFigures {
   /// The values by the keys of sections::sweepFigures().
   std::map<std::string, figures::Cell, std::less<>> values = {};

@@ -98,7 +98,8 @@ const std::vector<const figures::Figure*>& sweepFigures() {
     for (const char* key :
          {"fits", "samples_per_second", "step_time_us", "imbalance", "bubble_fraction", "memory_bytes",
           "memory_use", "devices", "system_devices", "samples_per_currency_unit", "tokens_per_second",
-          "step_time_least_us", "step_time_most_us", "memory_least_bytes", "memory_most_bytes"})
+          "step_time_least_us", "step_time_most_us", "memory_least_bytes", "memory_most_bytes",
+          "output_tokens_per_second", "time_to_first_token_seconds", "time_per_token_seconds"})
       made.push_back(&figures::figure(key));
     return made;
   }();
