@@ -7,6 +7,7 @@
 #include <ctime>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "profiler/store/blocks/payload_choice.h"
 #include "profiler/store/blocks/row_columns.h"
@@ -16,15 +17,28 @@ namespace {
 
 constexpr const char* kAdding = "adding rows";
 
+/// Inserts rows, so many with each statement. Their number must be a multiple of that.
 template <class Row>
-base::Status insertRows(Database& database, const std::vector<Row>& rows) {
-  PIPESCOPE_ASSIGN(Statement insert,
-                   database.prepare(insertStatement(model::tables()[model::tableIndexOf<Row>()]), kAdding));
-  for (const Row& row : rows) {
-    bindRow(insert, row);
+base::Status insertRows(Database& database, std::span<const Row> rows, std::size_t atOnce) {
+  if (rows.empty()) return {};
+  const model::Table& table = model::tables()[model::tableIndexOf<Row>()];
+  PIPESCOPE_ASSIGN(Statement insert, database.prepare(insertStatement(table, atOnce), kAdding));
+  for (; !rows.empty(); rows = rows.subspan(atOnce)) {
+    int parameter = 0;
+    for (const Row& row : rows.first(atOnce)) parameter = bindRow(insert, row, parameter);
     PIPESCOPE_TRY(insert.run());
   }
   return {};
+}
+
+template <class Row>
+base::Status insertAll(Database& database, const std::vector<Row>& rows) {
+  // Statements cost more than rows, but a long one must pay for being compiled.
+  constexpr std::size_t kAtOnce = 16;
+  const std::span<const Row> all(rows);
+  const std::size_t together = all.size() < 16 * kAtOnce ? 0 : all.size() / kAtOnce * kAtOnce;
+  PIPESCOPE_TRY(insertRows(database, all.first(together), kAtOnce));
+  return insertRows(database, all.subspan(together), 1);
 }
 
 template <class Row>
@@ -33,6 +47,22 @@ void countRows(const std::vector<Row>& rows, TableTotals& totals) {
   for (const Row& row : rows) addToChecksum(row, checksum);
   totals.rowsCrc32 = checksum.value();
   totals.rows += static_cast<std::int64_t>(rows.size());
+}
+
+template <class Row>
+void keepRows(const std::vector<Row>& from, std::vector<Row>& into) {
+  into.insert(into.end(), from.begin(), from.end());
+}
+
+/// Moves the rows, because those of a large system take much memory.
+template <class Row>
+void keepRows(std::vector<Row>& from, std::vector<Row>& into) {
+  if (into.empty()) {
+    into = std::exchange(from, {});
+    return;
+  }
+  into.insert(into.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  from.clear();
 }
 
 base::Status insertPayloads(Database& database, const std::vector<PreparedPayload>& payloads) {
@@ -110,9 +140,10 @@ std::uint32_t checksumOfState(const Totals& totals) {
       .value();
 }
 
-base::Result<CodedBatch> CodedBatch::prepare(std::span<const model::RowSet> sets,
-                                             const std::function<std::span<model::LevelNode>()>& makeNodes,
-                                             BlockCoder& coder, const std::string& path, Totals& totals) {
+template <class Set>
+base::Result<CodedBatch> CodedBatch::prepareSets(
+    std::span<Set> sets, const std::function<std::span<model::LevelNode>()>& makeNodes, BlockCoder& coder,
+    const std::string& path, Totals& totals) {
   CodedBatch batch;
   PayloadChoice plan(totals), nodePlan(totals);
   model::forEachRowType([&]<class Row>() {
@@ -120,7 +151,6 @@ base::Result<CodedBatch> CodedBatch::prepare(std::span<const model::RowSet> sets
       const std::vector<Row>& added = rows.of<Row>();
       if constexpr (Row::kStorage == model::Storage::plain) {
         countRows(added, totals.tables[model::tableIndexOf<Row>()]);
-        batch.rows_.of<Row>().insert(batch.rows_.of<Row>().end(), added.begin(), added.end());
       } else if constexpr (!std::is_same_v<Row, model::LevelNode>) {
         plan.add(std::span<const Row>(added));
       }
@@ -139,14 +169,32 @@ base::Result<CodedBatch> CodedBatch::prepare(std::span<const model::RowSet> sets
   PIPESCOPE_TRY(plan.code(coder, path, batch.payloads_, codeNodes));
   PIPESCOPE_TRY(nodesCoded);
   std::ranges::move(ofNodes, std::back_inserter(batch.payloads_));
+  // The nodes were made of all rows, so only now may sets lose some.
+  model::forEachRowType([&]<class Row>() {
+    if constexpr (Row::kStorage == model::Storage::plain) {
+      for (Set& rows : sets) keepRows(rows.template of<Row>(), batch.rows_.of<Row>());
+    }
+  });
   return batch;
+}
+
+base::Result<CodedBatch> CodedBatch::prepare(std::span<const model::RowSet> sets,
+                                             const std::function<std::span<model::LevelNode>()>& makeNodes,
+                                             BlockCoder& coder, const std::string& path, Totals& totals) {
+  return prepareSets(sets, makeNodes, coder, path, totals);
+}
+
+base::Result<CodedBatch> CodedBatch::prepare(std::span<model::RowSet> sets,
+                                             const std::function<std::span<model::LevelNode>()>& makeNodes,
+                                             BlockCoder& coder, const std::string& path, Totals& totals) {
+  return prepareSets(sets, makeNodes, coder, path, totals);
 }
 
 base::Status CodedBatch::write(Database& database) const {
   base::Status status;
   model::forEachRowType([&]<class Row>() {
     if constexpr (Row::kStorage == model::Storage::plain) {
-      if (status.ok() && !rows_.of<Row>().empty()) status = insertRows(database, rows_.of<Row>());
+      if (status.ok() && !rows_.of<Row>().empty()) status = insertAll(database, rows_.of<Row>());
     }
   });
   PIPESCOPE_TRY(status);

@@ -64,11 +64,15 @@ struct PreparedPayload {
 /// The coded blocks of one commit. Plain rows are not coded.
 class CodedBatch {
  public:
-  /// Codes the block rows of all sets in order, and counts all rows into `totals`, which is a copy that the
-  /// caller drops if the commit fails. LevelNodes in the sets are ignored. `makeNodes` runs while blocks are
-  /// coded, and the nodes that it returns are sorted and written instead. `path` is for the error sentence
-  /// about a row that is too long.
+  /// Codes the block rows of all sets in order, keeps the plain rows, and counts all rows into `totals`,
+  /// which is a copy that the caller drops if the commit fails. LevelNodes in the sets are ignored.
+  /// `makeNodes` runs while blocks are coded, and the nodes that it returns are sorted and written instead.
+  /// `path` is for the error sentence about a row that is too long.
   static base::Result<CodedBatch> prepare(std::span<const model::RowSet> sets,
+                                          const std::function<std::span<model::LevelNode>()>& makeNodes,
+                                          BlockCoder& coder, const std::string& path, Totals& totals);
+  /// The same, but takes the plain rows out of the sets instead of copying them.
+  static base::Result<CodedBatch> prepare(std::span<model::RowSet> sets,
                                           const std::function<std::span<model::LevelNode>()>& makeNodes,
                                           BlockCoder& coder, const std::string& path, Totals& totals);
 
@@ -77,6 +81,11 @@ class CodedBatch {
   std::int64_t payloadBytes() const;
 
  private:
+  template <class Set>
+  static base::Result<CodedBatch> prepareSets(std::span<Set> sets,
+                                              const std::function<std::span<model::LevelNode>()>& makeNodes,
+                                              BlockCoder& coder, const std::string& path, Totals& totals);
+
   model::RowSet rows_;  // plain rows only
   std::vector<PreparedPayload> payloads_;
 };

@@ -93,7 +93,7 @@ struct FileSink::Impl {
   base::Status waitForCommit();
   bool isEnough(std::int64_t bytes) const;
   void workOnce(std::unique_lock<std::mutex>& lock, bool commitNow, bool awaited);
-  void giveBack(std::span<model::RowSet> sets);
+  void giveBack(std::span<model::RowSet> sets, std::size_t rows);
   void queue(model::RowSet& rows, std::size_t count);
   base::Status hand(model::RowSet* rows, bool wait, bool whole = true);
   void join();
@@ -135,12 +135,13 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
   base::Status result;
   for (std::span<model::RowSet> left(sets); !left.empty();) {
     const std::span<model::RowSet> group = left.first(setsAtOnce(left));
-    const bool any = std::ranges::any_of(group, [](const model::RowSet& rows) { return !rows.empty(); });
-    if (!failed && result.ok() && any) {
+    std::size_t rows = 0;
+    for (const model::RowSet& set : group) rows += set.size();
+    if (!failed && result.ok() && rows > 0) {
       PIPESCOPE_HOST_SPAN(span, "profiler", "code rows");
       result = base::guarded([&] { return writer->prepare(group); });
     }
-    giveBack(group);
+    giveBack(group, rows);
     left = left.subspan(group.size());
   }
   const bool commits = !held && (commitNow || isEnough(writer->preparedBytes()));
@@ -187,10 +188,10 @@ base::Status FileSink::Impl::startCommit() {
 }
 
 /// Keeps empty sets for the recorder to fill, because new memory costs as much as coding its contents.
-void FileSink::Impl::giveBack(std::span<model::RowSet> sets) {
-  std::size_t rows = 0, longest = 0;
+/// `rows`: the number of rows with which they came.
+void FileSink::Impl::giveBack(std::span<model::RowSet> sets, std::size_t rows) {
+  std::size_t longest = 0;
   for (model::RowSet& set : sets) {
-    rows += set.size();
     longest = std::max(longest, set.size());
     set.clear();
   }

@@ -95,10 +95,11 @@ const std::vector<KnownTable>& knownTables() {
   return all;
 }
 
-std::string insertStatement(const model::Table& table) {
-  std::string parameters;
+std::string insertStatement(const model::Table& table, std::size_t rows) {
+  std::string parameters, all;
   for (std::size_t i = 0; i < table.columns.size(); ++i) parameters += i == 0 ? "?" : ", ?";
-  return fmt::format("INSERT INTO \"{}\"({}) VALUES ({})", table.name, columnList(table, false), parameters);
+  for (std::size_t i = 0; i < rows; ++i) all += (i == 0 ? "(" : ", (") + parameters + ")";
+  return fmt::format("INSERT INTO \"{}\"({}) VALUES {}", table.name, columnList(table, false), all);
 }
 
 std::string selectStatement(const model::Table& table) {

@@ -57,8 +57,8 @@ bool isDefinition(const KnownTable& table, std::string_view create);
 /// Every table of a profile: the four of the store, then one for each plain row type.
 const std::vector<KnownTable>& knownTables();
 
-/// An INSERT with one parameter for each column, in order.
-std::string insertStatement(const model::Table& table);
+/// An INSERT of some rows with one parameter for each column, in order, row by row.
+std::string insertStatement(const model::Table& table, std::size_t rows = 1);
 /// A SELECT of all columns that the file has, of the first ?1 rows, in the order of recording.
 std::string selectStatement(const model::Table& table);
 

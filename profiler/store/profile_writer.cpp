@@ -51,7 +51,8 @@ struct ProfileWriter::Impl {
   std::int64_t payloadBytes = 0;     // bytes of the committed payloads
   bool hasCall = false;              // the file at `part` should be at `path`
 
-  base::Status prepare(std::span<const model::RowSet> sets);
+  template <class Set>
+  base::Status prepare(std::span<Set> sets);
   std::shared_ptr<PreparedCommit> takePrepared();
   void forgetPrepared() { prepared = {{}, totals, pyramid, false}; }
 
@@ -100,7 +101,8 @@ base::Status createTables(Database& database) {
 
 }  // namespace
 
-base::Status ProfileWriter::Impl::prepare(std::span<const model::RowSet> sets) {
+template <class Set>
+base::Status ProfileWriter::Impl::prepare(std::span<Set> sets) {
   Totals next = prepared.totals;
   for (const model::RowSet& rows : sets) prepared.hasCall |= !rows.of<model::Run>().empty();
   const auto makeNodes = [&]() -> std::span<model::LevelNode> {
@@ -297,6 +299,11 @@ base::Status ProfileWriter::commit(const model::RowSet& rows) {
 }
 
 base::Status ProfileWriter::prepare(std::span<const model::RowSet> sets) {
+  if (impl_->finished) return base::internalError(impl_->path.string() + ": rows after the profile's end.");
+  return impl_->prepare(sets);
+}
+
+base::Status ProfileWriter::prepare(std::span<model::RowSet> sets) {
   if (impl_->finished) return base::internalError(impl_->path.string() + ": rows after the profile's end.");
   return impl_->prepare(sets);
 }

@@ -59,7 +59,9 @@ class ProfileWriter : public record::Sink {
   /// written. prepare() codes sets of rows and keeps them. takePrepared() takes what is prepared for a
   /// transaction, and write() may run on another thread meanwhile. Commits are written in the order in which
   /// they were taken. After one that failed, only finish() may be called, which drops what is not written.
+  /// prepare() of sets that may change takes their plain rows out of them.
   base::Status prepare(std::span<const model::RowSet> sets);
+  base::Status prepare(std::span<model::RowSet> sets);
   base::Status prepare(const model::RowSet& rows) { return prepare(std::span(&rows, 1)); }
   /// Bytes of payload that are prepared and not taken yet.
   std::int64_t preparedBytes() const;

@@ -2,16 +2,32 @@
 
 #include <zlib.h>
 
-#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace pipescope::store {
+namespace {
+
+std::uint32_t crcOf(std::uint32_t before, std::string_view data) {
+  return static_cast<std::uint32_t>(
+      crc32_z(before, reinterpret_cast<const Bytef*>(data.data()), data.size()));
+}
+
+}  // namespace
 
 Checksum& Checksum::bytes(std::string_view data) {
-  value_ =
-      static_cast<std::uint32_t>(crc32_z(value_, reinterpret_cast<const Bytef*>(data.data()), data.size()));
+  if (data.size() > pending_.size() - count_) {
+    value_ = value();
+    count_ = 0;
+  }
+  if (data.size() > pending_.size()) {
+    value_ = crcOf(value_, data);
+  } else if (!data.empty()) {
+    std::memcpy(pending_.data() + count_, data.data(), data.size());
+    count_ += data.size();
+  }
   return *this;
 }
 
@@ -29,6 +45,10 @@ Checksum& Checksum::real(double number) {
 
 Checksum& Checksum::text(std::string_view data) {
   return integer(static_cast<std::int64_t>(data.size())).bytes(data);
+}
+
+std::uint32_t Checksum::value() const {
+  return crcOf(value_, {pending_.data(), count_});
 }
 
 double canonical(double number) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,10 +22,13 @@ class Checksum {
   /// Adds the length as an integer, then the bytes.
   Checksum& text(std::string_view data);
 
-  std::uint32_t value() const { return value_; }
+  std::uint32_t value() const;
 
  private:
   std::uint32_t value_ = 0;
+  /// Bytes that value_ lacks: zlib takes long for a few bytes at a time.
+  std::array<char, 512> pending_;
+  std::size_t count_ = 0;
 };
 
 /// The value that SQLite returns for a REAL: it has one not-a-number and no negative zero.

@@ -39,10 +39,10 @@ std::vector<model::ColumnType> columnTypesOf() {
   return types;
 }
 
-/// Binds the fields of a row to the parameters of an INSERT, in order.
+/// Binds the fields of a row to the parameters of an INSERT, in order, from behind `parameter` on. Returns
+/// the last parameter.
 template <class Row>
-void bindRow(Statement& statement, const Row& row) {
-  int parameter = 0;
+int bindRow(Statement& statement, const Row& row, int parameter = 0) {
   Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
     ++parameter;
     if constexpr (std::is_same_v<decltype(field), const std::string&>) {
@@ -53,6 +53,7 @@ void bindRow(Statement& statement, const Row& row) {
       statement.bind(parameter, model::toInteger(field));
     }
   });
+  return parameter;
 }
 
 /// Adds the numbers of some rows to a column. The column stays a single number as long as all are equal.

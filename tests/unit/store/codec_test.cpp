@@ -24,6 +24,33 @@ TEST(Checksum, IsTheCommonCrc32) {
   EXPECT_NE(Checksum().text("a").text("b").value(), Checksum().text("ab").text("").value());
 }
 
+/// A CRC depends on the bytes, and not on the pieces in which they come. The reference works bit by bit.
+TEST(Checksum, DoesNotDependOnPieces) {
+  const auto bitwise = [](const std::string& bytes) {
+    std::uint32_t crc = ~0U;
+    for (const char byte : bytes) {
+      crc ^= static_cast<unsigned char>(byte);
+      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc % 2 != 0 ? 0xEDB88320U : 0U);
+    }
+    return ~crc;
+  };
+  std::mt19937 random(5);
+  for (int turn = 0; turn < 200; ++turn) {
+    std::string all;
+    Checksum checksum;
+    for (std::size_t pieces = random() % 60; pieces > 0; --pieces) {
+      std::string piece(random() % 8 == 0 ? random() % 2000 : random() % 20, ' ');
+      for (char& byte : piece) byte = static_cast<char>(random());
+      checksum.bytes(piece);
+      all += piece;
+      if (random() % 16 == 0) {
+        ASSERT_EQ(checksum.value(), bitwise(all));
+      }
+    }
+    ASSERT_EQ(checksum.value(), bitwise(all));
+  }
+}
+
 TEST(ByteStream, VarintsHaveTheKnownBytes) {
   std::string bytes;
   appendVarint(bytes, 300);  // the example of Protocol Buffers' encoding page: AC 02

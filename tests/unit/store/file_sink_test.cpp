@@ -47,6 +47,37 @@ FileSinkOptions neverDue() {
   return options;
 }
 
+/// A large system has more devices than one statement inserts, and their number is no round one.
+TEST(FileSink, WritesManyPlainRows) {
+  for (const std::int64_t count : {1, 255, 256, 257, 1000}) {
+    const Folder folder;
+    auto sink = FileSink::create(folder / "profile.pop");
+    ASSERT_OK(sink);
+    model::RowSet all;
+    for (std::int64_t i = 0; i < count; ++i) {
+      model::Device device;
+      device.id = model::DeviceId(i);
+      device.name = "HPU" + std::to_string(i);
+      device.units = 7 * i;
+      all.of<model::Device>().push_back(device);
+    }
+    model::RowSet given = all;
+    ASSERT_OK((*sink)->take(given));
+    EXPECT_TRUE(given.empty());
+    ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
+    const auto reader = ProfileReader::open(folder / "profile.pop");
+    ASSERT_OK(reader);
+    const auto devices = (*reader)->rows<model::Device>();
+    ASSERT_OK(devices);
+    ASSERT_EQ((*devices)->size(), static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < (*devices)->size(); ++i) {
+      const model::Device& device = (**devices)[i];
+      EXPECT_EQ(device.name, all.of<model::Device>()[i].name);
+      EXPECT_EQ(device.units, all.of<model::Device>()[i].units);
+    }
+  }
+}
+
 TEST(FileSink, WritesWhatItTookInOrder) {
   const Folder folder;
   const fs::path path = folder / "profile.pop";
