@@ -9,7 +9,7 @@ namespace pipescope::compile {
 namespace {
 
 bool hasStreamingMemory(const devices::System& system) {
-  const std::vector<devices::MemorySpaceInfo>& spaces = system.devices().front().memory;
+  const devices::SharedList<devices::MemorySpaceInfo>& spaces = system.devices().front().memory;
   return std::any_of(spaces.begin(), spaces.end(),
                      [](const auto& space) { return space.kind == "streaming_memory"; });
 }

@@ -25,9 +25,9 @@ enum class RecordLevel { off, stages, steps, tiles };
 struct SystemIds {
   std::vector<model::DeviceId> devices;
   /// Lanes of each device, and links. Late chips of a large system have those that are used so far.
-  std::vector<std::map<model::LaneRole, model::LaneId>> lanes;
+  std::map<model::DeviceId, std::map<model::LaneRole, model::LaneId>> lanes;
   std::map<std::pair<int, int>, model::LinkId> links;
-  std::vector<std::vector<model::MemorySpaceId>> memory;  ///< spaces of each device
+  std::vector<model::MemorySpaceId> memory;  ///< first space of each device, whose others follow it
   model::MemorySpaceId host;  ///< memory of the host; not valid if the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces. `hostMemory`: memory of a host; 0: not stated.

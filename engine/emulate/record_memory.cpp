@@ -14,8 +14,7 @@ void MemoryRecorder::recordDevice(const devices::LoweredDevice& device, int repl
 }
 
 void MemoryRecorder::recordSpace(int device, const devices::LoweredMemory& memory, ProgramTree& tree) {
-  const model::MemorySpaceId space =
-      ids_.memory[static_cast<std::size_t>(device)][static_cast<std::size_t>(memory.space)];
+  const model::MemorySpaceId space(ids_.memory[static_cast<std::size_t>(device)].value + memory.space);
   for (const devices::LoweredVariable& variable : memory.variables) {
     recorder_.gather();
     const model::VariableId id = recorder_.add(model::Variable{{},

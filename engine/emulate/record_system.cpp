@@ -53,8 +53,8 @@ constexpr std::size_t kMostWholeChips = 2048;
 
 model::LaneId recordLane(record::Recorder& recorder, SystemIds& ids, const devices::DeviceInfo& info,
                          model::DeviceId device, model::LaneRole role) {
-  std::map<model::LaneRole, model::LaneId>& lanes = ids.lanes[static_cast<std::size_t>(device.value)];
-  for (const model::LaneRole each : lanes.empty() ? info.lanes : std::vector<model::LaneRole>()) {
+  std::map<model::LaneRole, model::LaneId>& lanes = ids.lanes[device];
+  for (const model::LaneRole each : lanes.empty() ? info.lanes : devices::SharedList<model::LaneRole>()) {
     model::Lane lane;
     lane.device = device;
     const bool titled = info.laneTitles != nullptr && info.laneTitles->contains(each);
@@ -101,26 +101,28 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
   }
   const bool clocked = !system.facts().costsGiven;
   const std::string engines = clocked ? engineClocks(system) : "";
+  // A card's ticks are picoseconds, which are no cycles of a clock.
+  const bool ticksAreCycles =
+      tickMeaning(system.facts()) == model::TickMeaning::clockCycle && engines.empty();
   for (const devices::DeviceInfo& info : system.devices()) {
+    recorder.gather();
     model::Device device;
     device.kind = info.kind;
     device.name = info.name;
     device.ticksPerSecond = info.ticksPerSecond;
     device.units = info.units;
     device.unitName = info.unitName;
-    device.clock = engines;
-    // A card's ticks are picoseconds, which are no cycles of a clock.
-    if (tickMeaning(system.facts()) == model::TickMeaning::clockCycle && engines.empty())
-      device.clock = fmt::format("{:.4g} GHz", static_cast<double>(info.ticksPerSecond) / 1e9);
-    const model::DeviceId id = recorder.add(device);
+    device.clock =
+        ticksAreCycles ? fmt::format("{:.4g} GHz", static_cast<double>(info.ticksPerSecond) / 1e9) : engines;
+    const model::DeviceId id = recorder.add(std::move(device));
     ids.devices.push_back(id);
-    ids.lanes.emplace_back();
     if (ids.devices.size() <= kMostWholeChips && !info.lanes.empty())
       recordLane(recorder, ids, info, id, info.lanes.front());
-    auto& spaces = ids.memory.emplace_back();
+    model::MemorySpaceId& first = ids.memory.emplace_back();
     for (const devices::MemorySpaceInfo& space : info.memory) {
-      spaces.push_back(recorder.add(model::MemorySpace{
-          {}, id, space.kind, space.units, space.bytesPerUnit, space.interleavedStart, space.elementBytes}));
+      const model::MemorySpaceId added = recorder.add(model::MemorySpace{
+          {}, id, space.kind, space.units, space.bytesPerUnit, space.interleavedStart, space.elementBytes});
+      if (!first.valid()) first = added;
     }
   }
   const bool hosted = std::any_of(system.links().begin(), system.links().end(),

@@ -200,13 +200,18 @@ std::vector<ReplicaClass> replicaClasses(const devices::System& system, const co
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows) {
   if (ir.mesh.replicas == 1) return {{0, {0}}};
   std::vector<ReplicaClass> classes;
-  std::map<std::pair<std::vector<double>, LinkSignature>, std::size_t> known;
+  std::map<std::pair<std::vector<double>, int>, std::size_t> known;
+  std::map<LinkSignature, int> signatures;  // numbered, because they are long
   // Links look alike from replicas that lie whole periods apart.
-  std::map<int, LinkSignature> byPosition;
+  std::map<int, int> byPosition;
+  const auto numberOf = [&](int replica) {
+    LinkSignature own = linkSignature(system, ir, lowered, flows, replica);
+    return signatures.try_emplace(std::move(own), static_cast<int>(signatures.size())).first->second;
+  };
   const auto signatureOf = [&](int replica) {
-    if (system.period() == 0) return linkSignature(system, ir, lowered, flows, replica);
+    if (system.period() == 0) return numberOf(replica);
     const auto [found, added] = byPosition.try_emplace(ir.mesh.chip(replica, 0) % system.period());
-    if (added) found->second = linkSignature(system, ir, lowered, flows, replica);
+    if (added) found->second = numberOf(replica);
     return found->second;
   };
   for (int replica = 0; replica < ir.mesh.replicas; ++replica) {

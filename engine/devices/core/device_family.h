@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/compile/ir.h"
+#include "engine/devices/core/shared_list.h"
 #include "profiler/base/result.h"
 #include "profiler/model/rows.h"
 
@@ -180,8 +181,8 @@ struct DeviceInfo {
   std::int64_t ticksPerSecond = 1;
   std::int64_t units = 1;
   std::string unitName;
-  std::vector<model::LaneRole> lanes;
-  std::vector<MemorySpaceInfo> memory = {};
+  SharedList<model::LaneRole> lanes;
+  SharedList<MemorySpaceInfo> memory = {};
   /// The lane that carries data to and from other devices, and on which the device waits for them.
   model::LaneRole transferLane = model::LaneRole::exchange;
   /// Titles of lanes, such as "MME" for the matrix lane of a Gaudi, which equal devices share. Other lanes

@@ -9,6 +9,31 @@
 #include "profiler/base/check.h"
 
 namespace pipescope::devices::gaudi {
+namespace {
+
+/// Describes how a group of cards lies in boxes.
+struct Spread {
+  int boxes = 0;
+  int most = 0, least = 0;  ///< cards of the group in a box
+};
+
+Spread spreadOf(const std::vector<int>& cards, int perBox) {
+  std::vector<int> boxes;
+  boxes.reserve(cards.size());
+  for (const int card : cards) boxes.push_back(card / perBox);
+  if (!std::ranges::is_sorted(boxes)) std::ranges::sort(boxes);
+  Spread spread;
+  for (std::size_t first = 0, end = 0; first < boxes.size(); first = end) {
+    while (end < boxes.size() && boxes[end] == boxes[first]) ++end;
+    const int count = static_cast<int>(end - first);
+    spread.most = std::max(spread.most, count);
+    spread.least = spread.boxes == 0 ? count : std::min(spread.least, count);
+    ++spread.boxes;
+  }
+  return spread;
+}
+
+}  // namespace
 
 base::Result<Fabric> Fabric::read(const Card& card, FigureReader& figures, int cardsPerBox, int devices) {
   Fabric fabric(card);
@@ -64,17 +89,15 @@ LinkInfo Fabric::linkBetween(int from, int to) const {
 hbm_card::CollectiveTime Fabric::collectiveTime(ops::Collective::Kind kind, double bytes,
                                                 const std::vector<int>& cards) const {
   using Kind = ops::Collective::Kind;
-  std::map<int, int> inBox;
-  for (const int card : cards) ++inBox[card / perBox_];
   if (cards.size() < 2 || bytes <= 0) return {};
   if (kind == Kind::ringSend) return {.total = ringSendSeconds(bytes, cards)};
   // Reduce-scatter and all-gather move equally much, and an all-reduce is both. A broadcast is a scatter and
   // an all-gather.
   const double phases = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
   const double efficiency = card_.collectiveEfficiency, latency = phases * card_.collectiveLatency;
-  int most = 1, least = static_cast<int>(cards.size());
-  for (const auto& [box, count] : inBox) most = std::max(most, count), least = std::min(least, count);
-  const auto boxes = static_cast<double>(inBox.size());
+  const Spread spread = spreadOf(cards, perBox_);
+  const int most = spread.most, least = spread.least;
+  const auto boxes = static_cast<double>(spread.boxes);
   const double starts = (most > 1 ? latency : 0) + latency * (boxes - 1);
   if (!mesh()) {
     // Both parts use the same ports, so neither hides behind the other.
@@ -106,11 +129,8 @@ hbm_card::CollectiveTime Fabric::collectiveTime(const ops::Collective& work,
 double Fabric::sumSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const {
   using Kind = ops::Collective::Kind;
   if (card_.sumBytesPerSecond <= 0 || (kind != Kind::allReduce && kind != Kind::reduceScatter)) return 0;
-  std::map<int, int> inBox;
-  for (const int card : cards) ++inBox[card / perBox_];
-  int most = 0;
-  for (const auto& [box, count] : inBox) most = std::max(most, count);
-  const double inside = most > 1 ? bytes : 0, outside = inBox.size() > 1 ? bytes / most : 0;
+  const Spread spread = spreadOf(cards, perBox_);
+  const double inside = spread.most > 1 ? bytes : 0, outside = spread.boxes > 1 ? bytes / spread.most : 0;
   return (inside + outside) / card_.sumBytesPerSecond;
 }
 

@@ -43,17 +43,17 @@ class IpuSystem final : public System {
         computing_(programChip(chip_, options_)),
         planner_(computing_),
         links_(ladder_.links()) {
+    std::vector<MemorySpaceInfo> spaces = {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile),
+                                            Bytes(chip_.interleavedStart), Bytes(chip_.elementBytes)}};
+    if (streaming_.bytes > 0) spaces.push_back({"streaming_memory", 1, Bytes(streaming_.bytes), {}});
+    DeviceInfo info{
+        chip_.name,       "",
+        chip_.clockHz,    chip_.tiles,
+        "tile",           {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
+        std::move(spaces)};
     for (int i = 0; i < ladder_.devices(); ++i) {
-      devices_.push_back({chip_.name,
-                          "IPU" + std::to_string(i),
-                          chip_.clockHz,
-                          chip_.tiles,
-                          "tile",
-                          {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
-                          {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile),
-                            Bytes(chip_.interleavedStart), Bytes(chip_.elementBytes)}}});
-      if (streaming_.bytes > 0)
-        devices_.back().memory.push_back({"streaming_memory", 1, Bytes(streaming_.bytes), {}});
+      info.name = "IPU" + std::to_string(i);
+      devices_.push_back(info);
       links_.push_back({-1, i, "host", hostBytesPerSecond_});
       links_.push_back({i, -1, "host", hostBytesPerSecond_});
     }
