@@ -26,7 +26,8 @@ using Categories = std::map<std::string, double>;
 /// A change that could save memory, and roughly how much, which decides whether it is tried.
 struct Change {
   std::string key, value;
-  double saving = 0;      ///< bytes of the memories that lack room
+  double saving = 0;                                           ///< bytes of the memories that lack room
+  std::vector<std::pair<std::string, std::string>> also = {};  ///< settings that go with it
   std::size_t order = 0;  ///< among changes of equal effect, the ones that change less come first
 };
 
@@ -131,6 +132,26 @@ void addBatches(const Configuration& c, const std::string& table, const Savings&
     changes.push_back({table + ".micro_batch_size", std::to_string(batch / 2), savings.ofMicroBatch(0.5)});
 }
 
+/// Optimizers keep their moments or their velocity in 16 bits on request. Master weights stay in 32.
+void addMoments(const Configuration& c, const Savings& savings, std::vector<Change>& changes) {
+  Change halved;
+  double count = 0;
+  for (const char* key : {"training.half_moment1", "training.half_moment2", "training.half_velocity"}) {
+    if (!c.applies(key)) continue;
+    ++count;
+    if (c.boolean(key)) continue;
+    if (halved.key.empty())
+      halved.key = key, halved.value = "true";
+    else
+      halved.also.emplace_back(key, "true");
+  }
+  if (halved.key.empty()) return;
+  const double all = count + (c.boolean("training.master_weights") ? 1 : 0),
+               some = 1 + static_cast<double>(halved.also.size());
+  halved.saving = savings.of({"optimizer_state"}, some / all / 2);
+  changes.push_back(std::move(halved));
+}
+
 void addTraining(const Configuration& c, const compile::CompiledExecutable& training, const Savings& savings,
                  std::vector<Change>& changes) {
   addBatches(c, "training", savings, changes);
@@ -144,6 +165,7 @@ void addTraining(const Configuration& c, const compile::CompiledExecutable& trai
   }
   const double replicas = static_cast<double>(std::max<std::int64_t>(1, training.facts.replicas));
   changes.push_back({"training.accumulator", "float16", savings.of({"accumulator"}, 0.5)});
+  addMoments(c, savings, changes);
   changes.push_back({"execution.offload_optimizer", "true", savings.of({"optimizer_state"}, 1)});
   changes.push_back({"execution.offload_activations", "true", savings.of({"stash"}, 1)});
   changes.push_back({"execution.offload_accumulators", "true", savings.of({"accumulator"}, 1)});
@@ -330,7 +352,9 @@ class Trials {
       executor_.parallelFor(next.size(), [&](std::size_t k) {
         const Change& change = changes[next[k]];
         base::SerialExecutor serial;
-        made[k] = tryAll({{change.key, change.value}}, serial);
+        std::vector<std::pair<std::string, std::string>> settings = change.also;
+        settings.emplace(settings.begin(), change.key, change.value);
+        made[k] = tryAll(settings, serial);
         if (!made[k] && change.key == "execution.stages") made[k] = tryLonger(change.value, serial);
       });
       for (std::size_t k = 0; k < next.size(); ++k) {

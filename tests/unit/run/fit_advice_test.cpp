@@ -104,6 +104,38 @@ TEST(FitAdvice, ProposesFloat8WhereDevicesMultiplyIt) {
   }
 }
 
+/// Weights, sums of gradients and each moment take 24.4 GiB. Gaudi2 has room for 94.6 GiB, which is too
+/// little for four of them and enough for three. Beside a velocity, weights and sums of 30.5 GiB each there
+/// are gradients of one layer, half as large: 106.8 GiB, and 91.6 with half the velocity.
+TEST(FitAdvice, ProposesMomentsInSixteenBits) {
+  struct Case {
+    const char *optimizer, *width;
+    std::vector<std::string> keys;
+  };
+  for (const Case& each : {Case{"adamw", "800000", {"training.half_moment1", "training.half_moment2"}},
+                           Case{"sgd", "1000000", {"training.half_velocity"}}}) {
+    config::Configuration configuration = wideNetwork("gaudi2", each.width);
+    ASSERT_TRUE(configuration.replace("training.optimizer", std::string(each.optimizer)).ok());
+    if (each.keys.size() == 1) {
+      ASSERT_TRUE(configuration.setText("training.momentum", "0.9", config::Origin::flag).ok());
+      ASSERT_TRUE(configuration.replace("training.micro_batch_size", std::int64_t{1}).ok());
+    }
+    plan::SharedStages known;
+    const auto compiled = compileRun(configuration, nullptr, &known);
+    ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+    EXPECT_FALSE(compiled->overflow().empty());
+    base::SerialExecutor serial;
+    const std::vector<FitProposal> proposals = proposeChanges(configuration, *compiled, known, serial, quiet);
+    const auto found = std::ranges::find_if(proposals, [&](const FitProposal& proposal) {
+      std::vector<std::string> keys;
+      for (const auto& [key, value] : proposal.settings) keys.push_back(key);
+      return keys == each.keys;
+    });
+    ASSERT_NE(found, proposals.end()) << each.optimizer;
+    EXPECT_EQ(found->all().count, 0) << each.optimizer;
+  }
+}
+
 TEST(FitAdvice, NamesOnlyWhatHelpsAndHowMuch) {
   const config::Configuration configuration = wideNetwork("pod4");
   plan::SharedStages known;
