@@ -46,10 +46,15 @@ Bubble bubbleIn(const ReplicaRows& rows, int iteration, std::span<const model::P
     for (const auto& [start, end] : busy.joined()) addBusy({at(start), at(end)});
   // A device that waits for exchange does not compute, because copies are in progress. So does one whose
   // collectives in a pass are longer because of them.
+  std::vector<model::PlacementId> computed;  // ascending; made for the first wait that needs it
   const auto slowed = [&](const model::Wait& w) {
     if (w.cause != model::WaitCause::collective || w.waitedForDevice != w.device || measured) return false;
-    const auto awaited = std::ranges::find(placements, w.waitedFor, &model::Placement::id);
-    return awaited != placements.end() && model::isComputePass(awaited->pass);
+    if (computed.empty()) {
+      for (const model::Placement& p : placements)
+        if (model::isComputePass(p.pass)) computed.push_back(p.id);
+      std::ranges::sort(computed);
+    }
+    return std::ranges::binary_search(computed, w.waitedFor);
   };
   for (const model::Wait& w : rows.waits) {
     if (w.iteration == iteration && (w.cause == model::WaitCause::exchange || slowed(w)))

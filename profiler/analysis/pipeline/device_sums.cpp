@@ -97,15 +97,17 @@ void DeviceSums::addSteps(const SegmentUse& steps) {
 const DeviceSums::Target& DeviceSums::targetOf(const model::Placement& placement,
                                                const model::Segment& segment, const SegmentUse& use,
                                                const Catalog& catalog) {
-  // A device repeats few segments, in turns.
+  // A device repeats some segments in turns, with interleaved stages about ten for each.
+  constexpr std::size_t kTargets = 64;
+  if (targets_.empty()) targets_.resize(kTargets);
   const bool staged = placement.stage >= 0;
-  for (const Target& known : targets_)
-    if (known.use == &use && known.pass == placement.pass && known.staged == staged) return known;
+  const std::size_t place = static_cast<std::size_t>(segment.id.value) % kTargets;
+  Target& target = targets_[place];
+  if (target.use == &use && target.pass == placement.pass && target.staged == staged) return target;
   // Everything but the recognised passes of a trace lies within them, or beside them on other lanes.
   const bool beside = placement.pass == model::Pass::other && !staged;
   // Threads of the host only start what an accelerator does.
   const bool host = beside && catalog.roleOf(segment.lane) == model::LaneRole::hostThread;
-  Target& target = targets_[nextTarget_++ % targets_.size()];
   target = {&use, placement.pass, staged, beside, nullptr, nullptr, {}, {}};
   target.placed = &(host ? hosts_ : beside ? others_ : placements_)[segment.lane];
   target.work = host                                        ? &hostWork_

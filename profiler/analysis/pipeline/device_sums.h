@@ -120,8 +120,9 @@ class DeviceSums {
                          const SegmentUse& use, const Catalog& catalog);
 
   DeviceExecution result_;
-  std::array<Target, 8> targets_;  ///< targets of the last segments that differ
-  std::size_t nextTarget_ = 0;
+  /// Targets of the last segments that differ, by their segments and passes. Empty: nothing was added, as to
+  /// most devices of a large system.
+  std::vector<Target> targets_;
   std::map<model::LaneId, std::vector<Placed>> placements_, others_, hosts_;
   struct Used {
     std::set<model::LaneId> lanes;
