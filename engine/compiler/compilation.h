@@ -6,6 +6,7 @@
 
 #include "engine/compile/passes/pass.h"
 #include "engine/devices/core/device_family.h"
+#include "engine/devices/core/system_options.h"
 #include "engine/emulate/emulated_executable.h"
 #include "engine/schedules/schedule.h"
 
@@ -31,6 +32,7 @@ std::int64_t tokensPerSample(const graph::Graph& graph);
 
 struct Compilation {
   std::shared_ptr<const devices::System> system;
+  devices::SystemOptions systemOptions;  ///< those that the system was made with
   int devicesUsed = 0;  ///< devices that all replicas take, with those between their stages that hold none
   std::vector<CompiledExecutable> executables;
   std::vector<std::string> notices;  ///< sentences for the user: idle devices, numbers of phases …

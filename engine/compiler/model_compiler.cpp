@@ -17,6 +17,7 @@
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
 #include "engine/compile/sharding/gathered_again.h"
+#include "engine/compiler/lower_again.h"
 #include "engine/compiler/network_rate.h"
 #include "engine/compiler/pass_savings.h"
 #include "engine/compiler/rank_divider.h"
@@ -125,7 +126,7 @@ class ModelCompiler {
     runPasses(ofPlan, staged.stages, executable.ir);
     if (result_.system->placesShareLinks()) noteRingBytes(executable.ir);
     executable.facts.host.networkRate = networkRate(executable.ir, *result_.system, asked.microBatchSize);
-    PIPESCOPE_TRY(lower(executable));
+    PIPESCOPE_ASSIGN(executable.lowered, lowerStages(executable.ir, *result_.system, executor_, known_));
     if (!request_.devicesOnly) addSavings(ofPlan, executable.ir, *result_.system, executable.lowered);
     executable.passes = ofPlan.takeReports();
     for (PassReport& report : executable.passes) {
@@ -398,6 +399,7 @@ class ModelCompiler {
       options.settings.insert(options.settings.end(), settings.begin(), settings.end());
       options.oneAtATime =
           scheduleOf(request_.layout) == "sharded" && request_.layout.strategy != Strategy::parallelPhased;
+      result_.systemOptions = options;
       PIPESCOPE_ASSIGN(result_.system, known_ != nullptr ? known_->system(request_.system, options)
                                                          : devices::makeSystem(request_.system, options));
     }
@@ -517,23 +519,6 @@ class ModelCompiler {
     if (!isPhased(request_.layout.strategy)) return 1;
     const std::vector<int> phases = phaseOfStages(request_.layout, stages);
     return static_cast<int>(std::ranges::count(phases, phases.back()));
-  }
-
-  base::Status lower(CompiledExecutable& executable) const {
-    std::map<int, std::vector<const StageIr*>> byDevice;
-    for (const StageIr& stage : executable.ir.stages) byDevice[stage.place].push_back(&stage);
-    std::vector<std::vector<const StageIr*>> held;
-    for (auto& [device, stages] : byDevice) held.push_back(std::move(stages));
-    std::vector<std::optional<base::Result<devices::LoweredDevice>>> lowered(held.size());
-    executor_.parallelFor(held.size(), [&](std::size_t i) {
-      lowered[i] =
-          known_ != nullptr ? known_->lower(*result_.system, held[i]) : result_.system->lower(held[i]);
-    });
-    for (std::optional<base::Result<devices::LoweredDevice>>& device : lowered) {
-      if (!device->ok()) return device->error();
-      executable.lowered.push_back(std::move(*device).value());
-    }
-    return {};
   }
 
   void notePhases() {

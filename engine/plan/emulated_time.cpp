@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/emulate/emulator.h"
+#include "engine/schedules/schedule.h"
 #include "profiler/base/intervals.h"
 #include "profiler/record/memory_profile.h"
 
@@ -105,7 +106,9 @@ bool waitsForSamples(const emulate::ExecutableFacts& facts) {
 /// Emulates calls of an executable up to the settled one, and returns its length. The sink that
 /// `makeSink(call)` returns, which may be null, gets the rows of that one.
 template <class MakeSink>
-base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t executable, MakeSink makeSink) {
+base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t executable,
+                         const schedules::Order& order, const emulate::ExecutableFacts& facts,
+                         MakeSink makeSink) {
   record::MemoryProfile nowhere;
   record::Recorder recorder(nowhere);
   constexpr auto kOff = emulate::RecordLevel::off;
@@ -114,12 +117,33 @@ base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t ex
   const compile::CompiledExecutable& compiled = compilation.executables[executable];
   std::vector<devices::LoweredDevice> lengths;
   for (const devices::LoweredDevice& device : compiled.lowered) lengths.push_back(lengthsOf(device));
-  const emulate::EmulatedExecutable emulated = emulate::recordExecutable(
-      recorder, *compilation.system, ids, compiled.ir, lengths, compiled.order, compiled.facts, kOff);
+  const emulate::EmulatedExecutable emulated =
+      emulate::recordExecutable(recorder, *compilation.system, ids, compiled.ir, lengths, order, facts, kOff);
   emulate::Emulator emulator(recorder, *compilation.system, ids, kOff);
-  if (waitsForSamples(compiled.facts)) emulator.call(emulated, {});
+  if (waitsForSamples(facts)) emulator.call(emulated, {});
   const model::Run run = emulator.call(emulated, {}, makeSink(emulated.call));
   return run.end - run.start;
+}
+
+base::Ticks settledTicks(const compile::Compilation& compilation, std::size_t executable,
+                         const schedules::Order& order, const emulate::ExecutableFacts& facts) {
+  return settledTicks(compilation, executable, order, facts, [](const clock::Call&) { return nullptr; });
+}
+
+/// Ticks of a call with so many micro-batches; nothing: the schedule refuses their number.
+std::optional<double> ticksWith(const compile::Compilation& compilation, std::size_t executable,
+                                std::int64_t microBatches) {
+  const compile::CompiledExecutable& compiled = compilation.executables[executable];
+  schedules::Shape shape;
+  for (const compile::StageIr& stage : compiled.ir.stages) shape.placeOfStage.push_back(stage.place);
+  shape.stages = static_cast<int>(shape.placeOfStage.size());
+  shape.training = compiled.ir.kind == model::ExecutableKind::training;
+  shape.microBatches = static_cast<int>(microBatches);
+  const base::Result<schedules::Order> order = schedules::makeOrder(compiled.facts.schedule, shape);
+  if (!order.ok()) return std::nullopt;
+  emulate::ExecutableFacts facts = compiled.facts;
+  facts.microBatches = microBatches;
+  return static_cast<double>(settledTicks(compilation, executable, *order, facts).count);
 }
 
 }  // namespace
@@ -128,8 +152,8 @@ EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t e
   const compile::CompiledExecutable& compiled = compilation.executables[executable];
   std::optional<BusyTimes> busy;
   EmulatedCall call;
-  call.ticks =
-      settledTicks(compilation, executable, [&](const clock::Call& of) { return &busy.emplace(of); });
+  call.ticks = settledTicks(compilation, executable, compiled.order, compiled.facts,
+                            [&](const clock::Call& of) { return &busy.emplace(of); });
   // The micro-batches of one pipe go through each of its stages.
   const auto microBatches = std::max<std::int64_t>(
       1, compiled.facts.iterations *
@@ -149,7 +173,24 @@ EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t e
 }
 
 base::Ticks callTicks(const compile::Compilation& compilation, std::size_t executable) {
-  return settledTicks(compilation, executable, [](const clock::Call&) { return nullptr; });
+  const compile::CompiledExecutable& compiled = compilation.executables[executable];
+  return settledTicks(compilation, executable, compiled.order, compiled.facts);
+}
+
+double steadyCallTicks(const compile::Compilation& compilation, std::size_t executable) {
+  const compile::CompiledExecutable& compiled = compilation.executables[executable];
+  const std::int64_t all = compiled.facts.microBatches;
+  // Schedules accept multiples of the number of places, and pipelines are full after twice as many.
+  const std::int64_t step = 2 * std::max<std::int64_t>(1, compiled.ir.mesh.places);
+  const std::int64_t few = step + all % step, more = few + step;
+  const bool alike = compiled.facts.microBatchCosts.empty() && compiled.order.pipes == 1;
+  if (alike && 3 * (few + more) <= 2 * all) {
+    const std::optional<double> first = ticksWith(compilation, executable, few),
+                                second = ticksWith(compilation, executable, more);
+    if (first && second)
+      return *first + (*second - *first) * static_cast<double>(all - few) / static_cast<double>(step);
+  }
+  return static_cast<double>(callTicks(compilation, executable).count);
 }
 
 base::Result<base::Ticks> callTicks(const compile::FixedRun& run) {

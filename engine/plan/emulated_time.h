@@ -30,5 +30,9 @@ EmulatedCall emulatedCall(const compile::Compilation& compilation, std::size_t e
 base::Result<base::Ticks> callTicks(const compile::FixedRun& run);
 /// Ticks of such a call of an executable.
 base::Ticks callTicks(const compile::Compilation& compilation, std::size_t executable = 0);
+/// Ticks of such a call, from two shorter ones where it has many micro-batches: once a pipeline is full, each
+/// further micro-batch takes as long as those before it. It serves for comparing devices, because what
+/// it misses is nearly the same on each of them.
+double steadyCallTicks(const compile::Compilation& compilation, std::size_t executable = 0);
 
 }  // namespace pipescope::plan

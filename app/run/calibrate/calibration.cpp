@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <set>
 
 #include "app/run/request/user_folders.h"
@@ -22,7 +23,7 @@ using devices::FigureFile;
 using devices::FigureValue;
 
 constexpr std::size_t kMostProperties = 8;
-constexpr std::size_t kMostNeighbours = 24;
+constexpr std::size_t kMostNeighbours = 16;
 constexpr double kLargeNoise = 0.3;  // rows with such errors are usually of another job
 constexpr std::array kTimes = {Measure::stepTimeUs, Measure::samplesPerSecond, Measure::tokensPerSecond};
 
@@ -255,19 +256,12 @@ class Calibrator {
     return systems;
   }
 
-  /// Emulates all timed rows at each point.
-  base::Result<std::vector<FitPoint>> predict(const std::vector<FitPoint>& points) {
-    PIPESCOPE_ASSIGN(const std::vector<std::string> systems, systemsOf(points));
-    std::vector<RowVariant> variants;
-    for (const std::string& system : systems)
-      for (const std::size_t row : timed_) variants.push_back({row, system});
-    PIPESCOPE_ASSIGN(const std::vector<ValidatedRow> rows,
-                     emulateRows(configuration_, request_.measured, variants, request_.processes, progress_));
-    if (first_.empty())
-      first_.assign(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(timed_.size()));
-    std::vector<FitPoint> predicted(points.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const ValidatedRow& row = rows[i];
+  /// Emulates the timed rows with the figures as they are.
+  base::Status emulateFirst() {
+    own_ = ownSystem();
+    timer_.emplace(*own_, request_.measured, request_.processes);
+    PIPESCOPE_ASSIGN(first_, emulateRows(*own_, request_.measured, timed_, request_.processes, progress_));
+    for (const ValidatedRow& row : first_) {
       const Measure measure = *timeOf(row.measured);
       const std::optional<double>& value = row.emulated[static_cast<std::size_t>(measure)];
       if (!row.error.empty() || !value || *value <= 0)
@@ -276,18 +270,50 @@ class Calibrator {
             row.error.empty()
                 ? fmt::format("it has no {}.", measuredColumns()[static_cast<std::size_t>(measure)])
                 : row.error));
-      predicted[i / timed_.size()].push_back(timeLog(measure, *value));
+      firstLogs_.push_back(timeLog(measure, *value));
+    }
+    return {};
+  }
+
+  /// The configuration on the system that is calibrated.
+  config::Configuration ownSystem() const {
+    config::Configuration own = configuration_;
+    (void)own.setText("system.name", request_.system, config::Origin::flag);
+    return own;
+  }
+
+  /// Emulates all timed rows at each point. Figures change the length of calls and nothing else.
+  base::Result<std::vector<FitPoint>> predict(const std::vector<FitPoint>& points) {
+    if (first_.empty()) PIPESCOPE_TRY(emulateFirst());
+    PIPESCOPE_ASSIGN(std::vector<std::string> systems, systemsOf(points));
+    const bool first = ownSeconds_.empty();
+    if (first) systems.insert(systems.begin(), "");
+    PIPESCOPE_ASSIGN(const std::vector<RowTimes> rows, timer_->emulate(timed_, systems, progress_));
+    std::vector<FitPoint> predicted(points.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].seconds.size() != systems.size())
+        return base::badInput(fmt::format("{}:{}: the row cannot be emulated: {}", request_.measurements,
+                                          first_[i].measured.line, rows[i].error));
+      if (first) ownSeconds_.push_back(rows[i].seconds[0]);
+      for (std::size_t p = 0; p < points.size(); ++p)
+        predicted[p].push_back(firstLogs_[i] +
+                               std::log(rows[i].seconds[p + (first ? 1 : 0)] / ownSeconds_[i]));
     }
     return predicted;
   }
 
-  /// Rows that differ from a measured one in one number, which is twice or half as large.
+  /// Rows that differ from a measured one in one number, which is twice or half as large. The shortest calls
+  /// come first, because they are measured and emulated soonest.
   MeasuredTable neighbours() const {
     MeasuredTable table{request_.measured.keys, {}};
     std::set<std::vector<std::string>> known;
     for (const MeasuredRow& row : request_.measured.rows) known.insert(row.values);
-    for (std::size_t k = 0; k < table.keys.size(); ++k) {
-      for (const MeasuredRow& row : request_.measured.rows) {
+    std::vector<std::size_t> order(timed_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return ownSeconds_[i]; });
+    for (const std::size_t place : order) {
+      const MeasuredRow& row = request_.measured.rows[timed_[place]];
+      for (std::size_t k = 0; k < table.keys.size(); ++k) {
         const auto number = base::wholeNumberOf(row.values[k]);
         if (!number || *number < 1) continue;
         for (const std::int64_t other : {*number * 2, *number / 2}) {
@@ -319,25 +345,21 @@ class Calibrator {
       points.back()[p] += steps.back();
     }
     PIPESCOPE_ASSIGN(const std::vector<std::string> systems, systemsOf(points));
-    std::vector<RowVariant> variants;
-    for (const std::string& system : systems)
-      for (std::size_t row = 0; row < table.rows.size(); ++row) variants.push_back({row, system});
-    PIPESCOPE_ASSIGN(const std::vector<ValidatedRow> rows,
-                     emulateRows(configuration_, table, variants, request_.processes, progress_));
+    std::vector<std::size_t> all(table.rows.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    const config::Configuration own = ownSystem();
+    RowTimer timer(own, table, request_.processes);
+    PIPESCOPE_ASSIGN(const std::vector<RowTimes> rows, timer.emulate(all, systems, progress_));
     std::vector<std::size_t> candidates;
     std::vector<std::vector<double>> changes;
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      std::vector<double> logs;
-      for (std::size_t point = 0; point < points.size(); ++point) {
-        const ValidatedRow& row = rows[point * table.rows.size() + i];
-        const auto& step = row.emulated[static_cast<std::size_t>(Measure::stepTimeUs)];
-        if (row.error.empty() && row.note.empty() && step && *step > 0) logs.push_back(std::log(*step));
-      }
-      if (logs.size() < points.size()) continue;  // it cannot run, or does not fit
+      const std::vector<double>& seconds = rows[i].seconds;
+      // It cannot run, or does not fit.
+      if (seconds.size() != systems.size() || !rows[i].note.empty()) continue;
       candidates.push_back(i);
       changes.emplace_back();
       for (std::size_t p = 0; p < steps.size(); ++p)
-        changes.back().push_back((logs[p + 1] - logs[0]) / steps[p]);
+        changes.back().push_back(std::log(seconds[p + 1] / seconds[0]) / steps[p]);
     }
     const std::optional<NextMeasurement> best = nextMeasurement(parameters_, fit, changes);
     if (!best) return {};
@@ -425,7 +447,11 @@ class Calibrator {
   std::vector<FitParameter> parameters_;
   std::vector<std::size_t> timed_;
   std::vector<double> measured_;
-  std::vector<ValidatedRow> first_;  ///< the timed rows with the figures as they are
+  std::vector<ValidatedRow> first_;           ///< the timed rows with the figures as they are
+  std::vector<double> firstLogs_;             ///< their logarithms
+  std::optional<config::Configuration> own_;  ///< ownSystem()
+  std::optional<RowTimer> timer_;
+  std::vector<double> ownSeconds_;  ///< lengths of their calls, as the timer gives them
   Calibration result_;
 };
 

@@ -2,6 +2,7 @@
 // Runs independent tasks in processes of their own.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,32 @@ using ProcessAnswer = std::function<base::Status(std::int64_t index, base::Resul
 /// function returns an error of kind cancelled. An error of `take` ends them, too.
 base::Status runInProcesses(const std::vector<std::int64_t>& indices, int processes, const ProcessTask& task,
                             const ProcessAnswer& take, const base::Progress& progress);
+
+/// Computes the answer to a question. It runs in a child process, as a ProcessTask does.
+using TextTask = std::function<std::string(const std::string& question)>;
+/// A question for the child that gets all questions of this key, so that it may remember what it made for
+/// them.
+struct KeyedQuestion {
+  std::size_t key = 0;
+  std::string text;
+};
+
+/// Children that live until the group ends. They see changes of this process's memory only by questions.
+class ProcessGroup {
+ public:
+  /// Starts no child yet. The caller of ask() must have a single thread.
+  ProcessGroup(int processes, TextTask task);
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  /// Asks all questions and hands their answers over by their places. Errors: as those of runInProcesses().
+  base::Status ask(const std::vector<KeyedQuestion>& questions, const ProcessAnswer& take,
+                   const base::Progress& progress);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace pipescope::app

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "app/run/sweep/processes.h"
@@ -61,6 +64,22 @@ std::optional<double> correlation(const std::vector<double>& a, const std::vecto
   return both / std::sqrt(squaresA * squaresB);
 }
 
+/// The configuration with the settings of a row.
+config::Configuration withRow(const config::Configuration& configuration, const MeasuredTable& measured,
+                              std::size_t row) {
+  config::Configuration changed = configuration;
+  const std::vector<std::string>& values = measured.rows[row].values;
+  for (std::size_t i = 0; i < values.size(); ++i) {  // readMeasured() has checked the values
+    if (!values[i].empty()) (void)changed.setText(measured.keys[i], values[i], config::Origin::flag);
+  }
+  return changed;
+}
+
+base::Error troubleOf(const MeasuredRow& row, const std::string& trouble) {
+  return base::machineError(
+      fmt::format("The variant in line {} of the measurements could not be emulated: {}", row.line, trouble));
+}
+
 /// Trouble of the machine is an error: figures that leave variants out because of it would mislead.
 base::Status takeFigures(const base::Result<std::string>& answer, ValidatedRow& row) {
   SweepRow figures;
@@ -68,10 +87,7 @@ base::Status takeFigures(const base::Result<std::string>& answer, ValidatedRow& 
     figures.trouble = answer.error().message;
   else if (!rowFromJson(*answer, figures))
     figures.trouble = "The process of this variant gave no figures.";
-  if (!figures.trouble.empty())
-    return base::machineError(
-        fmt::format("The variant in line {} of the measurements could not be emulated: {}", row.measured.line,
-                    figures.trouble));
+  if (!figures.trouble.empty()) return troubleOf(row.measured, figures.trouble);
   row.error = figures.error;
   row.note = figures.figures.note;
   for (std::size_t m = 0; m < kMeasures; ++m) row.emulated[m] = figures.figures.number(kWords[m].figure);
@@ -85,6 +101,47 @@ base::Status takeFigures(const base::Result<std::string>& answer, ValidatedRow& 
   if (bytes && leastBytes && mostBytes && *bytes > 0)
     row.memoryInterval = std::pair(*leastBytes / *bytes, *mostBytes / *bytes);
   return {};
+}
+
+/// Models that a child process has compiled, by row. Many of them would take too much memory.
+struct TimerMemory {
+  static constexpr std::size_t kMost = 8;
+  std::map<std::size_t, CallTimer> timers;
+};
+
+base::Result<std::vector<double>> secondsOf(CallTimer& timer, const std::vector<std::string>& systems,
+                                            std::string& note) {
+  base::SerialExecutor executor;
+  note = timer.note();
+  return timer.seconds(systems, executor);
+}
+
+/// The seconds of a row on the systems that a question names.
+base::Result<std::vector<double>> timesOfRow(const config::Configuration& configuration, TimerMemory& memory,
+                                             std::size_t row, const std::vector<std::string>& systems,
+                                             std::string& note) {
+  if (const auto known = memory.timers.find(row); known != memory.timers.end())
+    return secondsOf(known->second, systems, note);
+  base::SerialExecutor executor;
+  PIPESCOPE_ASSIGN(CallTimer timer, CallTimer::create(configuration, executor));
+  if (memory.timers.size() >= TimerMemory::kMost) return secondsOf(timer, systems, note);
+  return secondsOf(memory.timers.emplace(row, std::move(timer)).first->second, systems, note);
+}
+
+std::string answerTimes(const config::Configuration& configuration, const MeasuredTable& measured,
+                        TimerMemory& memory, const std::string& question) {
+  const nlohmann::json asked = nlohmann::json::parse(question);
+  const auto row = asked["row"].get<std::size_t>();
+  std::string note;
+  const base::Result<std::vector<double>> seconds = base::guarded([&] {
+    return timesOfRow(withRow(configuration, measured, row), memory, row,
+                      asked["systems"].get<std::vector<std::string>>(), note);
+  });
+  nlohmann::json text = nlohmann::json::object();
+  if (seconds.ok()) text = {{"seconds", *seconds}, {"note", note}};
+  if (!seconds.ok())
+    text[base::isAnswer(seconds.error().kind) ? "error" : "trouble"] = seconds.error().message;
+  return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::optional<double> ratioOf(const ValidatedRow& row, std::size_t measure) {
@@ -192,29 +249,22 @@ Agreement agreementOf(const std::vector<double>& emulated, const std::vector<dou
 
 base::Result<std::vector<ValidatedRow>> emulateRows(const config::Configuration& configuration,
                                                     const MeasuredTable& measured,
-                                                    const std::vector<RowVariant>& variants, int processes,
+                                                    const std::vector<std::size_t>& rowIndices, int processes,
                                                     base::Progress& progress) {
   std::vector<ValidatedRow> rows;
   std::vector<std::int64_t> indices;
-  for (const RowVariant& variant : variants) {
+  for (const std::size_t row : rowIndices) {
     indices.push_back(static_cast<std::int64_t>(rows.size()));
-    rows.push_back({measured.rows[variant.row], {}});
+    rows.push_back({measured.rows[row], {}});
   }
   plan::SharedStages shared;  // each child has its own
   const auto answer = [&](std::int64_t index) {
     SweepRow row;
     base::SerialExecutor executor;
-    config::Configuration changed = configuration;
-    const RowVariant& variant = variants[static_cast<std::size_t>(index)];
-    const std::vector<std::string>& values = measured.rows[variant.row].values;
-    for (std::size_t i = 0; i < values.size(); ++i) {  // readMeasured() has checked the values
-      if (!values[i].empty()) (void)changed.setText(measured.keys[i], values[i], config::Origin::flag);
-    }
-    plan::SharedStages own;  // rows on another system share nothing
-    if (!variant.system.empty()) (void)changed.setText("system.name", variant.system, config::Origin::flag);
-    plan::SharedStages& known = variant.system.empty() ? shared : own;
+    const config::Configuration changed =
+        withRow(configuration, measured, rowIndices[static_cast<std::size_t>(index)]);
     const base::Result<VariantFigures> figures =
-        base::guarded([&] { return emulateVariant(changed, {}, known, executor); });
+        base::guarded([&] { return emulateVariant(changed, {}, shared, executor); });
     if (figures.ok()) row.figures = *figures;
     if (!figures.ok())
       (base::isAnswer(figures.error().kind) ? row.error : row.trouble) = figures.error().message;
@@ -232,10 +282,44 @@ base::Result<std::vector<ValidatedRow>> emulateRows(const config::Configuration&
   return rows;
 }
 
+RowTimer::RowTimer(const config::Configuration& configuration, const MeasuredTable& measured, int processes)
+    : measured_(measured),
+      group_(processes, [&configuration, &measured,
+                         memory = std::make_shared<TimerMemory>()](const std::string& question) {
+        return answerTimes(configuration, measured, *memory, question);
+      }) {}
+
+base::Result<std::vector<RowTimes>> RowTimer::emulate(const std::vector<std::size_t>& rowIndices,
+                                                      const std::vector<std::string>& systems,
+                                                      base::Progress& progress) {
+  std::vector<RowTimes> rows(rowIndices.size());
+  std::vector<KeyedQuestion> questions;
+  for (const std::size_t row : rowIndices)
+    questions.push_back({row, nlohmann::json{{"row", row}, {"systems", systems}}.dump()});
+  std::size_t done = 0;
+  const auto take = [&](std::int64_t index, const base::Result<std::string>& text) -> base::Status {
+    const auto place = static_cast<std::size_t>(index);
+    const MeasuredRow& row = measured_.rows[rowIndices[place]];
+    if (!text.ok()) return troubleOf(row, text.error().message);
+    const nlohmann::json read = nlohmann::json::parse(*text, nullptr, false);
+    if (!read.is_object()) return troubleOf(row, "Its process gave no times.");
+    if (read.contains("trouble")) return troubleOf(row, read["trouble"].get<std::string>());
+    rows[place].error = read.value("error", std::string());
+    rows[place].note = read.value("note", std::string());
+    if (read.contains("seconds")) rows[place].seconds = read["seconds"].get<std::vector<double>>();
+    ++done;
+    progress.report(static_cast<double>(done) / static_cast<double>(questions.size()),
+                    fmt::format("variant {} of {}", done, questions.size()));
+    return {};
+  };
+  PIPESCOPE_TRY(group_.ask(questions, take, progress));
+  return rows;
+}
+
 base::Result<Validation> validate(const config::Configuration& configuration, const MeasuredTable& measured,
                                   int processes, base::Progress& progress) {
-  std::vector<RowVariant> all;
-  for (std::size_t i = 0; i < measured.rows.size(); ++i) all.push_back({i});
+  std::vector<std::size_t> all(measured.rows.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
   Validation validation;
   validation.keys = measured.keys;
   PIPESCOPE_ASSIGN(validation.rows, emulateRows(configuration, measured, all, processes, progress));

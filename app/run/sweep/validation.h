@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/run/sweep/measured.h"
+#include "app/run/sweep/processes.h"
 #include "app/run/sweep/variant.h"
 #include "profiler/base/progress.h"
 #include "profiler/sections/frame/section.h"
@@ -40,17 +41,35 @@ struct Validation {
   std::vector<ValidatedRow> rows;
 };
 
-/// A row of the measurements to emulate.
-struct RowVariant {
-  std::size_t row = 0;
-  std::string system = {};  ///< the system that it runs on; empty: as the configuration or the row says
-};
-/// Emulates rows in parallel processes, in this order. The caller must have a single thread. Errors:
-/// cancelled; the machine or this program gave no answer about a row.
+/// Emulates rows of the measurements in parallel processes, in this order. The caller must have a single
+/// thread. Errors: cancelled; the machine or this program gave no answer about a row.
 base::Result<std::vector<ValidatedRow>> emulateRows(const config::Configuration& configuration,
                                                     const MeasuredTable& measured,
-                                                    const std::vector<RowVariant>& variants, int processes,
+                                                    const std::vector<std::size_t>& rows, int processes,
                                                     base::Progress& progress);
+
+/// Lengths of calls of a row on several systems.
+struct RowTimes {
+  std::vector<double> seconds;  ///< by system; empty: the row cannot run
+  std::string error = {};       ///< reason why it cannot run
+  std::string note = {};        ///< place in which it does not fit
+};
+/// Emulates calls of rows of a table on systems with other figures (see CallTimer), in parallel processes
+/// that remember what they compiled.
+class RowTimer {
+ public:
+  /// What it is made of must outlive it.
+  RowTimer(const config::Configuration& configuration, const MeasuredTable& measured, int processes);
+  /// The times of these rows on each of the systems. The caller must have a single thread. Errors: those of
+  /// emulateRows().
+  base::Result<std::vector<RowTimes>> emulate(const std::vector<std::size_t>& rows,
+                                              const std::vector<std::string>& systems,
+                                              base::Progress& progress);
+
+ private:
+  const MeasuredTable& measured_;
+  ProcessGroup group_;
+};
 
 /// Emulates the variants in parallel processes. The caller must have a single thread. Errors: cancelled;
 /// the machine or this program gave no answer about a variant.

@@ -5,7 +5,9 @@
 
 #include "app/plan/emulated_calls.h"
 #include "app/run/request/compile_run.h"
+#include "engine/compiler/lower_again.h"
 #include "engine/compiler/record_compilation.h"
+#include "engine/plan/emulated_time.h"
 #include "profiler/analysis/catalog.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/execution.h"
@@ -86,6 +88,14 @@ base::Status writeVariant(const record::MemoryProfile& profile, const std::strin
   return writer->finish(model::ProfileState::complete, "");
 }
 
+/// The first sentence about what does not fit; empty: everything fits.
+std::string overflowNote(const compile::Compilation& compilation) {
+  const std::vector<std::string> overflow = compilation.overflow();
+  if (overflow.empty()) return {};
+  const std::string first = overflow.front().substr(0, overflow.front().find('\n'));
+  return first.substr(0, std::min(first.find(". "), first.size() - 1)) + ".";
+}
+
 }  // namespace
 
 Cell VariantFigures::of(std::string_view key) const {
@@ -127,13 +137,32 @@ base::Result<VariantFigures> emulateVariant(const Configuration& given, const Va
     if (!written.ok())
       return base::isAnswer(written.error().kind) ? base::ioError(written.error().message) : written.error();
   }
-  const std::vector<std::string> overflow = compilation.overflow();
-  if (variant.number("memory_bytes")) variant.values["fits"] = overflow.empty();
-  if (!overflow.empty()) {
-    const std::string first = overflow.front().substr(0, overflow.front().find('\n'));
-    variant.note = first.substr(0, std::min(first.find(". "), first.size() - 1)) + ".";
-  }
+  variant.note = overflowNote(compilation);
+  if (variant.number("memory_bytes")) variant.values["fits"] = variant.note.empty();
   return variant;
+}
+
+base::Result<CallTimer> CallTimer::create(const Configuration& given, base::Executor& executor) {
+  CallTimer timer;
+  PIPESCOPE_ASSIGN(const Configuration configuration, withoutNumbers(given));
+  PIPESCOPE_ASSIGN(timer.compilation_, compileRun(configuration, &executor));
+  timer.note_ = overflowNote(timer.compilation_);
+  for (compile::CompiledExecutable& executable : timer.compilation_.executables) {
+    executable.graph.reset();  // times depend on the IR alone
+    executable.rankGraph.reset();
+  }
+  return timer;
+}
+
+base::Result<std::vector<double>> CallTimer::seconds(const std::vector<std::string>& systems,
+                                                     base::Executor& executor) {
+  std::vector<double> seconds;
+  for (const std::string& system : systems) {
+    if (!system.empty()) PIPESCOPE_TRY(compile::lowerAgain(compilation_, system, executor));
+    seconds.push_back(plan::steadyCallTicks(compilation_) /
+                      static_cast<double>(compilation_.system->devices().front().ticksPerSecond));
+  }
+  return seconds;
 }
 
 }  // namespace pipescope::app

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/compiler/compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/plan/divided_model.h"
 #include "profiler/base/executor.h"
@@ -42,5 +43,24 @@ struct VariantOptions {
 base::Result<VariantFigures> emulateVariant(const config::Configuration& configuration,
                                             const VariantOptions& options, plan::SharedStages& known,
                                             base::Executor& executor);
+
+/// Emulates calls of the first executable of a configuration on systems that are its own but for their
+/// figures of speed. The model is compiled once, with the stages that it has on its own system.
+class CallTimer {
+ public:
+  /// Errors: those of the configuration.
+  static base::Result<CallTimer> create(const config::Configuration& configuration, base::Executor& executor);
+
+  /// Seconds of a call on each of the systems, as plan::steadyCallTicks gives them. An empty name means the
+  /// last system, which at first is that of the configuration.
+  base::Result<std::vector<double>> seconds(const std::vector<std::string>& systems,
+                                            base::Executor& executor);
+  /// Sentence that says where the model does not fit into its own system; empty: it fits.
+  const std::string& note() const { return note_; }
+
+ private:
+  compile::Compilation compilation_;
+  std::string note_;
+};
 
 }  // namespace pipescope::app

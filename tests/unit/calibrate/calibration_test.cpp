@@ -59,12 +59,13 @@ class CalibrationTest : public testing::Test {
     std::string csv = kHeadings;
     for (const char* row : kRows) csv += row + std::string(",1\n");
     std::ofstream(file("blank.csv")) << csv;
-    const config::Configuration configuration = decoder();
+    config::Configuration configuration = decoder();
+    EXPECT_TRUE(configuration.setText("system.name", system, config::Origin::flag).ok());
     const MeasuredTable table = readMeasured(configuration.keys(), file("blank.csv")).value();
-    std::vector<RowVariant> variants;
-    for (std::size_t i = 0; i < table.rows.size(); ++i) variants.push_back({i, system});
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < table.rows.size(); ++i) all.push_back(i);
     base::SilentProgress progress;
-    const auto rows = emulateRows(configuration, table, variants, 2, progress).value();
+    const auto rows = emulateRows(configuration, table, all, 2, progress).value();
     csv = kHeadings;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       EXPECT_EQ(rows[i].error, "");

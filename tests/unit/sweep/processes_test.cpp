@@ -43,6 +43,54 @@ TEST(Processes, GiveEachAnswerOnce) {
   }
 }
 
+TEST(Processes, OfAGroupRememberWhatTheirQuestionsMade) {
+  std::map<std::string, int> seen;
+  ProcessGroup group(2, [&](const std::string& question) {
+    return std::to_string(++seen[question]) + " " + std::to_string(getpid());
+  });
+  base::SilentProgress progress;
+  std::map<std::int64_t, std::string> processOf;
+  for (int turn = 1; turn <= 3; ++turn) {
+    std::vector<KeyedQuestion> questions;
+    for (std::size_t key = 0; key < 5; ++key) questions.push_back({key, "row " + std::to_string(key)});
+    std::size_t answers = 0;
+    ASSERT_TRUE(group
+                    .ask(
+                        questions,
+                        [&](std::int64_t i, const base::Result<std::string>& answer) -> base::Status {
+                          ++answers;
+                          const std::size_t space = answer.value().find(' ');
+                          EXPECT_EQ(answer.value().substr(0, space), std::to_string(turn));
+                          const std::string process = answer.value().substr(space);
+                          EXPECT_EQ(processOf.emplace(i, process).first->second, process);
+                          return {};
+                        },
+                        progress)
+                    .ok());
+    EXPECT_EQ(answers, 5U);
+  }
+  EXPECT_TRUE(seen.empty());
+}
+
+TEST(Processes, OfAGroupAreReplacedWhenTheyEnd) {
+  ProcessGroup group(1, [](const std::string& question) {
+    if (question == "end") raise(SIGKILL);
+    return question;
+  });
+  base::SilentProgress progress;
+  std::map<std::int64_t, bool> answered;
+  ASSERT_TRUE(group
+                  .ask(
+                      {{0, "a"}, {0, "end"}, {0, "b"}},
+                      [&](std::int64_t i, const base::Result<std::string>& answer) -> base::Status {
+                        answered[i] = answer.ok();
+                        return {};
+                      },
+                      progress)
+                  .ok());
+  EXPECT_EQ(answered, (std::map<std::int64_t, bool>{{0, true}, {1, false}, {2, true}}));
+}
+
 TEST(Processes, RunElsewhere) {
   base::SilentProgress progress;
   const pid_t own = getpid();
