@@ -1,5 +1,6 @@
 // GradReduce (x, y, dy → dx; attributes `function` and `axes`) gives the gradients of the operators in
-// reduce.cpp. Equal extrema share the gradient of ReduceMax and ReduceMin evenly, as in PyTorch's amax.
+// reduce.cpp. Equal extrema share the gradient of ReduceMax and ReduceMin evenly, as in PyTorch's amax. Sums
+// and means have SpreadReduced (dy → dx; attributes `function`, `axes` and `shape`), which needs no x.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,11 +92,7 @@ void gradReduce(const std::string& function, const ReduceSetup& setup, const Bro
                 const KernelArguments& a) {
   const T *x = a.input<T>(0), *y = a.input<T>(1), *dy = a.input<T>(2);
   T* dx = a.output<T>(0);
-  if (function == "ReduceSum" || function == "ReduceMean") {
-    const T factor = function == "ReduceSum" ? T(1) : T(1) / static_cast<T>(setup.depth);
-    // Only the shape of x is used.
-    mapThree(spread, x, y, dy, dx, [factor](T, T, T up) { return up * factor; });
-  } else if (function == "ReduceMax" || function == "ReduceMin") {
+  if (function == "ReduceMax" || function == "ReduceMin") {
     shareAmongTies(setup, spread, x, y, dy, dx, a.scratchAs<T>());
   } else if (function == "ReduceProd") {
     productGradient(setup, spread, x, dy, dx, a.scratchAs<T>());
@@ -108,7 +105,7 @@ void gradReduce(const std::string& function, const ReduceSetup& setup, const Bro
 Result<Kernel> gradReduceKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(call));
   const Broadcast spread(call.input(0).shape, {call.input(0).shape, setup.kept, setup.kept});
-  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
+  const std::string function = graph::stringAttribute(call.node, "function", "ReduceMax");
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[=](const KernelArguments& a) -> Status {
                     gradReduce<T>(function, setup, spread, a);
@@ -119,11 +116,9 @@ Result<Kernel> gradReduceKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradReduceWork(const OperatorCall& call) {
-  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
+  const std::string function = graph::stringAttribute(call.node, "function", "ReduceMax");
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  if (function == "ReduceSum") return {{Map{MapFunction::copy, all, 1, type, false}, 1, "Spread"}};
-  if (function == "ReduceMean") return {{Map{MapFunction::multiply, all, 1, type, false}, 1, "Spread"}};
   if (function == "ReduceLogSumExp") {
     return {{Map{MapFunction::subtract, all, 2, type, false}, 1, "Shift"},
             {Map{MapFunction::exp, all, 1, type, true}, 1, "Exp"},
@@ -135,9 +130,72 @@ std::vector<Work> gradReduceWork(const OperatorCall& call) {
   return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"}};
 }
 
+// --- SpreadReduced -----------------------------------------------------------------------------------------
+
+/// The shape of x, and that of the gradient with extents of 1 for reduced axes.
+struct SpreadShapes {
+  Shape x, kept;
+  std::int64_t depth = 1;
+};
+
+Result<SpreadShapes> spreadShapes(const OperatorCall& call) {
+  SpreadShapes shapes{graph::intsAttribute(call.node, "shape", {}), {}};
+  shapes.kept = shapes.x;
+  for (const std::int64_t axis : graph::intsAttribute(call.node, "axes", {})) {
+    const auto place = static_cast<std::size_t>(axis);
+    if (axis < 0 || place >= shapes.x.size())
+      return badInput(fmt::format("{}: axis {} is not one of the {} axes of its shape", call.title(), axis,
+                                  shapes.x.size()));
+    shapes.depth *= shapes.x[place];
+    shapes.kept[place] = 1;
+  }
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shapes.kept) elements *= extent;
+  if (call.input(0).elements() != elements)
+    return badInput(fmt::format("{}: input 0 is {}; reducing gives {} elements", call.title(),
+                                graph::toString(call.input(0)), elements));
+  return shapes;
+}
+
+Result<std::vector<TensorType>> inferSpreadReduced(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const SpreadShapes shapes, spreadShapes(call));
+  return std::vector<TensorType>{{call.input(0).element, shapes.x}};
+}
+
+bool isMean(const OperatorCall& call) {
+  return graph::stringAttribute(call.node, "function", "ReduceSum") == "ReduceMean";
+}
+
+Result<Kernel> spreadReducedKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const SpreadShapes shapes, spreadShapes(call));
+  const Broadcast spread(shapes.x, {shapes.kept, shapes.kept});
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    const T factor = isMean(call) ? T(1) / static_cast<T>(shapes.depth) : T(1);
+    return Kernel{[=](const KernelArguments& a) -> Status {
+      const T* dy = a.input<T>(0);
+      mapTwo(spread, dy, dy, a.output<T>(0), [factor](T up, T) { return up * factor; });
+      return {};
+    }};
+  });
+}
+
+std::vector<Work> spreadReducedWork(const OperatorCall& call) {
+  const auto function = isMean(call) ? MapFunction::multiply : MapFunction::copy;
+  std::int64_t all = 1;
+  for (const std::int64_t extent : graph::intsAttribute(call.node, "shape", {})) all *= extent;
+  return {{Map{function, all, 1, call.input(0).element, false}, 1, "Spread"}};
+}
+
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(grad_reduce) {
+  registry.add({.type = "SpreadReduced",
+                .attributes = {{"axes", AttributeKind::integers},
+                               {"function", AttributeKind::text},
+                               {"shape", AttributeKind::integers}},
+                .infer = inferSpreadReduced,
+                .kernel = spreadReducedKernel,
+                .work = spreadReducedWork});
   registry.add({.type = "GradReduce",
                 .attributes = {{"axes", AttributeKind::integers},
                                {"function", AttributeKind::text},

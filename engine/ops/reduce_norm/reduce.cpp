@@ -374,7 +374,7 @@ std::vector<Work> logSumExpWork(const OperatorCall& call) {
           {Map{MapFunction::add, setup.outputs, 2, type, true}, 1, "Unshift"}};
 }
 
-// --- The gradient: GradReduce of grad_reduce.cpp ----------------------------------------------------
+// --- Gradients: GradReduce and SpreadReduced of grad_reduce.cpp ------------------------------------
 
 Status reduceGradient(GradientBuilder& builder) {
   PIPESCOPE_ASSIGN(const ReduceSetup setup, reduceSetupOf(builder.call()));
@@ -384,6 +384,11 @@ Status reduceGradient(GradientBuilder& builder) {
     if (setup.kept[axis] != x[axis]) axes.push_back(static_cast<std::int64_t>(axis));
   }
   const Node& node = builder.node();
+  if (node.op == "ReduceSum" || node.op == "ReduceMean") {
+    // The values of x do not matter, so that nothing has to keep them for the backward pass.
+    return builder.addFor(0, "SpreadReduced", "grad_input", {builder.outputGradient(0)},
+                          {{"function", node.op}, {"axes", axes}, {"shape", std::vector<std::int64_t>(x)}});
+  }
   return builder.addFor(0, "GradReduce", "grad_input",
                         {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
                         {{"function", node.op}, {"axes", axes}, {"noop_with_empty_axes", std::int64_t{1}}});

@@ -167,21 +167,57 @@ TEST(MeshProperties, BetterLinksNeverSlowSearchedStages) {
   }
 }
 
-/// Every link figure of every system, one at a time, for random divisions.
-TEST(MeshProperties, BetterLinksNeverSlow) {
+/// A decoder whose stages are searched, with tensor ranks in each.
+RandomModel searchedRanks(ModelDice& dice) {
+  static const std::vector<Keys> divisions = {{{"execution.tensor_parallel", "4"},
+                                               {"execution.sequence_parallel", "true"},
+                                               {"execution.stages", "2"},
+                                               {"execution.schedule", "1f1b"},
+                                               {"training.gradient_accumulation", "4"},
+                                               {"training.replication_factor", "2"}},
+                                              {{"execution.tensor_parallel", "2"},
+                                               {"execution.stages", "4"},
+                                               {"execution.schedule", "zb-h1"},
+                                               {"training.gradient_accumulation", "6"},
+                                               {"training.replication_factor", "2"}},
+                                              {{"execution.tensor_parallel", "4"},
+                                               {"execution.stages", "4"},
+                                               {"execution.schedule", "interleaved-1f1b"},
+                                               {"execution.chunks", "2"},
+                                               {"training.gradient_accumulation", "4"},
+                                               {"training.replication_factor", "2"}}};
+  RandomModel model = dividedDecoder(dice);
+  for (const char* key :
+       {"execution.tensor_parallel", "execution.sequence_parallel", "execution.context_parallel",
+        "execution.expert_parallel", "model.experts", "model.expert_feed_forward", "execution.zero",
+        "execution.stages", "execution.layers_per_stage", "execution.chunks", "execution.schedule",
+        "training.gradient_accumulation", "training.replication_factor"})
+    model.keys.erase(key);
+  const auto count = static_cast<std::int64_t>(divisions.size());
+  model.keys.merge(Keys(divisions[static_cast<std::size_t>(dice.upTo(count) - 1)]));
+  model.keys["model.layers"] = std::to_string(4 + dice.upTo(6));
+  return model;
+}
+
+/// Improves every link figure of every system, one at a time, for random divisions. No step may last longer
+/// than `most` times what it did. Returns how many changes made a step faster.
+/// `stride`: 2 looks at every second system.
+int improveLinks(RandomModel (*draw)(ModelDice& dice), int turns, std::uint64_t seed, double most,
+                 std::size_t stride = 1) {
   const UserDevices user;
   const devices::DeviceFiles files({});
-  const int turns = std::getenv("PIPESCOPE_FULL_TESTS") != nullptr ? 20 : 2;
-  ModelDice dice(11);
+  ModelDice dice(seed);
   int faster = 0;
-  for (const MeshSystem& system : meshSystems()) {
+  for (std::size_t s = 0; s < meshSystems().size(); s += stride) {
+    const MeshSystem& system = meshSystems()[s];
     const devices::FigureFile base = files.system(system.name).value();
     for (int turn = 0; turn < turns; ++turn) {
-      RandomModel model = dividedDecoder(dice);
+      RandomModel model = draw(dice);
       if (base.family == "ipu") model.keys["execution.precision"] = "float16";
       record::MemoryProfile rows;
       const auto before = measure(model.with("system.name", std::string(system.name) + system.boxes), rows);
-      ASSERT_TRUE(before.ok()) << before.error().message << "\n" << system.name << " " << model.describe();
+      EXPECT_TRUE(before.ok()) << before.error().message << "\n" << system.name << " " << model.describe();
+      if (!before.ok()) continue;
       for (const LinkFigure& link : system.links) {
         const double now =
             link.ofChip ? figureOf(base.chip, link.name).value : base.figures.at(link.name).value;
@@ -190,15 +226,32 @@ TEST(MeshProperties, BetterLinksNeverSlow) {
         user.addSystem("changed", system.name, link.name, link.ofChip, better);
         record::MemoryProfile changed;
         const auto after = measure(model.with("system.name", std::string("changed") + system.boxes), changed);
-        ASSERT_TRUE(after.ok()) << after.error().message << "\n" << system.name << " " << link.name;
-        EXPECT_LE(after->seconds, before->seconds * 1.000001)
+        EXPECT_TRUE(after.ok()) << after.error().message << "\n" << system.name << " " << link.name;
+        if (!after.ok()) continue;
+        EXPECT_LE(after->seconds, before->seconds * most)
             << link.name << " " << now << " → " << better << " on " << system.name << "\n"
             << model.describe();
         if (after->seconds < before->seconds) ++faster;
       }
     }
   }
-  EXPECT_GT(faster, 30) << "the figures reach the steps";
+  return faster;
+}
+
+bool runsFull() {
+  return std::getenv("PIPESCOPE_FULL_TESTS") != nullptr;
+}
+
+TEST(MeshProperties, BetterLinksNeverSlow) {
+  EXPECT_GT(improveLinks(dividedDecoder, runsFull() ? 20 : 2, 11, 1.000001), 30)
+      << "the figures reach the steps";
+}
+
+/// A search improves stages as long as that helps, so that it may end at another split for better links. Of
+/// some thousand changes six made a step longer, by up to 1.6 %.
+TEST(MeshProperties, BetterLinksHardlySlowSearchedStagesOfRanks) {
+  EXPECT_GT(improveLinks(searchedRanks, runsFull() ? 23 : 1, 12, 1.02, runsFull() ? 1 : 4), 3)
+      << "the figures reach the steps";
 }
 
 }  // namespace

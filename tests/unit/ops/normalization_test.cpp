@@ -363,6 +363,17 @@ TEST(Reductions, OfWholeNumbersAndSpecialValues) {
                       {{"function", std::string("ReduceMax")}, {"axes", Ints{0}}}))[0]
                 .data,
             (List{0.5, 0.5, 0}));
+  // Each of two rows gets its gradient, a third of it for a mean of three.
+  const Value row{{2, 1}, {3, 6}};
+  EXPECT_EQ((*compute("SpreadReduced", {row}, {{"axes", Ints{1}}, {"shape", Ints{2, 3}}}))[0].data,
+            (List{3, 3, 3, 6, 6, 6}));
+  const auto mean =
+      *compute("SpreadReduced", {row},
+               {{"function", std::string("ReduceMean")}, {"axes", Ints{1}}, {"shape", Ints{2, 3}}});
+  EXPECT_NEAR(mean[0].data[0], 1, 1e-12);
+  EXPECT_NEAR(mean[0].data[5], 2, 1e-12);
+  EXPECT_EQ(refusal("SpreadReduced", {row}, {{"axes", Ints{0}}, {"shape", Ints{2, 3}}}),
+            "SpreadReduced node: input 0 is 2x1 float64; reducing gives 3 elements");
   EXPECT_EQ(refusal("GradReduce", {ties, two, noise({2}, 1)}, {{"axes", Ints{0}}}),
             "GradReduce node: input 2 is 2 float64; reducing 3 float64 gives 1 elements");
   EXPECT_EQ(refusal("ReduceMean", {ties}, {{"axes", Ints{1}}}),

@@ -17,7 +17,8 @@ constexpr std::int64_t kLayerTokens = 64, kLayerBatch = 2, kLayerWidth = 64, kLa
 /// Bytes of activations that the forward pass makes and the backward pass reads. Values that share memory
 /// count once.
 std::map<std::string, std::int64_t> keptOf(std::int64_t layers, const std::string& execution,
-                                           const std::string& recompute = "none") {
+                                           const std::string& recompute = "none",
+                                           const std::string& model = "") {
   const std::string text = fmt::format(R"(
 [model]
 builder = "decoder"
@@ -31,6 +32,7 @@ position = "none"
 dropout = 0.1
 attention_bias = true
 feed_forward_bias = true
+{}
 [execution]
 mode = "training"
 numerics = false
@@ -42,7 +44,7 @@ micro_batch_size = {}
 [system]
 name = "hls-gaudi2"
 )",
-                                       layers, kLayerWidth, kLayerHeads, 4 * kLayerWidth, kLayerTokens,
+                                       layers, kLayerWidth, kLayerHeads, 4 * kLayerWidth, kLayerTokens, model,
                                        recompute, execution, kLayerBatch);
   auto parsed = parseConfiguration(text, "layer.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
@@ -85,6 +87,17 @@ TEST(ActivationMemory, IsThatOfTheFormula) {
   EXPECT_DOUBLE_EQ(ofALayer(""), 32 + 4 * kScores);
   EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4"), 8 + 24.0 / 4 + 4 * kScores / 4);
   EXPECT_DOUBLE_EQ(ofALayer("tensor_parallel = 4\nsequence_parallel = true"), (32 + 4 * kScores) / 4);
+}
+
+/// The mean of squares has a gradient that depends on the shape of the squares alone, so nobody keeps them
+/// (torch.mean keeps sizes). Input, quotient and root stay.
+TEST(ActivationMemory, KeepsNoSquaresOfNorms) {
+  int norms = 0;
+  for (const auto& [name, size] : keptOf(2, "", "none", "norm = \"rms\"")) {
+    EXPECT_EQ(name.find("/square"), std::string::npos) << name;
+    norms += name.find("_norm/normalise") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(norms, 4);
 }
 
 /// The scores of attention are computed again: no term has a·s/h.
