@@ -58,7 +58,7 @@ struct RowTimes {
 /// that remember what they compiled.
 class RowTimer {
  public:
-  /// What it is made of must outlive it.
+  /// The values that it is made of must outlive it.
   RowTimer(const config::Configuration& configuration, const MeasuredTable& measured, int processes);
   /// The times of these rows on each of the systems. The caller must have a single thread. Errors: those of
   /// emulateRows().
