@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "app/cli/frame/command.h"
 #include "app/cli/frame/environment.h"
 #include "app/cli/frame/key_flags.h"
 #include "app/cli/frame/typed_flags.h"
