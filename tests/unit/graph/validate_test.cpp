@@ -71,6 +71,21 @@ TEST(Validate, RefusesExtentsThatCannotBe) {
             "tensor l (4000000000x4000000000 float32) is too large to address; check its extents");
 }
 
+TEST(Validate, TensorsAreSmallerThanTwoToThe62Bytes) {
+  constexpr std::int64_t k31 = std::int64_t{1} << 31, k59 = std::int64_t{1} << 59;
+  const auto fits = [](ElementType element, const std::vector<std::int64_t>& shape) {
+    Small small;
+    small.graph.addTensor("l", {element, shape}, TensorRole::input);
+    return validate(small.graph).ok();
+  };
+  EXPECT_TRUE(fits(ElementType::int8, {(std::int64_t{1} << 62) - 1}));
+  EXPECT_FALSE(fits(ElementType::int8, {std::int64_t{1} << 62}));
+  EXPECT_TRUE(fits(ElementType::int8, {k31, k31 - 1, 1}));
+  EXPECT_FALSE(fits(ElementType::int8, {k31, k31}));
+  EXPECT_TRUE(fits(ElementType::float64, {k59 - 1}));
+  EXPECT_FALSE(fits(ElementType::float64, {k59}));
+}
+
 TEST(Validate, RefusesTensorsThatNobodyOrTooManyMake) {
   Small nobody;
   nobody.graph.addTensor("z", {kFloat, {1}}, TensorRole::activation);
@@ -121,6 +136,8 @@ TEST(Graph, HoldsConstantsAndInitializers) {
   const TensorId w = graph.addParameter("w", {kFloat, {3}}, {Initializer::Kind::uniform, 0.5});
   EXPECT_EQ(graph.constantValue(c)->size(), 2U);
   EXPECT_EQ(graph.constantValue(w), nullptr);
+  EXPECT_EQ(graph.constantValue(TensorId()), nullptr);
+  EXPECT_EQ(graph.constantValue(TensorId(2)), nullptr) << "a tensor that the graph has not";
   EXPECT_EQ(graph.initializer(w).bound, 0.5);
   EXPECT_EQ(graph.tensor(c).role, TensorRole::constant);
 }
