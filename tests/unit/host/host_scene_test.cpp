@@ -113,6 +113,38 @@ TEST_F(HostSceneTest, ArrowsGoAlongRowsAndIntoSpans) {
   EXPECT_FALSE(scene.inward(inner, 1));
 }
 
+TEST_F(HostSceneTest, ArrowsGoAlongEventsCallsAndPointsUpToTheirEnds) {
+  const auto expectSteps = [&](Kind kind, std::size_t lane, std::size_t size) {
+    const HostHit first{kind, lane, 0}, last{kind, lane, size - 1};
+    EXPECT_FALSE(scene.neighbour(first, -1));
+    EXPECT_FALSE(scene.neighbour(last, 1));
+    EXPECT_FALSE(scene.inward(first, 1)) << "only spans hold others";
+    EXPECT_FALSE(scene.inward(first, -1));
+    if (size < 2) return;
+    EXPECT_EQ(scene.neighbour(first, 1), (HostHit{kind, lane, 1}));
+    EXPECT_EQ(scene.neighbour(last, -1), (HostHit{kind, lane, size - 2}));
+  };
+  expectSteps(Kind::event, 1, 10'000);
+  expectSteps(Kind::call, 0, 1);
+  expectSteps(Kind::curve, 0, 2);
+  const HostHit alone{Kind::span, 1, 0};
+  EXPECT_FALSE(scene.neighbour(alone, 1));
+  EXPECT_FALSE(scene.neighbour(alone, -1));
+}
+
+TEST_F(HostSceneTest, EventsAndPointsAreFoundByTheirTimes) {
+  const HostHit event{Kind::event, 1, 5000}, point{Kind::curve, 0, 1};
+  EXPECT_EQ(scene.timesOf(event).first.count, 500) << "ten events each nanosecond";
+  EXPECT_EQ(scene.timesOf(point).first.count, 500);
+  EXPECT_EQ(scene.find({Kind::event, 1, 0}, scene.timesOf(event)), event);
+  EXPECT_FALSE(scene.find({Kind::event, 1, 5010}, scene.timesOf(event))) << "it cannot lie further in front";
+  EXPECT_FALSE(scene.find({Kind::event, 2, 0}, scene.timesOf(event))) << "no such thread";
+  EXPECT_EQ(scene.find({Kind::curve, 0, 0}, scene.timesOf(point)), point);
+  EXPECT_FALSE(scene.find({Kind::curve, 1, 0}, scene.timesOf(point))) << "no such curve";
+  EXPECT_FALSE(scene.find({Kind::call, 0, 0}, {Ticks(100), Ticks(901)})) << "ends at another time";
+  EXPECT_FALSE(scene.find({Kind::call, 0, 0}, {Ticks(101), Ticks(900)})) << "starts at another time";
+}
+
 TEST_F(HostSceneTest, AnItemIsFoundAgainInALongerTimeline) {
   const HostHit inner{Kind::span, 0, 1};
   EXPECT_EQ(scene.find({Kind::span, 0, 0}, scene.timesOf(inner)), inner) << "something came before it";

@@ -150,6 +150,13 @@ TEST(ColumnPrediction, CirclesAndForeignColumnsAreRefused) {
   };
   EXPECT_TRUE(resolve({{0, 1, none, none}}));
   EXPECT_FALSE(resolve({{9, none, none, none}})) << "no such column";
+  // The first number behind the columns is as foreign as any other.
+  EXPECT_FALSE(resolve({{4, none, none, none}}));
+  EXPECT_FALSE(resolve({{0, 4, none, none}}));
+  EXPECT_FALSE(resolve({{0, none, 4, none}}));
+  EXPECT_FALSE(resolve({{0, none, none, 4}}));
+  EXPECT_FALSE(resolve({{0, none, 3, none}})) << "a text as base";
+  EXPECT_FALSE(resolve({{0, none, none, 3}})) << "a text as length";
   EXPECT_FALSE(resolve({{3, none, none, none}})) << "a text";
   EXPECT_FALSE(resolve({{0, 3, none, none}})) << "a text as key";
   EXPECT_FALSE(resolve({{0, 0, none, none}})) << "its own key";
