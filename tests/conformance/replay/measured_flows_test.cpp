@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "emulated.h"
@@ -58,6 +59,56 @@ TEST(MeasuredFlows, LeadToStagesThatThereAre) {
   for (const replay::Flow& flow : recording->replicas.front().flows)
     flows.emplace(flow.fromStage, flow.toStage);
   EXPECT_EQ(flows, (std::set<std::pair<int, int>>{{0, 1}, {1, 0}}));
+}
+
+/// Boundaries of another executable, or of stages that there are not, carry nothing. Tensors between the same
+/// stages travel together.
+TEST(MeasuredFlows, CarryTheTensorsOfTheirOwnBoundaries) {
+  const auto emulated = emulateSetup(
+      {"[[fixed.stages]]\nforward = 1\nbackward = 2\n[[fixed.stages]]\nforward = 2\nbackward = 4\n"
+       "[fixed]\nexchange = 1\n",
+       {{"system.name", "fixed"},
+        {"execution.mode", "training"},
+        {"execution.schedule", "gpipe"},
+        {"training.gradient_accumulation", "2"}}});
+  ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+  const auto bytesWith = [&](const std::vector<model::Boundary>& more) {
+    model::RowSet rows;
+    model::forEachRowType([&]<class Row>() { rows.of<Row>() = **emulated->profile->rows<Row>(); });
+    for (model::Boundary boundary : more) {
+      boundary.tensor = "more";
+      boundary.bytes = model::Bytes(1000);
+      rows.of<model::Boundary>().push_back(boundary);
+    }
+    EmulatedProfile changed;
+    changed.profile = std::make_unique<record::MemoryProfile>();
+    EXPECT_TRUE(changed.profile->commit(rows).ok());
+    EXPECT_TRUE(changed.profile->finish(model::ProfileState::complete, "").ok());
+    changed.catalog = *analysis::loadCatalog(*changed.profile);
+    const auto recording = recordingOf(changed);
+    EXPECT_TRUE(recording.ok());
+    std::map<std::pair<int, int>, std::int64_t> bytes;
+    if (!recording.ok()) return bytes;
+    for (const replay::Flow& flow : recording->replicas.front().flows)
+      bytes[{flow.fromStage, flow.toStage}] += flow.bytes.count;
+    return bytes;
+  };
+  const auto own = bytesWith({});
+  ASSERT_EQ(own.size(), 2U);
+  const model::ExecutableId executable(0), other(7);
+  const auto boundary = [](model::ExecutableId of, int from, int to) {
+    model::Boundary made;
+    made.executable = of;
+    made.fromStage = from;
+    made.toStage = to;
+    return made;
+  };
+  EXPECT_EQ(bytesWith({boundary(other, 0, 1), boundary(executable, -1, 1), boundary(executable, 0, -1),
+                       boundary(executable, 2, 1), boundary(executable, 0, 2), boundary(executable, 1, 1)}),
+            own);
+  auto more = own;
+  more[{0, 1}] += 2000;
+  EXPECT_EQ(bytesWith({boundary(executable, 0, 1), boundary(executable, 0, 1)}), more);
 }
 
 }  // namespace
