@@ -105,6 +105,10 @@ TEST(Validate, RefusesToReadWhatIsNotMadeYet) {
   small.graph.addNode(makeNode("early", {late}, {z}));
   small.graph.addNode(makeNode("maker", {z}, {late}));
   EXPECT_EQ(validateRefusal(small.graph), "node early reads late before a node has made it");
+  Small own;
+  const TensorId itself = own.graph.addTensor("itself", {kFloat, {2, 3}}, TensorRole::activation);
+  own.graph.addNode(makeNode("circle", {itself}, {itself}));
+  EXPECT_EQ(validateRefusal(own.graph), "node circle reads itself before a node has made it");
 }
 
 TEST(Validate, RefusesForwardAfterBackward) {
@@ -159,6 +163,20 @@ TEST(TensorType, CountsAndNames) {
   EXPECT_EQ((TensorType{ElementType::float16, {3, 4}}).bytes().count, 24);
   EXPECT_EQ((TensorType{ElementType::float64, {}}).bytes().count, 8);
   EXPECT_EQ((TensorType{ElementType::boolean, {5}}).bytes().count, 5);
+}
+
+TEST(TensorType, BytesAreThoseOfTheirBits) {
+  const std::vector<std::pair<ElementType, int>> bits = {
+      {ElementType::float64, 64},       {ElementType::int64, 64},     {ElementType::uint64, 64},
+      {ElementType::float32, 32},       {ElementType::int32, 32},     {ElementType::uint32, 32},
+      {ElementType::float16, 16},       {ElementType::bfloat16, 16},  {ElementType::int16, 16},
+      {ElementType::uint16, 16},        {ElementType::int8, 8},       {ElementType::uint8, 8},
+      {ElementType::boolean, 8},        {ElementType::float8_143, 8}, {ElementType::float8_143fn, 8},
+      {ElementType::float8_143fnuz, 8}, {ElementType::float8_152, 8}, {ElementType::float8_152fnuz, 8},
+      {ElementType::float4_121, 4}};
+  for (const auto& [type, each] : bits)
+    for (const std::int64_t elements : {0, 1, 2, 3, 8})
+      EXPECT_EQ(bytesOf(type, elements), (elements * each + 7) / 8) << toString(type) << " " << elements;
 }
 
 }  // namespace
