@@ -1,6 +1,7 @@
 // XPlane files, memory snapshots and pipeline dumps. The files are made here by the formats' own rules, or by
 // Python.
 #include <map>
+#include <tuple>
 
 #include "profiler/import/read/trace_format.h"
 #include "tests/unit/import/import_fixture.h"
@@ -138,6 +139,54 @@ TEST_F(ReadFormats, ReadsPipelineDumps) {
     if (pass.pass == model::Pass::forward && pass.stage == 1)
       starts.push_back(pass.start.count / 1'000'000'000);
   EXPECT_EQ(starts, (std::vector<std::int64_t>{1, 2, 11, 12}));
+  using Span = std::tuple<int, char, std::int64_t, std::int64_t>;  // stage, pass, start and end in µs
+  std::vector<Span> spans, expected;
+  for (const auto& pass : rows<model::Placement>())
+    if (model::isComputePass(pass.pass))
+      spans.emplace_back(pass.stage, pass.pass == model::Pass::forward ? 'f' : 'b',
+                         pass.start.count / 1'000'000, pass.end.count / 1'000'000);
+  for (const std::int64_t stage : {0, 1}) {
+    for (const std::int64_t begin : {0, 10}) {
+      const auto add = [&](char pass, std::int64_t start, std::int64_t end) {
+        expected.emplace_back(stage, pass, (begin + stage + start) * 1000, (begin + stage + end) * 1000);
+      };
+      add('f', 0, 1), add('f', 1, 2), add('b', 5, 7), add('b', 7, 9);
+    }
+  }
+  std::ranges::sort(spans);
+  std::ranges::sort(expected);
+  EXPECT_EQ(spans, expected);
+}
+
+/// A pass that ends before it begins, is no number, lies 60 days off or has no end is left out. It keeps its
+/// place, which tells the micro-batch of the others.
+TEST_F(ReadFormats, LeavesOutPassesOfPipelineDumpsThatHaveNoTimes) {
+  write("dump/pp_rank_0.json", R"({"1": {"total": 30, "fwd_start": [0, 5, 6, 7, 9, 11],
+      "fwd_end": [1, 4, "six", 6e9, 10], "bwd_start": [12, 14, 16, 18, 20, 22],
+      "bwd_end": [14, 16, 18, 20, 22, 24]}, "x2": {"fwd_start": [0], "fwd_end": [1]}, "3": 7})");
+  const auto summary = import(folder_ / "dump");
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  ASSERT_FALSE(summary->findings.empty());
+  EXPECT_NE(summary->findings.front().find("A pass has no start or end that can be read"), std::string::npos);
+  std::vector<std::pair<int, std::int64_t>> forward;  // micro-batch, start in ms
+  for (const auto& pass : rows<model::Placement>())
+    if (pass.pass == model::Pass::forward)
+      forward.emplace_back(pass.microBatch, pass.start.count / 1'000'000'000);
+  EXPECT_EQ(forward, (std::vector<std::pair<int, std::int64_t>>{{0, 0}, {4, 9}}));
+}
+
+TEST_F(ReadFormats, RefusesPipelineDumpsOfManyDays) {
+  const auto refusal = [&](const std::string& text) {
+    write("dump/pp_rank_0.json", text);
+    const auto summary = import(folder_ / "dump");
+    return summary.ok() ? "" : summary.error().message;
+  };
+  EXPECT_NE(refusal(R"({"1": {"fwd_start": [0], "fwd_end": [1]}, "2": )").find("dump it again"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"1": {"total": 4e9, "fwd_start": [0], "fwd_end": [1]},
+      "2": {"total": 4e9, "fwd_start": [0], "fwd_end": [1]}})")
+                .find("The pipeline dump lasts more than 50 days"),
+            std::string::npos);
 }
 
 /// PyTorch reserves multiples of 2 MiB, so values that all are multiples of 1/512 are GiB.

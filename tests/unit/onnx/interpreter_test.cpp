@@ -168,6 +168,12 @@ TEST(Interpreter, IfRefusesWhatIsNoBranch) {
   EXPECT_THAT(runRefusal(wide, {tensor<std::uint8_t>(graph::ElementType::boolean, {2}, {1, 1}),
                                 floatTensor({1}, {1})}),
               HasSubstr("its condition must be one bool"));
+  // A number of one byte is no bool either.
+  ::onnx::ModelProto number = branches();
+  number.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(Proto::INT8);
+  EXPECT_THAT(
+      runRefusal(number, {tensor<std::int8_t>(graph::ElementType::int8, {}, {1}), floatTensor({1}, {1})}),
+      HasSubstr("its condition must be one bool"));
   ::onnx::ModelProto more = branches();
   more.mutable_graph()->mutable_node(0)->add_output("z");
   EXPECT_THAT(runRefusal(more, {truth(true), floatTensor({1}, {1})}), HasSubstr("it must have 0 and 2"));
