@@ -228,7 +228,8 @@ TEST(StageLayout, ColumnsThatHaveNoRoomBeginAnotherRow) {
   }
   const QFontMetrics metrics{QFont()};
   for (const int width : {220, 700, 1200, 5000}) {
-    const workbench::StageLayout layout(places, metrics, width);
+    const workbench::StageLayout layout(places, metrics, width,
+                                        workbench::StageLayout::sizesFor(places, metrics, {width, 4'000}));
     ASSERT_EQ(layout.columns().size(), 9U);
     std::vector<QRect> parts = {layout.newDevice()};
     for (const workbench::StageColumn& column : layout.columns()) {
@@ -247,7 +248,9 @@ TEST(StageLayout, ColumnsThatHaveNoRoomBeginAnotherRow) {
     // A stage that is put there stays below the pointer.
     const workbench::StagePlaces added =
         workbench::withBlockAlone(places, QStringLiteral("B8_2"), workbench::nextDevice(places));
-    EXPECT_EQ(workbench::StageLayout(added, metrics, width).deviceAt(layout.newDevice().center()), 9)
+    EXPECT_EQ(
+        workbench::StageLayout(added, metrics, width, layout.sizes()).deviceAt(layout.newDevice().center()),
+        9)
         << width;
   }
 }

@@ -10,7 +10,12 @@
 
 namespace pipescope::workbench {
 
-inline constexpr int kStagePad = 8, kBarHeight = 6;
+/// Sizes on the board in pixels.
+struct BoardSizes {
+  int wide = 0;  ///< of a column
+  int pad = 8, gap = 10, card = 24, cardGap = 4, bar = 6, barGap = 4;
+  friend bool operator==(const BoardSizes&, const BoardSizes&) = default;
+};
 
 struct StageCard {
   QString block;
@@ -31,12 +36,15 @@ class StageLayout {
  public:
   StageLayout() = default;
   /// `width`: of the board.
-  StageLayout(const StagePlaces& places, const QFontMetrics& metrics, int width);
+  StageLayout(const StagePlaces& places, const QFontMetrics& metrics, int width, const BoardSizes& sizes);
+
+  /// The sizes with which all stages are seen at once on a board of this size: the usual ones, or smaller
+  /// ones in narrower columns. Where none suffice, the usual ones. While something is dragged, the sizes must
+  /// stay, so that a stage which is put into a new column stays below the pointer.
+  static BoardSizes sizesFor(const StagePlaces& places, const QFontMetrics& metrics, QSize board);
 
   const std::vector<StageColumn>& columns() const { return columns_; }
-  /// The width of a column on a board of this width. It does not depend on the number of columns, so that a
-  /// stage which is put into a new one stays below the pointer.
-  static int columnWidth(int width);
+  const BoardSizes& sizes() const { return sizes_; }
   /// Place that gives a block a stage and a device of its own; empty: blocks cannot be moved.
   QRect newDevice() const { return newDevice_; }
   QSize size() const;
@@ -50,7 +58,7 @@ class StageLayout {
   StageBox boxFor(const StagePlace& place, int stage, const QPoint& corner,
                   const QFontMetrics& metrics) const;
 
-  int wide_ = 0;
+  BoardSizes sizes_;
   std::vector<StageColumn> columns_;
   QRect newDevice_;
 };

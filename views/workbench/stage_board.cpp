@@ -61,7 +61,11 @@ void StageBoard::setPending(bool pending) {
 }
 
 void StageBoard::arrange() {
-  layout_ = StageLayout(places(), QFontMetrics(font()), width());
+  const QFontMetrics metrics(font());
+  // The board lies in an area that scrolls: the area says how much is seen at once.
+  const QSize seen(width(), parentWidget() == nullptr ? height() : parentWidget()->height());
+  const BoardSizes sizes = dragging_ ? layout_.sizes() : StageLayout::sizesFor(places(), metrics, seen);
+  layout_ = StageLayout(places(), metrics, width(), sizes);
   updateGeometry();
   // The rows of columns follow the width, so only the height may ask for room.
   setMinimumHeight(layout_.size().height());
@@ -70,7 +74,13 @@ void StageBoard::arrange() {
 
 void StageBoard::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  if (event->size().width() != event->oldSize().width()) arrange();
+  if (event->size() != event->oldSize()) arrange();
+}
+
+/// The area may show more or less of the board although the board keeps its size.
+bool StageBoard::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == parentWidget() && event->type() == QEvent::Resize) arrange();
+  return QWidget::eventFilter(watched, event);
 }
 
 QRect StageBoard::headRect(int stage) const {
@@ -119,7 +129,8 @@ void StageBoard::mousePressEvent(QMouseEvent* event) {
   for (const StageCard& card : box->cards) {
     if (card.rect.contains(event->pos())) held_ = marked_ = card.block;
   }
-  if (held_.isEmpty() && box->head.adjusted(-kStagePad, -kStagePad, kStagePad, 0).contains(event->pos()))
+  const int pad = layout_.sizes().pad;
+  if (held_.isEmpty() && box->head.adjusted(-pad, -pad, pad, 0).contains(event->pos()))
     heldStage_ = box->stage;
   pressed_ = !held_.isEmpty() || heldStage_ >= 0;
   pressedAt_ = event->pos();
@@ -236,6 +247,8 @@ void StageBoard::focusInEvent(QFocusEvent* event) {
 }
 
 bool StageBoard::event(QEvent* event) {
+  if (event->type() == QEvent::ParentChange && parentWidget() != nullptr)
+    parentWidget()->installEventFilter(this);
   if (event->type() == QEvent::FontChange) arrange();
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);

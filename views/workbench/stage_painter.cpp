@@ -31,9 +31,12 @@ void StagePainter::paint() const {
   const int line = QFontMetrics(font_).height();
   for (const StageColumn& column : picture_.layout.columns()) {
     painter_.setPen(palette_.ui(Ui::muted));
-    painter_.drawText(QRect(column.rect.x(), column.rect.y() + kStagePad, column.rect.width(), line),
-                      Qt::AlignLeft | Qt::AlignVCenter,
-                      columnHeading(column.device, picture_.layout.columns().size(), picture_.prediction));
+    const QString heading =
+        columnHeading(column.device, picture_.layout.columns().size(), picture_.prediction);
+    painter_.drawText(
+        QRect(column.rect.x(), column.rect.y() + picture_.layout.sizes().pad, column.rect.width(), line),
+        Qt::AlignLeft | Qt::AlignVCenter,
+        QFontMetrics(font_).elidedText(heading, Qt::ElideRight, column.rect.width()));
     for (const StageBox& box : column.stages) paintStage(box);
   }
   paintNewDevice();
@@ -80,6 +83,7 @@ void StagePainter::paintStage(const StageBox& box) const {
 
 void StagePainter::paintFigures(const StageBox& box, const PredictedStage& stage) const {
   const int line = QFontMetrics(font_).lineSpacing();
+  const BoardSizes& sizes = picture_.layout.sizes();
   const QStringList lines = stageFigures(picture_.prediction, picture_.before, box.stage);
   const double longest = longestOf(*picture_.prediction);
   const bool lacks = stage.missingBytes > 0;
@@ -99,16 +103,16 @@ void StagePainter::paintFigures(const StageBox& box, const PredictedStage& stage
     painter_.drawText(QRect(box.head.x(), y, box.head.width(), line), Qt::AlignLeft | Qt::AlignVCenter,
                       QFontMetrics(font_).elidedText(lines[i], Qt::ElideRight, box.head.width()));
     y += line + 2;
-    const QRectF whole(box.head.x(), y, box.head.width(), kBarHeight);
+    const QRectF whole(box.head.x(), y, box.head.width(), sizes.bar);
     const auto draw = [&](const QRectF& rect, const QColor& colour) {
       painter_.setPen(Qt::NoPen);
       painter_.setBrush(colour);
-      painter_.drawRoundedRect(rect, kBarHeight / 2.0, kBarHeight / 2.0);
+      painter_.drawRoundedRect(rect, sizes.bar / 2.0, sizes.bar / 2.0);
     };
     draw(whole, palette_.ui(Ui::grid));
-    draw(QRectF(whole.topLeft(), QSizeF(whole.width() * std::clamp(bar.share, 0.0, 1.0), kBarHeight)),
+    draw(QRectF(whole.topLeft(), QSizeF(whole.width() * std::clamp(bar.share, 0.0, 1.0), sizes.bar)),
          picture_.pending ? shell::Palette::mixed(bar.colour, palette_.ui(Ui::surface), 0.4) : bar.colour);
-    y += kBarHeight + 4;
+    y += sizes.bar + sizes.barGap;
   }
 }
 

@@ -102,7 +102,7 @@ void Workbench::makeLayout() {
   runs_ = new RunList(services_.open, below);
   below->body()->addWidget(runs_, 1);
   down->addWidget(below);
-  // Thirteen stages have room on a screen of 1920 × 1080; the list of runs is short.
+  // Thirteen stages have room at 1440 × 900; the list of runs is short.
   constexpr int kBoardShare = 72, kRunsShare = 28;
   down->setStretchFactor(0, kBoardShare);
   down->setStretchFactor(1, kRunsShare);
