@@ -1,5 +1,7 @@
 #include "engine/graph/validate.h"
 
+#include <gtest/gtest.h>
+
 namespace pipescope::graph {
 namespace {
 
