@@ -10,10 +10,10 @@
 
 namespace pipescope::compile {
 
-/// Lowers all executables for this system, in place. It must be the compilation's own system but for its
-/// figures of speed: IRs, orders and places stay. What compiler passes saved is that of the first system.
-/// Errors: there is no such system, it has other devices, or a device cannot hold its stages. After an error,
-/// the compilation is of no use.
+/// Lowers all executables for this system, in place. The system may differ from that of the compilation in
+/// its figures of speed only, because IRs, orders and places stay. The savings of compiler passes stay those
+/// of the first system. Errors: there is no such system, it has other devices, or a device cannot hold its
+/// stages. After an error, the compilation is of no use.
 base::Status lowerAgain(Compilation& compilation, const std::string& system, base::Executor& executor);
 
 /// Lowers the stages of an IR, one place after another. `known` may be null.

@@ -19,7 +19,8 @@ class DependencyFlush : public Flush {
   void beginBeside(int place, int load, Ticks now, Ticks ticks) override;
 
  private:
-  /// There is one for each stage, direction and micro-batch, so that its size decides how fast the clock is.
+  /// The arrival of a message. A flush holds one for each stage, direction and micro-batch, so that its size
+  /// decides how fast the clock is.
   struct Arrival {
     Ticks sent, arrived;  ///< times at which the producer ended and its bytes arrived
     model::PlacementId source;
@@ -86,8 +87,8 @@ class DependencyFlush : public Flush {
   /// Sets `needed` to the input that the task waits for, or to null. Returns false if that input is not known
   /// yet. A trace that begins or ends within an iteration lacks some inputs; nothing waits for those.
   bool input(const Task& task, Arrival*& needed);
-  /// Time at which a measured place has received the arrival. It receives one message after another, in the
-  /// order of its tasks, so a late message blocks those behind it that are ready.
+  /// Returns the time at which a place of a measured run has received the message. Such a place receives one
+  /// message after another, in the order of its tasks, so that a late message blocks those behind it.
   Ticks received(const Arrival& arrival, const Task& task, Ticks lastReceived);
   Ticks messageTicks(const Task& task, Ticks begin, Ticks ticks);
   void waitFor(const Arrival& arrival, Ticks arrived, int place, const Task& task);

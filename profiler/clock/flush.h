@@ -21,7 +21,7 @@ class Flush {
   /// Begins an iteration. `beside` is told what its collectives beside the backward pass wait for; null: they
   /// share links with nothing else.
   void begin(int iteration, OverlappedCollectives* beside);
-  /// Time of no event.
+  /// The time that next() returns if there is no further event.
   static constexpr Ticks kNever{INT64_MAX};
   /// Time of the next event; kNever: all is done.
   virtual Ticks next() const { return kNever; }
@@ -39,7 +39,7 @@ class Flush {
 
  protected:
   Flush(const Call& call, const Host& host, PlaceClocks& clocks);
-  /// Starts the tasks, and runs all of them unless next() says a time.
+  /// Starts the tasks, and runs all of them unless next() returns a time.
   virtual void startTasks() = 0;
   virtual bool done() const = 0;
 
@@ -76,8 +76,9 @@ class Flush {
   int iteration_ = 0;
   OverlappedCollectives* beside_ = nullptr;
 
-  /// The block of a place: its tasks first … end−1, which run. None runs if both are equal; `first` is the
-  /// next task then. One value holds all that a block changes, because 256 places fill the nearest cache.
+  /// The block of a place: the tasks first … end−1, which run. If both are equal, none runs, and `first` is
+  /// the next task. All state that a block changes stands in one value: with 256 places the processor's first
+  /// cache cannot hold all of it, and each place should touch few lines of it.
   struct Block {
     std::size_t first = 0, end = 0;
     std::size_t task = 0, piece = 0;       ///< the task that is being placed, and its piece

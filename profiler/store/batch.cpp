@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kAdding = "adding rows";
 
-/// Inserts rows, so many with each statement. Their number must be a multiple of that.
+/// Inserts `atOnce` rows with each statement. The number of rows must be a multiple of `atOnce`.
 template <class Row>
 base::Status insertRows(Database& database, std::span<const Row> rows, std::size_t atOnce) {
   if (rows.empty()) return {};

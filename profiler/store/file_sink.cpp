@@ -188,7 +188,7 @@ base::Status FileSink::Impl::startCommit() {
 }
 
 /// Keeps empty sets for the recorder to fill, because new memory costs as much as coding its contents.
-/// `rows`: the number of rows with which they came.
+/// `rows` is the number of rows that the sets held when the recorder handed them over.
 void FileSink::Impl::giveBack(std::span<model::RowSet> sets, std::size_t rows) {
   std::size_t longest = 0;
   for (model::RowSet& set : sets) {

@@ -59,7 +59,8 @@ class ProfileWriter : public record::Sink {
   /// written. prepare() codes sets of rows and keeps them. takePrepared() takes what is prepared for a
   /// transaction, and write() may run on another thread meanwhile. Commits are written in the order in which
   /// they were taken. After one that failed, only finish() may be called, which drops what is not written.
-  /// prepare() of sets that may change takes their plain rows out of them.
+  /// The prepare() whose sets are not constant moves rows of plain tables out of them instead of copying
+  /// them.
   base::Status prepare(std::span<const model::RowSet> sets);
   base::Status prepare(std::span<model::RowSet> sets);
   base::Status prepare(const model::RowSet& rows) { return prepare(std::span(&rows, 1)); }

@@ -30,8 +30,8 @@ void addModeFlags(CLI::App& command, bool& training, bool& inference);
 /// Sets the mode that a flag asks for.
 base::Status applyMode(bool training, bool inference, config::Configuration& configuration);
 
-/// Declares --builder, --system, --training, --inference and --set. Each command declares the file itself,
-/// with a help text of its own.
+/// Declares --builder, --system, --training, --inference and --set. Each command must declare the argument
+/// for the file too, because its help text differs from command to command.
 void addModelOptions(CLI::App& command, ModelSource& source);
 
 /// Reads a configuration or an ONNX file. Without a file it is empty.

@@ -9,7 +9,8 @@
 
 namespace pipescope::devices {
 
-/// A constant list. Copies of it take no memory of their own, because 100,000 equal devices have equal lists.
+/// A list that never changes. Its copies share one memory, because a large system has 100,000 equal devices
+/// with equal lists.
 template <class Element>
 class SharedList {
  public:

@@ -26,7 +26,8 @@ class Checksum {
 
  private:
   std::uint32_t value_ = 0;
-  /// Bytes that value_ lacks: zlib takes long for a few bytes at a time.
+  /// Bytes that value_ does not contain yet. They gather here, because zlib is slow with a few bytes at a
+  /// time.
   std::array<char, 512> pending_;
   std::size_t count_ = 0;
 };

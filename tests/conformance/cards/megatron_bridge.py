@@ -3,8 +3,9 @@
 The argument is a table with the columns of its docs/performance-summary (tokens per second and GPU by layout). For each system
 with at least twenty rows of one size, some draws of ten rows calibrate it, and the other rows are predicted: how many lie in
 the stated interval of 80 %, how wide it is beside the median error, and how much slower than the best measured layout
-the one is that the calibrated system calls fastest. Layers lie on places as the recipes say: embedding and loss
-count as a layer each (Llama), or the last place has what is left (DeepSeek, Kimi). It takes minutes, so run it by hand:
+the one is that the calibrated system calls fastest. Layers are divided
+among the places of the pipeline as the recipes of Megatron do: for Llama, embedding and loss count as one layer each; for DeepSeek
+and Kimi, the last place gets the layers that are left. The script takes minutes, so it is run by hand:
 
     python3 tests/conformance/cards/megatron_bridge.py build/ci/app/pipescope TABLE.csv [DRAWS]
 """

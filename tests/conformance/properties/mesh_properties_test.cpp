@@ -247,8 +247,8 @@ TEST(MeshProperties, BetterLinksNeverSlow) {
       << "the figures reach the steps";
 }
 
-/// A search improves stages as long as that helps, so that it may end at another split for better links. Of
-/// some thousand changes six made a step longer, by up to 1.6 %.
+/// The search improves the split into stages step by step. With better links it may end at another split,
+/// which is not always faster: among about 1,000 improved links, six made the step longer, by at most 1.6 %.
 TEST(MeshProperties, BetterLinksHardlySlowSearchedStagesOfRanks) {
   EXPECT_GT(improveLinks(searchedRanks, runsFull() ? 23 : 1, 12, 1.02, runsFull() ? 1 : 5), 3)
       << "the figures reach the steps";

@@ -20,7 +20,8 @@ inline Piece pieceOf(Pass pass, std::int64_t ticks) {
   return {{}, pass, Ticks(ticks)};
 }
 
-/// One replica with a stage at each place, whose passes take so long.
+/// A call of one replica with one stage at each place. `forward` and `backward` hold the ticks of the passes
+/// of each stage.
 inline Call callOf(const std::vector<std::int64_t>& forward, const std::vector<std::int64_t>& backward,
                    int microBatches) {
   Call call;

@@ -13,9 +13,9 @@ namespace {
 
 using testing::ElementsAre;
 
-/// A link whose users share it in proportion to what they want of it: a flow all of it, a load its share in
-/// thousandths. All take longer by the sum of the shares, if that is above one. A load of share 0 uses
-/// another link.
+/// A link that its users divide. A flow wants the whole link, and a load wants a share in thousandths. If all
+/// together want more than the whole link, everything on it takes longer by that factor. A load of share 0
+/// uses another link.
 class DividedLink : public Contention {
  public:
   DividedLink(std::vector<std::int64_t> flows, std::vector<std::int64_t> loads)

@@ -1,4 +1,4 @@
-// Help about keys of a small table: what each fact of a key reads like, and which keys a word means.
+// Tests the help of a small table of keys: the text about each key, and the keys that a word finds.
 #include "engine/config/configuration_help.h"
 
 #include <gtest/gtest.h>

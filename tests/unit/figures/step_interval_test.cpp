@@ -126,7 +126,7 @@ TEST(StepEvidence, LayersCountByTheirShareOfTheStep) {
   // Compute that belongs to no operation was not compared.
   step.stages.stages[0].busy = 120;
   expectCompared(0.4, "(40 % of the step)");
-  // Operations that overlap take longer than the stage is busy.
+  // The times of operations that overlap add up to more than the time in which the stage is busy.
   step.stages.stages[0].busy = 40;
   expectCompared(0.6, "(60 % of the step)");
   step.stages.lost.exchangeUpdateHost = 60;
@@ -175,7 +175,7 @@ TEST(StepEvidence, AReplayKeepsTheIntervalOfItsProfile) {
   EXPECT_EQ(step.basis(), "two words");
   text = "1 1 exact";
   EXPECT_EQ(step.basis(), "exact");
-  // Texts that are no interval are passed over.
+  // Where the text is not an interval, the step keeps the interval of its own figures.
   for (const char* wrong : {"", "0.5", "0.5 2.5", "x 2.5 words", "0.5 x words", "0 2.5 words", "-1 2.5 words",
                             "2.5 0.5 words", "  words"}) {
     text = wrong;
