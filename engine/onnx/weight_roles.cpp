@@ -1,7 +1,7 @@
 #include "engine/onnx/weight_roles.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <cstring>
 
 namespace pipescope::onnx {
@@ -9,10 +9,11 @@ namespace pipescope::onnx {
 bool isMask(const TensorValue& value) {
   if (value.type.element != ElementType::float32) return false;
   constexpr float kBeyondWeights = 1e30F;
-  for (std::size_t at = 0; at + sizeof(float) <= value.bytes.size(); at += sizeof(float)) {
+  const std::byte* at = value.bytes.data();
+  for (std::size_t left = value.bytes.size() / sizeof(float); left > 0; --left, at += sizeof(float)) {
     float element = 0;
-    std::memcpy(&element, value.bytes.data() + at, sizeof element);
-    if (std::abs(element) >= kBeyondWeights) return true;
+    std::memcpy(&element, at, sizeof element);
+    if (element >= kBeyondWeights || element <= -kBeyondWeights) return true;
   }
   return false;
 }

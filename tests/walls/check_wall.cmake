@@ -1,8 +1,8 @@
-# Compiles one include with and without the header's own library: -DCOMPILER -DHEADER -DCLIENT -DPROVIDER -DSOURCE.
+# Preprocesses one include with and without the header's own library: -DCOMPILER -DHEADER -DCLIENT -DPROVIDER -DSOURCE.
 file(WRITE "${SOURCE}" "#include \"${HEADER}\"\n")
 
-# compile(RESULT ERRORS directories…)
-function(compile result errors)
+# preprocess(RESULT ERRORS directories…)
+function(preprocess result errors)
   set(options "")
   foreach(directory IN LISTS ARGN)
     if(directory MATCHES "qt|Qt|qwt")
@@ -11,20 +11,20 @@ function(compile result errors)
       list(APPEND options "-I${directory}")
     endif()
   endforeach()
-  execute_process(COMMAND "${COMPILER}" -std=c++20 -fPIC -fsyntax-only ${options} "${SOURCE}"
+  execute_process(COMMAND "${COMPILER}" -std=c++20 -fPIC -E ${options} "${SOURCE}"
     RESULT_VARIABLE status ERROR_VARIABLE text OUTPUT_QUIET)
   set(${result} "${status}" PARENT_SCOPE)
   set(${errors} "${text}" PARENT_SCOPE)
 endfunction()
 
-compile(status errors ${CLIENT})
+preprocess(status errors ${CLIENT})
 if(status EQUAL 0)
   message(FATAL_ERROR "${HEADER} is reached without its library: the client's include directories lead to it.")
 endif()
 if(NOT errors MATCHES "fatal error: ['‘]?${HEADER}")
-  message(FATAL_ERROR "${HEADER} does not compile for another reason than the missing link:\n${errors}")
+  message(FATAL_ERROR "${HEADER} is not found for another reason than the missing link:\n${errors}")
 endif()
-compile(status errors ${CLIENT} ${PROVIDER})
+preprocess(status errors ${CLIENT} ${PROVIDER})
 if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${HEADER} does not compile with its own library:\n${errors}")
+  message(FATAL_ERROR "${HEADER} is not found with its own library:\n${errors}")
 endif()
