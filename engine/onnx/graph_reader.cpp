@@ -18,6 +18,8 @@ using Names = std::set<std::string>;
 
 namespace {
 
+constexpr std::int64_t kSmallWeight = 65536;  // bytes
+
 /// Names that a graph reads from outside.
 Names freeNames(const ::onnx::GraphProto& graph) {
   Names known, read;
@@ -136,25 +138,33 @@ class GraphReader : public UpgradeContext {
                                   shownName(proto_.name())));
     }
     for (const auto& proto : proto_.initializer()) {
-      PIPESCOPE_ASSIGN(TensorValue value,
-                       readTensor(proto, file_.folder, "initializer " + shownName(proto.name())));
+      const std::string what = "initializer " + shownName(proto.name());
+      PIPESCOPE_ASSIGN(const TensorType type, tensorType(proto, what));
+      PIPESCOPE_ASSIGN(const std::int64_t bytes, bytesNeeded(type, what));
       PIPESCOPE_TRY(define(proto.name()));
       initializers_.insert(proto.name());
-      PIPESCOPE_TRY(setConstant(proto.name(), std::move(value)));
+      if (file_.weights == Weights::all || bytes <= kSmallWeight) {
+        PIPESCOPE_ASSIGN(TensorValue value, readTensor(proto, file_.folder, what));
+        setConstant(proto.name(), std::move(value));
+      } else {
+        setType(proto.name(), type);
+      }
       graph_.weights.push_back(known_.at(proto.name()));
     }
     return {};
   }
 
-  Status setConstant(const std::string& name, TensorValue value) {
-    const ValueId id = known_.at(name);
-    ModelValue& known = graph_.values[id];
-    known.element = value.type.element;
+  void setType(const std::string& name, const TensorType& type) {
+    ModelValue& known = graph_.values[known_.at(name)];
+    known.element = type.element;
     known.shape.emplace();
-    for (const std::int64_t extent : value.type.shape) known.shape->push_back({extent, {}});
+    for (const std::int64_t extent : type.shape) known.shape->push_back({extent, {}});
     types_[name] = known;
-    graph_.constants[id] = std::make_shared<const TensorValue>(std::move(value));
-    return {};
+  }
+
+  void setConstant(const std::string& name, TensorValue value) {
+    setType(name, value.type);
+    graph_.constants[known_.at(name)] = std::make_shared<const TensorValue>(std::move(value));
   }
 
   /// Adds a value to this graph.
@@ -226,7 +236,8 @@ class GraphReader : public UpgradeContext {
     PIPESCOPE_TRY(define(node.output(0)));
     const auto& [name, value] = *attributes.begin();
     if (name == "value" && std::holds_alternative<std::shared_ptr<const TensorValue>>(value))
-      return setConstant(node.output(0), *std::get<std::shared_ptr<const TensorValue>>(value));
+      setConstant(node.output(0), *std::get<std::shared_ptr<const TensorValue>>(value));
+    return {};
     ::onnx::TensorProto tensor;
     if (name == "value_int" || name == "value_ints") {
       tensor.set_data_type(::onnx::TensorProto::INT64);
@@ -246,7 +257,8 @@ class GraphReader : public UpgradeContext {
       return badInput(fmt::format("{}: a constant of the kind {} is not supported.", title, name));
     }
     PIPESCOPE_ASSIGN(TensorValue made, readTensor(tensor, {}, title));
-    return setConstant(node.output(0), std::move(made));
+    setConstant(node.output(0), std::move(made));
+    return {};
   }
 
   /// Everything in its own graph that a node reads, also through its bodies.

@@ -20,6 +20,7 @@ struct FileContext {
   std::filesystem::path folder;  ///< folder of external data
   std::int64_t opset = 17;
   std::set<std::string> nodeNames;  ///< names in use so far, also in sub-graphs
+  Weights weights = Weights::all;
 };
 
 /// The name of an operator in this program: its type, preceded by the domain unless it is ONNX's own.

@@ -60,6 +60,10 @@ struct OnnxGraph {
   const ModelValue& value(ValueId id) const { return values[id]; }
 };
 
+/// The initializers whose values a reader takes: all, or those of at most 64 KiB, which suffice to see how a
+/// model is built. A large one then has its type, and no entry in OnnxGraph::constants.
+enum class Weights { all, small };
+
 struct Model {
   std::string file;  ///< name for error sentences
   std::int64_t opset = 17;

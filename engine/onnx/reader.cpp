@@ -102,11 +102,12 @@ Result<std::int64_t> opsetOf(const ::onnx::ModelProto& proto) {
 }
 
 Result<Model> convert(const ::onnx::ModelProto& proto, const fs::path& folder, const std::string& name,
-                      const ops::OperatorRegistry& registry) {
+                      const ops::OperatorRegistry& registry, Weights weights) {
   if (!proto.has_graph())
     return badInput("the file holds no graph: it is not an ONNX model, or it is damaged.");
   FileContext context;
   context.folder = folder;
+  context.weights = weights;
   PIPESCOPE_ASSIGN(context.opset, opsetOf(proto));
   PIPESCOPE_TRY(checkOperators(proto.graph(), registry));
   Model model{name, context.opset, {}};
@@ -127,17 +128,17 @@ fs::path folderOf(const fs::path& file) {
 }  // namespace
 
 Result<Model> parseModel(std::span<const std::byte> bytes, const fs::path& folder, const std::string& name,
-                         const ops::OperatorRegistry& registry) {
+                         const ops::OperatorRegistry& registry, Weights weights) {
   ::onnx::ModelProto proto;
   if (!parse(proto, bytes)) return badInput(name + kNoModel);
-  Result<Model> model = convert(proto, folder, name, registry);
+  Result<Model> model = convert(proto, folder, name, registry, weights);
   if (!model.ok()) return within(name, model.error());
   return model;
 }
 
-Result<Model> readModel(const fs::path& file, const ops::OperatorRegistry& registry) {
+Result<Model> readModel(const fs::path& file, const ops::OperatorRegistry& registry, Weights weights) {
   PIPESCOPE_ASSIGN(const std::string bytes, readWhole(file));
-  return parseModel(std::as_bytes(std::span(bytes)), folderOf(file), file.string(), registry);
+  return parseModel(std::as_bytes(std::span(bytes)), folderOf(file), file.string(), registry, weights);
 }
 
 Result<TensorValue> readTensorFile(const fs::path& file) {

@@ -12,12 +12,15 @@
 namespace pipescope::onnx {
 
 /// Reads a file of at most 2 GiB, the limit of protobuf. Larger models keep their weights as external data.
-base::Result<Model> readModel(const std::filesystem::path& file, const ops::OperatorRegistry& registry);
+/// `weights` says whether the values of large initializers are read.
+base::Result<Model> readModel(const std::filesystem::path& file, const ops::OperatorRegistry& registry,
+                              Weights weights = Weights::all);
 
 /// Reads a model from bytes. `folder` holds external data; if it is empty, external data is refused. `name`
 /// is for error sentences.
 base::Result<Model> parseModel(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                               const std::string& name, const ops::OperatorRegistry& registry);
+                               const std::string& name, const ops::OperatorRegistry& registry,
+                               Weights weights = Weights::all);
 
 /// Writes the model in `source` to `target` with new values for some initializers. Values are found by name
 /// and must have the same type. External data moves into the file; everything else stays as it is.

@@ -159,12 +159,17 @@ int dataTypeOf(ElementType element) {
   return TensorMessage::UNDEFINED;
 }
 
+Result<TensorType> tensorType(const TensorMessage& proto, const std::string& what) {
+  PIPESCOPE_ASSIGN(const ElementType element, elementOf(proto.data_type(), what));
+  return TensorType{element, {proto.dims().begin(), proto.dims().end()}};
+}
+
 Result<TensorValue> readTensor(const TensorMessage& proto, const std::filesystem::path& folder,
                                const std::string& what) {
-  PIPESCOPE_ASSIGN(const ElementType element, elementOf(proto.data_type(), what));
+  TensorValue value;
+  PIPESCOPE_ASSIGN(value.type, tensorType(proto, what));
   if (proto.has_segment())
     return badInput(fmt::format("{} is stored in segments, which is not supported.", what));
-  TensorValue value{{element, {proto.dims().begin(), proto.dims().end()}}, {}};
   PIPESCOPE_ASSIGN(const std::int64_t needed, bytesNeeded(value.type, what));
   if (proto.data_location() == TensorMessage::EXTERNAL) {
     PIPESCOPE_ASSIGN(value.bytes, externalData(proto, folder, needed, what));
@@ -172,7 +177,7 @@ Result<TensorValue> readTensor(const TensorMessage& proto, const std::filesystem
     const auto* raw = reinterpret_cast<const std::byte*>(proto.raw_data().data());
     value.bytes.assign(raw, raw + proto.raw_data().size());
   } else {
-    value.bytes = typedData(proto, element);
+    value.bytes = typedData(proto, value.type.element);
   }
   if (static_cast<std::int64_t>(value.bytes.size()) != needed) {
     return badInput(fmt::format("{} ({}) needs {} bytes, but the file holds {}: it is damaged.", what,

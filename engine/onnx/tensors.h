@@ -24,6 +24,9 @@ std::string nameOfDataType(int dataType);
 /// Bytes that the values need. Error: a negative extent, or a product that does not fit.
 base::Result<std::int64_t> bytesNeeded(const TensorType& type, const std::string& what);
 
+/// The type that the tensor declares. Error: an element type that is not supported.
+base::Result<TensorType> tensorType(const ::onnx::TensorProto& proto, const std::string& what);
+
 /// Reads the value. Memory is taken only for elements that the bytes really hold. `folder` may hold external
 /// data; if it is empty, external data is refused.
 base::Result<TensorValue> readTensor(const ::onnx::TensorProto& proto, const std::filesystem::path& folder,

@@ -30,7 +30,7 @@ base::Result<Configuration> withOnnxDefaults(const Configuration& given) {
   const bool asksForLoss = !given.given("training.loss") && !given.content("model.onnx");
   constexpr const char* kSizes[] = {"training.micro_batch_size", "inference.micro_batch_size"};
   if (!asksForLoss && given.given(kSizes[0]) && given.given(kSizes[1])) return given;
-  PIPESCOPE_ASSIGN(const onnx::Model model, readOnnxModel(given));
+  PIPESCOPE_ASSIGN(const onnx::Model model, readOnnxModel(given, onnx::Weights::small));
   Configuration c = given;
   if (asksForLoss && onnx::hasOwnLoss(model))
     PIPESCOPE_TRY(c.set("training.loss", std::string("model"), config::Origin::model));

@@ -5,11 +5,11 @@
 
 namespace pipescope::app {
 
-base::Result<onnx::Model> readOnnxModel(const config::Configuration& c) {
+base::Result<onnx::Model> readOnnxModel(const config::Configuration& c, onnx::Weights weights) {
   const std::string& file = c.text("model.onnx");
   if (const auto content = c.content("model.onnx"))
-    return onnx::parseModel(*content, {}, file, ops::standardOperators());
-  return onnx::readModel(file, ops::standardOperators());
+    return onnx::parseModel(*content, {}, file, ops::standardOperators(), weights);
+  return onnx::readModel(file, ops::standardOperators(), weights);
 }
 
 }  // namespace pipescope::app

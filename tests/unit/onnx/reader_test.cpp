@@ -360,6 +360,32 @@ TEST_F(ExternalData, IsReadFromTheModelsFolder) {
   EXPECT_EQ(valuesOf<float>(*model->graph.constants.begin()->second), (Floats{2, 3}));
 }
 
+TEST_F(ExternalData, IsNotReadWhereOnlySmallWeightsAre) {
+  const auto proto = makeModel(17, [&](GraphMaker& g) {
+    g.floats("small", {2}, {5, 6}).floats("large", {16385}, {}).output("small").output("large");
+    Proto* large = g->mutable_initializer(1);
+    large->set_data_location(Proto::EXTERNAL);
+    auto* entry = large->add_external_data();
+    entry->set_key("location");
+    entry->set_value("absent.bin");
+  });
+  const std::string bytes = proto.SerializeAsString();
+  const auto parsed = [&](onnx::Weights weights) {
+    return onnx::parseModel(std::as_bytes(std::span(bytes)), root_ / "model", "m.onnx",
+                            ops::standardOperators(), weights);
+  };
+  EXPECT_FALSE(parsed(onnx::Weights::all).ok());
+  const auto model = parsed(onnx::Weights::small);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  ASSERT_EQ(model->graph.weights.size(), 2U);
+  const auto& constants = model->graph.constants;
+  EXPECT_EQ(valuesOf<float>(*constants.at(model->graph.weights[0])), (Floats{5, 6}));
+  EXPECT_FALSE(constants.contains(model->graph.weights[1]));
+  const auto& shape = model->graph.value(model->graph.weights[1]).shape;
+  ASSERT_TRUE(shape && shape->size() == 1);
+  EXPECT_EQ(shape->front().extent, 16385);
+}
+
 TEST_F(ExternalData, StaysInsideTheModelsFolder) {
   EXPECT_THAT(refusalFor("../secret.bin"), HasSubstr("leaves that folder"));
   EXPECT_THAT(refusalFor("sub/../../secret.bin"), HasSubstr("leaves that folder"));
