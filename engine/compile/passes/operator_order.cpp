@@ -128,8 +128,6 @@ class PassOrder {
       weight_.push_back(1 + static_cast<std::int64_t>(all > 0 ? bytes[i] * 1e6 / all : 0));
     start_.resize(count_ + 1);
     for (std::size_t at = 0; at < count_; ++at) start_[at + 1] = start_[at] + weight_[at];
-    for (std::size_t tensor = 0; tensor < tensors_.size(); ++tensor)
-      weighted_.push_back(weightedBytes(tensor));
     seen_.resize(tensors_.size());
   }
 
@@ -204,20 +202,9 @@ class PassOrder {
   }
 
   /// Exchanges the run of operators at places first … first + run − 1 with the operator behind it, or before
-  /// it. Returns the change of the sum of live bytes.
-  std::int64_t exchange(std::size_t first, std::size_t run, bool forwards) {
+  /// it.
+  void exchange(std::size_t first, std::size_t run, bool forwards) {
     const std::size_t begin = forwards ? first : first - 1, end = begin + run + 1;
-    // A tensor that no operator of these places uses begins and ends elsewhere, so its bytes stay the same.
-    std::vector<std::size_t>& touched = scratch_;
-    touched.clear();
-    ++exchange_;
-    for (std::size_t at = begin; at < end; ++at) {
-      for (const std::size_t tensor : touched_[order_[at]]) {
-        if (seen_[tensor] == exchange_) continue;
-        seen_[tensor] = exchange_;
-        touched.push_back(tensor);
-      }
-    }
     const auto from = order_.begin() + static_cast<std::ptrdiff_t>(begin),
                to = order_.begin() + static_cast<std::ptrdiff_t>(end);
     std::rotate(from, forwards ? to - 1 : from + 1, to);
@@ -225,14 +212,17 @@ class PassOrder {
       place_[order_[at]] = at;
       start_[at + 1] = start_[at] + weight_[order_[at]];
     }
-    std::int64_t change = 0;
-    for (const std::size_t tensor : touched) {
-      const std::int64_t bytes = weightedBytes(tensor);
-      change += bytes - weighted_[tensor];
-      weighted_[tensor] = bytes;
-    }
     --left_;
-    return change;
+  }
+
+  /// The bytes by which the tensor's share of the sum grows for each unit of weight that the run at places
+  /// first … first + run − 1 passes, if the operator that it passes does not use the tensor. A tensor that
+  /// begins and ends within the run, or outside it, keeps its share.
+  std::int64_t growth(std::size_t tensor, std::size_t first, std::size_t run, bool forwards) const {
+    const auto from = static_cast<std::int64_t>(first), to = from + static_cast<std::int64_t>(run);
+    const auto [begins, ends] = span(tensors_[tensor]);
+    const int sides = (ends >= from && ends < to ? 1 : 0) - (begins >= from && begins < to ? 1 : 0);
+    return tensors_[tensor].bytes * (forwards ? sides : -sides);
   }
 
   bool mayExchange(std::size_t first, std::size_t run, bool forwards) const {
@@ -246,11 +236,32 @@ class PassOrder {
 
   /// Shifts a run to where the sum of live bytes is least. Returns whether that is elsewhere.
   bool shiftRun(std::size_t first, std::size_t run, bool forwards) {
+    if (left_ <= 0 || !mayExchange(first, run, forwards)) return false;
+    ++run_;
+    std::int64_t grown = 0;
+    for (std::size_t at = first; at < first + run; ++at) {
+      for (const std::size_t tensor : touched_[order_[at]]) {
+        if (seen_[tensor] == run_) continue;
+        seen_[tensor] = run_;
+        grown += growth(tensor, first, run, forwards);
+      }
+    }
     std::int64_t change = 0, best = 0;
     std::size_t at = first, bestAt = first;
     for (std::size_t way = 0; way < reach_ && left_ > 0 && mayExchange(at, run, forwards); ++way) {
-      change += exchange(at, run, forwards);
+      const std::size_t other = order_[forwards ? at + run : at - 1];
+      // The other operator moves past the whole run, so the spans of its tensors change in other ways.
+      for (const std::size_t tensor : touched_[other]) {
+        change -= weightedBytes(tensor);
+        if (seen_[tensor] == run_) grown -= growth(tensor, at, run, forwards);
+      }
+      change += grown * weight_[other];
+      exchange(at, run, forwards);
       at = forwards ? at + 1 : at - 1;
+      for (const std::size_t tensor : touched_[other]) {
+        change += weightedBytes(tensor);
+        if (seen_[tensor] == run_) grown += growth(tensor, at, run, forwards);
+      }
       if (change < best) {
         best = change;
         bestAt = at;
@@ -271,10 +282,8 @@ class PassOrder {
   std::vector<std::vector<std::size_t>> touched_;  ///< tensors_ that each operator uses
   std::vector<bool> inPlace_;
   std::vector<ScheduledTensor> tensors_;
-  std::vector<std::int64_t> weighted_;  ///< weightedBytes() of each tensor in the present order
-  std::vector<std::int64_t> seen_;      ///< last exchange that touched each tensor
-  std::int64_t exchange_ = 0;           ///< number of exchanges so far
-  std::vector<std::size_t> scratch_;
+  std::vector<std::int64_t> seen_;  ///< number of the last run whose operators use each tensor
+  std::int64_t run_ = 0;            ///< number of the present run
   std::int64_t left_ = 0;
   std::size_t reach_ = 0;
 };
