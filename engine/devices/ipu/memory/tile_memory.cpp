@@ -23,6 +23,18 @@ TileRuns shareOf(const Chip& chip, std::int64_t elements, std::int64_t elementBy
                      [&](std::int64_t n) { return n * elementBytes; });
 }
 
+/// Raises each peak to at least the bytes of its tile. Returns the most bytes of a tile.
+std::int64_t raised(std::vector<std::int64_t>& peaks, const std::vector<std::int64_t>& bytes) {
+  std::int64_t most = 0;
+  auto peak = peaks.begin();
+  for (const std::int64_t now : bytes) {
+    most = std::max(most, now);
+    *peak = std::max(*peak, now);
+    ++peak;
+  }
+  return most;
+}
+
 const std::string& unitCategoryOf(const LoweredVariable& variable) {
   return variable.unitCategory.empty() ? variable.category : variable.unitCategory;
 }
@@ -209,24 +221,29 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
     }
   }
   TilePeaks peaks(tiles);
-  std::vector<std::int64_t> low(tiles), wide(tiles), own(tiles), another(tiles);
-  std::int64_t total = 0;
+  std::vector<std::int64_t> all(tiles), wide(tiles), own(tiles), another(tiles);
+  std::int64_t total = 0, most = 0;
   for (std::size_t step = 0; step < steps_.size(); ++step) {
+    // Only what lives anew can make a peak higher, and few steps have something in a particular place.
+    bool changed = false, moreWide = false, moreOwn = false, moreAnother = false;
     for (const Event& event : events[step]) {
       const Variable& variable = variables_[event.variable];
       total += event.sign * variable.row.bytes.count;
-      addTo(variable.row.place == model::MemoryPlace::interleaved ? wide : low, variable.runs, event.sign);
-      if (variable.row.place == model::MemoryPlace::ownElement) addTo(own, variable.runs, event.sign);
-      if (variable.row.place == model::MemoryPlace::anotherElement) addTo(another, variable.runs, event.sign);
+      addTo(all, variable.runs, event.sign);
+      changed = true;
+      const auto addWhere = [&](model::MemoryPlace place, std::vector<std::int64_t>& bytes, bool& more) {
+        if (variable.row.place != place) return;
+        addTo(bytes, variable.runs, event.sign);
+        more = more || event.sign > 0;
+      };
+      addWhere(model::MemoryPlace::interleaved, wide, moreWide);
+      addWhere(model::MemoryPlace::ownElement, own, moreOwn);
+      addWhere(model::MemoryPlace::anotherElement, another, moreAnother);
     }
-    std::int64_t most = 0;
-    for (std::size_t tile = 0; tile < tiles; ++tile) {
-      most = std::max(most, low[tile] + wide[tile]);
-      peaks.all[tile] = std::max(peaks.all[tile], low[tile] + wide[tile]);
-      peaks.wide[tile] = std::max(peaks.wide[tile], wide[tile]);
-      peaks.own[tile] = std::max(peaks.own[tile], own[tile]);
-      peaks.another[tile] = std::max(peaks.another[tile], another[tile]);
-    }
+    if (changed) most = raised(peaks.all, all);
+    if (moreWide) raised(peaks.wide, wide);
+    if (moreOwn) raised(peaks.own, own);
+    if (moreAnother) raised(peaks.another, another);
     memory.steps[step].notAlwaysLive = Bytes(total);
     memory.steps[step].maxUnitNotAlwaysLive = Bytes(most);
   }
