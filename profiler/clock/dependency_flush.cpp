@@ -32,12 +32,6 @@ DependencyFlush::DependencyFlush(const Call& call, const Host& host, PlaceClocks
   }
 }
 
-std::size_t DependencyFlush::index(int stage, model::Pass pass, int microBatch) const {
-  return (static_cast<std::size_t>(stage) * 2 + directionOf(pass)) *
-             static_cast<std::size_t>(call_.microBatches) +
-         static_cast<std::size_t>(microBatch);
-}
-
 void DependencyFlush::findOrder() {
   for (int p = 0; p < clocks_.places(); ++p) block(p).first = block(p).end = 0;
   if (madeBy_ == order_) return;
@@ -204,8 +198,7 @@ bool DependencyFlush::input(const Task& task, Arrival*& needed) {
   return true;
 }
 
-void DependencyFlush::start(int place) {
-  if (!call_.blockingSends) return startBlock(place);
+void DependencyFlush::startWithMessages(int place) {
   const std::vector<int> senders = takeMessages(place);
   startBlock(place);
   for (const int sender : senders) start(sender);

@@ -75,7 +75,8 @@ class DependencyFlush : public Flush {
   void useEnds(int place, Ticks now);
   void beginLoad(int place, int load, Ticks now, Ticks ticks, bool beside);
   /// Starts the next block of the place if the arrivals of all its inputs are known.
-  void start(int place);
+  void start(int place) { call_.blockingSends ? startWithMessages(place) : startBlock(place); }
+  void startWithMessages(int place);
   void startBlock(int place);
   /// Takes the messages for the next block of the place, whose sends wait for it. Returns the
   /// senders.
@@ -99,7 +100,11 @@ class DependencyFlush : public Flush {
   void arrive(const Task& task, const Arrival& arrival);
 
   /// Index of what the task sends, as its neighbour sees it.
-  std::size_t index(int stage, model::Pass pass, int microBatch) const;
+  std::size_t index(int stage, model::Pass pass, int microBatch) const {
+    return (static_cast<std::size_t>(stage) * 2 + directionOf(pass)) *
+               static_cast<std::size_t>(call_.microBatches) +
+           static_cast<std::size_t>(microBatch);
+  }
   static std::size_t directionOf(model::Pass pass) { return pass == model::Pass::forward ? 0 : 1; }
   int flowOf(int stage, model::Pass pass) const {
     return flowOf_[static_cast<std::size_t>(stage) * 2 + directionOf(pass)];

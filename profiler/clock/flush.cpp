@@ -61,7 +61,7 @@ void Flush::beginBlock(int place, std::size_t first, std::size_t end) {
   clock.ready = clock.free;  // needed if a task takes no time
   clock.readyBy = clock.last;
   for (std::size_t i = first; i < end; ++i)
-    if (all[i].pass == model::Pass::forward) placeHostIn(place, all[i]);
+    if (all[i].pass == model::Pass::forward && !workFor(all[i]).hostIn.empty()) placeHostIn(place, all[i]);
   Block& own = block(place);
   own.first = own.task = first;
   own.end = end;
@@ -94,7 +94,7 @@ const Piece* Flush::goOn(int place) {
     if (sink != nullptr) sink->taskEnds(clocks_.replica(), place, task, clock.free);
   }
   for (std::size_t i = own.first; i < own.end; ++i)
-    if (all[i].pass == model::Pass::forward) placeHostOut(place, all[i]);
+    if (all[i].pass == model::Pass::forward && !workFor(all[i]).hostOut.empty()) placeHostOut(place, all[i]);
   return nullptr;
 }
 
@@ -104,7 +104,6 @@ Ticks Flush::prepared(const Task& task) const {
 
 void Flush::placeHostIn(int place, const Task& task) {
   const Pieces& loads = workFor(task).hostIn;
-  if (loads.empty()) return;
   if (host_.overlapsCopies) return loadBeside(place, task, loads);
   if (host_.ticksPerMicroBatch() > 0)
     clocks_.wait(place, prepared(task), model::WaitCause::host, {}, -1, workOf(task));
@@ -154,8 +153,7 @@ void Flush::finishStores() {
   }
 }
 
-void Flush::placeLoads(int place, const Task& task) {
-  const Pieces& pieces = workFor(task).of(task.pass);
+void Flush::placeLoads(int place, const Task& task, const Pieces& pieces) {
   std::size_t& loaded = block(place).loaded;
   for (loaded = 0; loaded < pieces.size() && pieces[loaded].pass == model::Pass::remote; ++loaded)
     clocks_.work(place, pieces[loaded], workOf(task));

@@ -63,7 +63,10 @@ class Flush {
   virtual void backwardPieceEnds(const Task&, int /*after*/, Ticks /*time*/) {}
   /// Places the loads from streaming memory with which a task begins. They need nothing from other places.
   /// placeTasks then leaves them out.
-  void placeLoads(int place, const Task& task);
+  void placeLoads(int place, const Task& task) {
+    const Pieces& pieces = workFor(task).of(task.pass);
+    if (!pieces.empty() && pieces.front().pass == model::Pass::remote) placeLoads(place, task, pieces);
+  }
   /// Returns the time at which the task started in the recording; the least value if it did not. Call it only
   /// while lags are learned.
   Ticks recordedStart(const Task& task) const;
@@ -91,6 +94,7 @@ class Flush {
   const Block& block(int place) const { return blocks_[static_cast<std::size_t>(place)]; }
 
  private:
+  void placeLoads(int place, const Task& task, const Pieces& pieces);
   void placeHostIn(int place, const Task& task);
   void placeHostOut(int place, const Task& task);
   void enter(int place, const Task& task, const StageWork& work, const WorkOf& of, Block& block);

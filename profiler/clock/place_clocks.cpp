@@ -40,10 +40,9 @@ model::PlacementId PlaceClocks::workBeside(int place, const Piece& piece, Ticks 
   return sink_ != nullptr ? sink_->placed(replica_, place, piece, start, work) : model::PlacementId();
 }
 
-void PlaceClocks::wait(int place, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
-                       int forReplica, int forPlace, const WorkOf& work) {
+void PlaceClocks::addWait(int place, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
+                          int forReplica, int forPlace, const WorkOf& work) {
   PlaceClock& at = clock(place);
-  if (until <= at.free) return;
   if (sink_ != nullptr)
     sink_->waited({replica_, place, at.stage, work, at.free, until, cause, waitedFor, forReplica, forPlace});
   at.free = until;

@@ -55,7 +55,9 @@ class PlaceClocks {
   /// Lets the place wait until `until` for something that place `forPlace` of a replica has done; −1: the
   /// host. Does nothing if its clock is already there.
   void wait(int place, Ticks until, model::WaitCause cause, model::PlacementId waitedFor, int forReplica,
-            int forPlace, const WorkOf& work);
+            int forPlace, const WorkOf& work) {
+    if (until > clock(place).free) addWait(place, until, cause, waitedFor, forReplica, forPlace, work);
+  }
   void wait(int place, Ticks until, model::WaitCause cause, model::PlacementId waitedFor, int forPlace,
             const WorkOf& work) {
     wait(place, until, cause, waitedFor, replica_, forPlace, work);
@@ -73,6 +75,9 @@ class PlaceClocks {
   Learning* learning() const { return learning_; }
 
  private:
+  void addWait(int place, Ticks until, model::WaitCause cause, model::PlacementId waitedFor, int forReplica,
+               int forPlace, const WorkOf& work);
+
   int replica_;
   const ReplicaCosts& costs_;
   const bool sharesHost_;
