@@ -145,8 +145,9 @@ class SystemPage : public shell::Page {
     topologyPanel_->setTitle(
         tr("The system"),
         parts + (linked
-                     ? tr("; links by their use in the last call%1")
-                           .arg(drawn_.named() ? tr(", and below each chip that with its host") : QString())
+                     ? tr("; links by their use in the last call%1%2")
+                           .arg(data_->collectives ? tr(", in transfers and collectives") : QString(),
+                                drawn_.named() ? tr(", and below each chip that with its host") : QString())
                      : tr("; chips by the stage that they hold")));
     legend_->setEntries(topologyLegend(linked));
     followOthers();
@@ -163,16 +164,14 @@ class SystemPage : public shell::Page {
       add(tr("chip without a stage"), ColourRole::free);
     if (!linked) return entries;
     const auto any = [&](const auto& fits) {
-      return std::ranges::any_of(data_->between, [&](const geometry::TopologyLink& link) {
-        return link.role != ColourRole::collectiveTransfer && fits(link.share);
-      });
+      return std::ranges::any_of(data_->between,
+                                 [&](const geometry::TopologyLink& link) { return fits(link.share); });
     };
     if (any([](double share) { return share <= 0; })) add(tr("link without recorded use"), ColourRole::gaps);
     if (any([](double share) { return share > 0 && share < 0.1; }))
       add(tr("in use less than 10 %"), roleOfUse(0.05));
     if (any([](double share) { return share >= 0.1 && share < 0.4; })) add(tr("10 to 40 %"), roleOfUse(0.2));
     if (any([](double share) { return share >= 0.4; })) add(tr("40 % or more"), roleOfUse(0.5));
-    if (data_->collectives) add(tr("joins chips that do collectives"), ColourRole::collectiveTransfer);
     if (drawn_.named() && std::ranges::any_of(data_->chips, [](const auto& chip) { return chip.host > 0; }))
       add(tr("use of the link with the host"), ColourRole::hostInTransfer);
     return entries;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/links/collective_groups.h"
@@ -142,7 +143,10 @@ class PictureMaker {
       for (const auto axis : {model::MeshAxis::data, model::MeshAxis::tensor, model::MeshAxis::context,
                               model::MeshAxis::expert})
         if (wordsIn(row[1]).toStdString() == model::toString(axis)) one.axis = axis;
-      if (one.share > 0) shares.push_back(one);
+      if (one.share <= 0) continue;
+      shares.push_back(one);
+      sent_[{one.stage, one.axis, one.ranks}] =
+          text(formatCell(row[columnNamed(made_.communication, "sent_bytes")], sections::Format::bytes));
     }
     const auto groups = analysis::collectiveGroups(catalog_, executable_, shares);
     for (const analysis::CollectiveGroup& group : groups) {
@@ -171,18 +175,22 @@ class PictureMaker {
     carry(trunk, place, group);
   }
 
+  /// Adds the time that the chips at both ends spend in collectives to the use of a link. The collectives of
+  /// several axes follow each other, and transfers may run beside them, so the sum is at most the whole call.
   void carry(geometry::TopologyLink& link, int place, const analysis::CollectiveGroup& group) {
     made_.collectives = true;
-    if (link.share <= 0 || link.role == ColourRole::collectiveTransfer) {
-      link.role = ColourRole::collectiveTransfer;
-      link.share = std::max(link.share, group.share);
-    }
+    double& used = collectiveShare_[place][group.axis];
+    link.share = std::min(1.0, link.share + std::max(0.0, group.share - used));
+    used = std::max(used, group.share);
+    link.role = roleOfUse(link.share);
     if (const auto key = std::pair(place, group.axis); said_.insert(key).second) {
       addLine(
           made_.linkTips[place],
-          QObject::tr("collectives of the %1 axis: %2 of the call; which links carry them is not recorded")
+          QObject::tr("collectives of the %1 axis: %2 of the call, %3 from each chip in an iteration; how "
+                      "the links divide them is not recorded")
               .arg(text(model::toString(group.axis)),
-                   text(formatCell(group.share, sections::Format::fraction))));
+                   text(formatCell(group.share, sections::Format::fraction)),
+                   sent_[{group.stage, group.axis, group.ranks}]));
     }
   }
 
@@ -193,6 +201,9 @@ class PictureMaker {
   std::map<std::pair<int, int>, std::size_t> linkOf_, trunkOf_;
   std::set<std::pair<int, int>> joined_;  ///< boxes that links join
   std::set<std::pair<int, model::MeshAxis>> said_;
+  std::map<int, std::map<model::MeshAxis, double>> collectiveShare_;  ///< by link, of the stage that has most
+  std::map<std::tuple<std::int32_t, model::MeshAxis, std::int64_t>, QString>
+      sent_;  ///< by stage, axis, ranks
 };
 
 }  // namespace

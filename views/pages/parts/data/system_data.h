@@ -22,7 +22,7 @@ struct SystemData {
   QStringList chipTips, linkTips;
   std::vector<std::pair<int, int>> rowsOf;  ///< rows of the table for both directions of a link; −1: none
   std::vector<std::int32_t> stages;         ///< stages that the chips hold, ascending
-  bool collectives = false;                 ///< some links are known to carry collectives only by their axis
+  bool collectives = false;                 ///< the use of some links is that of collectives
 };
 
 /// Columns of the table of links.
