@@ -95,7 +95,9 @@ base::Result<Section> memoryOfDevices(const Context& context) {
       {"name", "Name", Format::plain, ""},
       {"space", "Memory", Format::term, ""},
       {"total_bytes", "Used", Format::bytes, "without gaps"},
-      {"total_bytes_including_gaps", "Address span", Format::bytes, "with the gaps between variables"},
+      {"total_bytes_including_gaps", whole ? "Address span" : "Sum of spans", Format::bytes,
+       whole ? "bytes used, with the gaps between variables; decides what fits"
+             : "address spans of all units, which include gaps"},
       {"always_live_bytes", "Always live", Format::bytes, ""},
       {"not_always_live_peak_bytes", "Peak not always live", Format::bytes, ""},
       {"max_tile_bytes", "Fullest tile", Format::bytes, "used on it", !whole},
