@@ -61,9 +61,11 @@ SectionTable hostSeriesTable(const analysis::HostTimeline& timeline) {
       {"unit", "Unit", Format::plain, ""},          {"samples", "Samples", Format::count, ""},
       {"smallest", "Smallest", Format::number, ""}, {"mean", "Mean", Format::number, "of the samples"},
       {"largest", "Largest", Format::number, ""},   {"last", "Last", Format::number, ""}};
-  for (const analysis::HostCurve& curve : timeline.curves)
+  for (const analysis::HostCurve& curve : timeline.curves) {
+    if (curve.pinned) continue;  // the page Training has the values of the model
     table.rows.push_back({curve.chart, curve.name, curve.unit, static_cast<std::int64_t>(curve.points.size()),
                           curve.smallest, curve.mean, curve.largest, curve.points.back().value});
+  }
   return table;
 }
 

@@ -407,14 +407,16 @@ TEST_F(FeatureTest, MeasuringPinningAndHidingOnTheTrace) {
   ASSERT_EQ(canvas->spans().size(), 1U);
   EXPECT_LT(canvas->spans()[0].from, canvas->spans()[0].to);
   const std::size_t groups = canvas->scene().layout().groups.size();
+  const int loss = canvas->scene().layout().pinned;  // height of the loss, which is pinned at first
   canvas->changeGroup(timeline::GroupChange::pin, 3);
-  EXPECT_EQ(canvas->scene().layout().groups.front().device, 3);
-  EXPECT_GT(canvas->scene().layout().pinned, 0);
+  EXPECT_EQ(canvas->scene().layout().groups[0].device, geometry::kWholeRun);
+  EXPECT_EQ(canvas->scene().layout().groups[1].device, 3);
+  EXPECT_GT(canvas->scene().layout().pinned, loss);
   canvas->changeGroup(timeline::GroupChange::hide, 1);
   EXPECT_EQ(canvas->scene().layout().groups.size(), groups - 1);
   canvas->changeGroup(timeline::GroupChange::showAll, -1);
   EXPECT_EQ(canvas->scene().layout().groups.size(), groups);
-  EXPECT_EQ(canvas->scene().layout().pinned, 0);
+  EXPECT_EQ(canvas->scene().layout().pinned, loss);
 }
 
 TEST_F(FeatureTest, TilesAreSelectedOnTheMapAndByNumber) {

@@ -21,9 +21,10 @@ TEST_F(TracePageTest, OpensOnOneStepFromFillToFlush) {
   EXPECT_LT(range().view().span(), length * 1.05);
   EXPECT_TRUE(labels().contains(QStringLiteral("Iteration 0 of 0–3")));
   EXPECT_EQ(canvas->scene().layout().groups.size(), 6U)
-      << "four devices, the counters of the run, and the host's own time";
-  EXPECT_EQ(canvas->scene().layout().groups[1].title, "IPU1");
-  EXPECT_EQ(canvas->scene().layout().groups[1].subtitle, "mk2 · stage 1");
+      << "the pinned loss, four devices, and the host's own time";
+  EXPECT_EQ(canvas->scene().layout().groups[0].device, geometry::kWholeRun);
+  EXPECT_EQ(canvas->scene().layout().groups[2].title, "IPU1");
+  EXPECT_EQ(canvas->scene().layout().groups[2].subtitle, "mk2 · stage 1");
   picture("trace_step");
 }
 

@@ -12,6 +12,8 @@
 #include "views/pages/parts/charts/curve_chart.h"
 #include "views/pages/parts/tables/section_table_model.h"
 #include "views/shell/look/picture.h"
+#include "views/timeline/host_canvas.h"
+#include "views/timeline/timeline_canvas.h"
 
 namespace pipescope::testing {
 namespace {
@@ -45,6 +47,42 @@ TEST_F(FeatureTest, TrainingShowsTheLastLossOfARunThatWasStopped) {
   const QAbstractItemModel* outcomes = table(QStringLiteral("Outcomes"))->model();
   EXPECT_EQ(outcomes->index(0, 0).data().toString(), QStringLiteral("Final loss"));
   EXPECT_EQ(outcomes->index(0, 1).data().toString(), QString::number(last, 'g', 6));
+}
+
+/// The loss is pinned at first.
+TEST_F(FeatureTest, ASeriesIsPinnedAboveTraceAndHost) {
+  const auto onHost = [&] {
+    showPage(QStringLiteral("host"));
+    int count = 0;
+    const auto* canvas = child<timeline::HostCanvas>();
+    for (const auto& band : canvas->scene().bands()) count += band.pinned ? 1 : 0;
+    return count;
+  };
+  const auto onTrace = [&] {
+    showPage(QStringLiteral("trace"));
+    return child<timeline::TimelineCanvas>()->scene().layout().pinned;
+  };
+  const auto turn = [&] {
+    showPage(QStringLiteral("training"));
+    QWidget* canvas = child<pages::CurveChart>(QStringLiteral("Loss"))->canvas();
+    QContextMenuEvent event(QContextMenuEvent::Mouse, QPoint(100, 60), canvas->mapToGlobal(QPoint(100, 60)));
+    QApplication::sendEvent(canvas, &event);
+    const auto menus = child<pages::CurveChart>(QStringLiteral("Loss"))->findChildren<QMenu*>();
+    for (QMenu* menu : menus) {
+      for (QAction* each : menu->actions())
+        if (each->text() == QStringLiteral("Pin above Trace and Host")) each->trigger();
+      menu->close();
+    }
+  };
+  openPage(QStringLiteral("training"));
+  EXPECT_EQ(onHost(), 1);
+  EXPECT_GT(onTrace(), 0);
+  turn();
+  EXPECT_EQ(onHost(), 0);
+  EXPECT_EQ(onTrace(), 0);
+  turn();
+  EXPECT_EQ(onHost(), 1);
+  EXPECT_GT(onTrace(), 0);
 }
 
 /// A double click and the right button both lead there.

@@ -12,7 +12,9 @@
 #include <set>
 
 #include "profiler/analysis/host/host_alignment.h"
+#include "profiler/analysis/host/host_metrics.h"
 #include "profiler/sections/host_tables.h"
+#include "views/pages/parts/data/pinned_series.h"
 #include "views/pages/parts/data/section_lookup.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/empty_states.h"
@@ -121,9 +123,13 @@ class HostPage : public shell::Page {
 
  protected:
   Load load() override {
-    return [this](const Job& job) -> base::Result<Apply> {
+    pinned_ = pinnedSeries(context_.settings);
+    return [this, names = std::vector<std::string>(pinned_.begin(), pinned_.end())](
+               const Job& job) -> base::Result<Apply> {
       PIPESCOPE_ASSIGN(std::shared_ptr<const HostTimeline> read,
                        analysis::hostTimeline(job.source, job.progress));
+      PIPESCOPE_ASSIGN(
+          read, analysis::withMetrics(read, job.source, job.catalog, job.executable, names, job.progress));
       const HostSumsPointer sums = sumsOf(*read, {});
       PIPESCOPE_ASSIGN(const sections::Section section,
                        sectionNamed("host", {job.source, job.catalog, job.executable, -1, job.reports}));
@@ -132,6 +138,11 @@ class HostPage : public shell::Page {
   }
 
   void forget() override { fresh_ = true; }
+
+  void showEvent(QShowEvent* event) override {
+    Page::showEvent(event);
+    if (pinned_ != pinnedSeries(context_.settings)) reload();
+  }
 
  private:
   static constexpr int kQuietMs = 120;  ///< the tables follow when the view has rested for so long
@@ -286,7 +297,8 @@ class HostPage : public shell::Page {
 
   void fillSeries() {
     series_->setTable(sections::hostSeriesTable(*timeline_));
-    tabs_->setTabVisible(tabs_->count() - 1, !timeline_->curves.empty());
+    tabs_->setTabVisible(tabs_->count() - 1,
+                         !std::ranges::all_of(timeline_->curves, &analysis::HostCurve::pinned));
   }
 
   /// Reads the sums of what is visible.
@@ -413,6 +425,7 @@ class HostPage : public shell::Page {
   shell::ElidedLabel* span_ = nullptr;
   QTimer wait_;
   std::shared_ptr<const HostTimeline> timeline_;
+  std::set<std::string> pinned_;  ///< counters that the timeline shows above its rows
   HostSumsPointer sums_;
   QString wanted_;
   int found_ = -1;

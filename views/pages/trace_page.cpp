@@ -7,6 +7,7 @@
 #include "profiler/geometry/timeline/timeline_links.h"
 #include "profiler/geometry/timeline/timeline_search.h"
 #include "views/pages/parts/charts/legends.h"
+#include "views/pages/parts/data/pinned_series.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/empty_states.h"
 #include "views/pages/parts/tables/range_table.h"
@@ -135,6 +136,11 @@ class TracePage : public shell::Page {
     made.title = steps.isEmpty() ? made.wholeTitle : made.wholeTitle + QStringLiteral(", ") + steps;
     made.showWhole = [this] { return canvas_->showWhole(*canvas_->parentWidget()); };
     return made;
+  }
+
+  void showEvent(QShowEvent* event) override {
+    Page::showEvent(event);
+    if (canvas_->options().pinnedCounters != pinnedSeries(context_.settings)) applyOptions();
   }
 
   QWidget* chartBeside() override { return canvas_; }
@@ -342,6 +348,7 @@ class TracePage : public shell::Page {
   void applyOptions() {
     geometry::TimelineOptions options = canvas_->options();
     bar_->apply(options);
+    options.pinnedCounters = pinnedSeries(context_.settings);
     canvas_->setOptions(options);
     overview_->setByMicroBatch(options.byMicroBatch);
     if (model_) fillLegend();
@@ -559,7 +566,7 @@ class TracePage : public shell::Page {
   TraceFollower* reader_ = nullptr;
   TraceFind* find_ = nullptr;
   TraceCalls calls_;
-  shell::Selected revealed_;  ///< selection of another page whose rows were scrolled to
+  shell::Selected revealed_;     ///< selection of another page whose rows were scrolled to
   bool following_ = false, applying_ = false;
 
   TimelineModelPointer model_;

@@ -10,6 +10,7 @@
 #include "profiler/analysis/pipeline/counters.h"
 #include "profiler/sections/frame/section.h"
 #include "views/pages/parts/charts/curve_chart.h"
+#include "views/pages/parts/data/pinned_series.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/layout/columns_area.h"
 #include "views/pages/parts/layout/empty_states.h"
@@ -254,6 +255,14 @@ class TrainingPage : public shell::Page {
     menu->addMenu(tr("Show in"))->addAction(tr("Trace"), &chart, [this, &chart, point] {
       showOnTrace(chart, point);
     });
+    if (chart.series() != nullptr) {
+      const std::string name = chart.series()->counter.name;
+      QAction* pin = menu->addAction(tr("Pin above Trace and Host"));
+      pin->setCheckable(true);
+      pin->setChecked(pinnedSeries(context_.settings).contains(name));
+      connect(pin, &QAction::toggled, this,
+              [this, name](bool on) { pinSeries(context_.settings, name, on); });
+    }
     menu->addSeparator();
     menu->addActions(chart.parentWidget()->actions());
     return menu;

@@ -73,7 +73,10 @@ void HostCanvas::select(std::optional<HostHit> hit) {
 }
 
 void HostCanvas::reveal(const HostHit& hit) {
-  revealRows(scene_.boxOf(view_, top(), hit));
+  geometry::Box box = scene_.boxOf(view_, top(), hit);
+  const bool isPinned = hit.kind == HostHit::Kind::curve && scene_.timeline()->curves[hit.lane].pinned;
+  if (box.y < scene_.pinned()) box.y -= scene_.pinned();  // the pinned curves lie over what scrolls
+  if (!isPinned) revealRows(box);
   const auto [start, finish] = scene_.timesOf(hit);
   const double left = view_.x(start), right = view_.x(finish), width = view_.width();
   if (left < width && right > 0) return;

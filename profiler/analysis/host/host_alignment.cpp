@@ -60,4 +60,13 @@ Ticks HostAlignment::onHost(Ticks time) const {
   return Ticks(between(time.count, from.device, to.device, from.wall, to.wall));
 }
 
+Ticks HostAlignment::endOnHost(Ticks time) const {
+  if (empty()) return {};
+  if (time.count <= knots_.front().device) return Ticks(knots_.front().wall);
+  const auto next = std::ranges::lower_bound(knots_, time.count, {}, &Knot::device);
+  if (next == knots_.end()) return Ticks(knots_.back().wall);
+  const Knot &from = *(next - 1), &to = *next;
+  return Ticks(between(time.count, from.device, to.device, from.wall, to.wall));
+}
+
 }  // namespace pipescope::analysis

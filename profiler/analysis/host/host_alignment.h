@@ -25,6 +25,9 @@ class HostAlignment {
   std::optional<std::pair<Ticks, Ticks>> onDevices(Ticks start, Ticks end) const;
   /// The wall time of a moment of the devices; before and after all calls: that of the nearest call.
   Ticks onHost(Ticks time) const;
+  /// The same of a moment at which something ends: where two calls follow each other without a pause on the
+  /// devices, it belongs to the first of them.
+  Ticks endOnHost(Ticks time) const;
 
  private:
   struct Knot {

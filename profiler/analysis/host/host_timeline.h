@@ -56,6 +56,7 @@ struct HostCurve {
   std::string chart, name, unit;
   std::vector<HostPoint> points;  ///< sorted by time
   double smallest = 0, largest = 0, mean = 0;
+  bool pinned = false;  ///< a value of the model, which stays visible above the threads
 };
 
 /// A call from the host, in wall time.

@@ -47,6 +47,13 @@ HostScene::HostScene(std::shared_ptr<const HostTimeline> timeline) : timeline_(s
     bands_.push_back({kind, place, height_, height});
     height_ += height + kGap;
   };
+  for (std::size_t c = 0; c < timeline_->curves.size(); ++c) {
+    if (!timeline_->curves[c].pinned) continue;
+    bands_.push_back({Band::Kind::curve, c, height_, kPinned, true});
+    height_ += kPinned + kGap / 2;
+    pinned_ = height_;
+  }
+  if (pinned_ > 0) height_ += kGap / 2;
   if (!timeline_->calls.empty()) add(Band::Kind::calls, 0, kRow);
   for (std::size_t l = 0; l < timeline_->lanes.size(); ++l) {
     const HostLane& lane = timeline_->lanes[l];
@@ -58,7 +65,8 @@ HostScene::HostScene(std::shared_ptr<const HostTimeline> timeline) : timeline_(s
     const int rows = static_cast<int>(lane.rows.size()) + (lane.events.empty() ? 0 : 1);
     add(Band::Kind::lane, l, std::max(1, rows) * kRow);
   }
-  for (std::size_t c = 0; c < timeline_->curves.size(); ++c) add(Band::Kind::curve, c, kCurve);
+  for (std::size_t c = 0; c < timeline_->curves.size(); ++c)
+    if (!timeline_->curves[c].pinned) add(Band::Kind::curve, c, kCurve);
 }
 
 ColourRole HostScene::roleOfChannel(const std::string& channel) const {
@@ -72,11 +80,18 @@ Shapes HostScene::draw(const TimeView& view, int top, int height, const TextMeas
   Shapes shapes;
   for (const Band& band : bands_) {
     const int y = band.y - top;
-    if (y + band.height <= 0 || y >= height) continue;
+    if (band.pinned || y + band.height <= 0 || y >= height) continue;
     if (band.kind == Band::Kind::calls) drawCalls(shapes, band, view, y, measure);
     if (band.kind == Band::Kind::lane) drawLane(shapes, band, view, y, measure, only);
     if (band.kind == Band::Kind::curve) drawCurve(shapes, band, view, y);
   }
+  return shapes;
+}
+
+Shapes HostScene::drawPinned(const TimeView& view) const {
+  Shapes shapes;
+  for (const Band& band : bands_)
+    if (band.pinned) drawCurve(shapes, band, view, band.y);
   return shapes;
 }
 
@@ -183,8 +198,10 @@ Shapes HostScene::overview(const TimeView& view, int height) const {
 }
 
 std::optional<HostHit> HostScene::hit(const TimeView& view, int top, int x, int y) const {
+  const bool isPinned = y < pinned_;
   for (const Band& band : bands_) {
-    const int inside = y + top - band.y;
+    if (band.pinned != isPinned) continue;
+    const int inside = y + (isPinned ? 0 : top) - band.y;
     if (inside < 0 || inside >= band.height) continue;
     if (band.kind == Band::Kind::lane) return hitLane(band, view, x, inside);
     if (band.kind == Band::Kind::calls) {
@@ -247,7 +264,7 @@ Box HostScene::boxOf(const TimeView& view, int top, const HostHit& hit) const {
                           ? band.kind == Band::Kind::curve && band.place == hit.lane
                           : band.kind == Band::Kind::lane && band.place == hit.lane;
     if (!isOf) continue;
-    const int y = band.y - top;
+    const int y = band.y - (band.pinned ? 0 : top);
     if (hit.kind == HostHit::Kind::curve) return {x, y, right - x, band.height};
     if (hit.kind == HostHit::Kind::call) return {x, y + 1, right - x, band.height - 2};
     const HostLane& lane = timeline_->lanes[hit.lane];

@@ -22,10 +22,11 @@ struct HostHit {
   friend bool operator==(const HostHit&, const HostHit&) = default;
 };
 
-/// Rows from top to bottom: one for the calls, then a block for each thread, then one for each curve.
+/// Rows from top to bottom: one for each pinned curve, which do not scroll, one for the calls, then a block
+/// for each thread, then one for each curve.
 class HostScene {
  public:
-  static constexpr int kRow = 18, kGap = 10, kCurve = 56;
+  static constexpr int kRow = 18, kGap = 10, kCurve = 56, kPinned = 38;
 
   /// A block of rows that has a name.
   struct Band {
@@ -33,6 +34,7 @@ class HostScene {
     Kind kind = Kind::lane;
     std::size_t place = 0;  ///< index of the thread or curve
     int y = 0, height = 0;
+    bool pinned = false;
   };
 
   HostScene() = default;
@@ -41,10 +43,13 @@ class HostScene {
   const analysis::HostTimeline* timeline() const { return timeline_.get(); }
   const std::vector<Band>& bands() const { return bands_; }
   int height() const { return height_; }
+  /// Height of the pinned curves at the top; 0: there are none.
+  int pinned() const { return pinned_; }
 
-  /// Draws the scene from `top` on in a window of `height` pixels. Names other than `only` are dimmed; −1:
-  /// none is.
+  /// Draws the scene from `top` on in a window of `height` pixels, without the pinned curves. Names other
+  /// than `only` are dimmed; −1: none is.
   Shapes draw(const TimeView& view, int top, int height, const TextMeasure& measure, int only = -1) const;
+  Shapes drawPinned(const TimeView& view) const;
   /// All threads on a strip of this height: a line for each, with its outermost spans.
   Shapes overview(const TimeView& view, int height) const;
 
@@ -81,7 +86,7 @@ class HostScene {
   WidestIndex calls_;
   std::vector<std::string> channels_;
   std::vector<ColourRole> roles_;  ///< roles by name
-  int height_ = 0;
+  int height_ = 0, pinned_ = 0;
 };
 
 }  // namespace pipescope::geometry

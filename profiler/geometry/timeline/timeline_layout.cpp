@@ -17,6 +17,7 @@ class Builder {
   TimelineLayout build() {
     y_ = metrics_.groupGap / 2;
     const std::vector<int> shown = shownDevices(trace_, options_);
+    addWhole(true);
     for (const int device : shown) {
       if (options_.pinned.count(device) > 0) addDevice(device);
     }
@@ -24,7 +25,7 @@ class Builder {
     for (const int device : shown) {
       if (options_.pinned.count(device) == 0) addDevice(device);
     }
-    addWhole();
+    addWhole(false);
     addWall();
     layout_.height = y_;
     return std::move(layout_);
@@ -93,15 +94,15 @@ class Builder {
     return all > 1 && !name.empty() ? name + " " + std::to_string(before) : name;
   }
 
-  /// Adds the counters that belong to no device.
-  void addWhole() {
+  /// Adds the counters that belong to no device: the pinned ones, or the others.
+  void addWhole(bool pinned) {
     if (!options_.counters || !model_.counters) return;
     TimelineGroup group;
     group.device = kWholeRun;
     group.y = y_;
     group.firstRow = static_cast<int>(layout_.rows.size());
     group.title = "Run";
-    addCounters(kWholeRun, model::DeviceId());
+    addCounters(kWholeRun, model::DeviceId(), pinned);
     group.rows = static_cast<int>(layout_.rows.size()) - group.firstRow;
     if (group.rows == 0) return;
     group.height = y_ - metrics_.rowGap - group.y;
@@ -135,11 +136,12 @@ class Builder {
          .label = device.unitName + "s"});
   }
 
-  void addCounters(int index, model::DeviceId device) {
+  void addCounters(int index, model::DeviceId device, bool pinned = false) {
     if (!model_.counters) return;
     for (std::size_t i = 0; i < model_.counters->size(); ++i) {
       const model::Counter& counter = (*model_.counters)[i].counter;
-      if (counter.device != device) continue;
+      const bool isPinned = index == kWholeRun && options_.pinnedCounters.contains(counter.name);
+      if (counter.device != device || isPinned != pinned) continue;
       std::string name = counter.name;
       std::replace(name.begin(), name.end(), '_', ' ');
       add({.kind = RowKind::counter,

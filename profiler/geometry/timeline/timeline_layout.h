@@ -33,8 +33,9 @@ struct TimelineOptions {
   bool tiles = false;
   int counterHeight = 26, tilesHeight = 72;  ///< pixels
   std::set<int> hidden;                      ///< devices that are not shown
-  std::vector<int> order;  ///< devices that come first, in this order; the others follow them
-  std::set<int> pinned;    ///< devices that stay visible above the others
+  std::vector<int> order;                ///< devices that come first, in this order; the others follow them
+  std::set<int> pinned;                  ///< devices that stay visible above the others
+  std::set<std::string> pinnedCounters;  ///< counters of the whole run that stay visible above all devices
   /// True to show only the first of many devices that do the same, with the number of the others.
   bool foldAlike = true;
   bool byStage = false;  ///< devices with stages come first, in the order of stages

@@ -61,6 +61,37 @@ TEST(TimelineLayout, AGroupPerDevice) {
   EXPECT_GT(layout.height, layout.rows.back().y + layout.rows.back().height);
 }
 
+TEST(TimelineLayout, PinnedCountersOfTheRunLieAboveAllDevices) {
+  SmallProfile small;
+  small.fill();
+  auto series = std::make_shared<std::vector<analysis::CounterSeries>>();
+  for (const char* name : {"loss", "learning_rate"}) {
+    analysis::CounterSeries& one = series->emplace_back();
+    one.counter.name = name;
+    one.points = {{Ticks(100), 0, 1, 1, 1, 1}};
+    one.samples = 1;
+    one.smallest = one.largest = 1;
+  }
+  const auto model = TimelineModel::make(small.trace(), series);
+  const auto titles = [&](const TimelineOptions& options) {
+    std::string all;
+    for (const TimelineGroup& group : layOutTimeline(*model, options).groups) all += group.title + " ";
+    return all;
+  };
+  TimelineOptions options;
+  EXPECT_EQ(titles(options), "D0 D1 Run ");
+  EXPECT_EQ(layOutTimeline(*model, options).pinned, 0);
+  options.pinnedCounters = {"loss"};
+  EXPECT_EQ(titles(options), "Run D0 D1 Run ") << "the other one stays at the end";
+  const TimelineLayout layout = layOutTimeline(*model, options);
+  EXPECT_EQ(layout.rows.front().label, "loss");
+  EXPECT_EQ(layout.rows.back().label, "learning rate");
+  EXPECT_GE(layout.pinned, layout.rows.front().y + layout.rows.front().height);
+  EXPECT_LE(layout.pinned, layout.groups[1].y) << "the devices scroll below it";
+  options.counters = false;
+  EXPECT_EQ(titles(options), "D0 D1 ");
+}
+
 TEST(TimelineLayout, AlikeDevicesAreShownAsOne) {
   const auto trace = [](int count) {
     auto many = std::make_shared<analysis::Trace>();

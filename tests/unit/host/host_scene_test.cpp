@@ -60,6 +60,32 @@ TEST_F(HostSceneTest, CallsThreadsAndCurvesLieBelowEachOther) {
   for (std::size_t i = 1; i < 4; ++i) EXPECT_GT(band(i).y, band(i - 1).y + band(i - 1).height);
 }
 
+TEST_F(HostSceneTest, APinnedCurveStaysAboveWhatScrolls) {
+  analysis::HostTimeline line = *sampleTimeline();
+  analysis::HostCurve loss;
+  loss.name = "loss";
+  loss.pinned = true;
+  loss.points = {{Ticks(400), 2.0}, {Ticks(900), 1.0}};
+  loss.smallest = 1;
+  loss.largest = 2;
+  line.curves.push_back(loss);
+  const HostScene pinned(std::make_shared<const analysis::HostTimeline>(line));
+  ASSERT_EQ(pinned.bands().size(), 5u);
+  EXPECT_TRUE(pinned.bands().front().pinned);
+  EXPECT_GE(pinned.pinned(), HostScene::kPinned);
+  EXPECT_GE(pinned.bands()[1].y, pinned.pinned()) << "the calls lie below it";
+  const int calls = pinned.bands()[1].y;
+  for (const int top : {0, 30}) {
+    EXPECT_EQ(pinned.hit(view, top, 500, 5), (HostHit{Kind::curve, 1, 0})) << top;
+    EXPECT_EQ(pinned.boxOf(view, top, {Kind::curve, 1, 0}).y, pinned.bands().front().y) << top;
+    EXPECT_EQ(pinned.boxOf(view, top, {Kind::call, 0, 0}).y, calls + 1 - top) << top;
+  }
+  EXPECT_EQ(pinned.hit(view, 0, 500, calls + 5), (HostHit{Kind::call, 0, 0}));
+  EXPECT_NE(pinned.hit(view, 30, 500, pinned.pinned() - 1), (HostHit{Kind::call, 0, 0}))
+      << "the call has scrolled away below it";
+  EXPECT_GT(pinned.drawPinned(view).fillCount(), 0U);
+}
+
 TEST_F(HostSceneTest, APointGivesWhatIsDrawnThere) {
   EXPECT_EQ(scene.hit(view, 0, 500, band(0).y + 5), (HostHit{Kind::call, 0, 0}));
   EXPECT_FALSE(scene.hit(view, 0, 50, band(0).y + 5));

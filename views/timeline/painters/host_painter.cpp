@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/geometry/counter_text.h"
+
 namespace pipescope::timeline {
 
 using base::Ticks;
@@ -26,12 +28,16 @@ void HostPainter::paint(QPainter& painter) const {
   for (const geometry::AxisTick& tick : axisTicks(content_.view, kScale, kHostSpacing))
     painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, height),
                      content_.palette.ui(Ui::grid));
+  const int pinned = content_.scene.pinned();
+  paintShapes(painter, content_.scene.drawPinned(content_.view), content_.palette, content_.labels);
+  painter.setClipRect(0, pinned, rowsWidth(), height - kHead - pinned);
   paintShapes(painter,
               content_.scene.draw(content_.view, content_.top, height - kHead, content_.labels.measure(),
                                   content_.only),
               content_.palette, content_.labels);
   painter.restore();
   paintNames(painter);
+  if (pinned > 0) painter.fillRect(0, kHead + pinned - 2, width, 2, content_.palette.ui(Ui::accent));
   paintOverview(painter);
   paintAxis(painter);
 }
@@ -96,8 +102,10 @@ void HostPainter::paintNames(QPainter& painter) const {
   bold.setBold(true);
   const QFontMetrics boldMetrics(bold), metrics(content_.labels.font());
   for (const HostScene::Band& band : content_.scene.bands()) {
-    const int y = kHead + band.y - content_.top;
+    const int pinned = content_.scene.pinned();
+    const int y = kHead + band.y - (band.pinned ? 0 : content_.top);
     if (y + band.height < kHead || y > height) continue;
+    painter.setClipRect(0, kHead + (band.pinned ? 0 : pinned), kGutter, height - kHead);
     QString name, detail;
     if (band.kind == HostScene::Band::Kind::calls) {
       name = QObject::tr("Calls");
@@ -108,7 +116,11 @@ void HostPainter::paintNames(QPainter& painter) const {
     } else {
       const analysis::HostCurve& curve = content_.scene.timeline()->curves[band.place];
       name = QString::fromStdString(curve.name);
-      detail = QString::fromStdString(curve.chart + (curve.unit.empty() ? "" : ", " + curve.unit));
+      detail = band.pinned
+                   ? QStringLiteral("%1 – %2").arg(
+                         QString::fromStdString(geometry::counterText(curve.smallest, curve.unit)),
+                         QString::fromStdString(geometry::counterText(curve.largest, curve.unit)))
+                   : QString::fromStdString(curve.chart + (curve.unit.empty() ? "" : ", " + curve.unit));
     }
     constexpr int kLine = HostScene::kRow, wide = kGutter - 20;
     painter.setFont(bold);

@@ -106,7 +106,7 @@ std::vector<ShownFact> hostFacts(const HostTimeline& timeline, const HostHit& hi
         tr("wall time in which the host computed the call"));
   } else if (hit.kind == HostHit::Kind::curve) {
     const analysis::HostCurve& curve = timeline.curves[hit.lane];
-    add(tr("Chart"), text(curve.chart));
+    add(tr("Chart"), curve.pinned ? tr("value of the model, at the end of its call") : text(curve.chart));
     add(tr("Value"), valueText(curve, curve.points[hit.index].value), tr("from this time on"));
     add(tr("Range"), tr("%1 … %2").arg(valueText(curve, curve.smallest), valueText(curve, curve.largest)),
         tr("of the whole series"));
