@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
+#include <algorithm>
 
 #include "views/shell/look/elided_label.h"
 
@@ -54,6 +55,11 @@ void Header::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), palette_.ui(Ui::raised));
   painter.fillRect(0, height() - 1, width(), 1, palette_.ui(Ui::border));
+  if (const std::optional<double> done = progress()) {
+    constexpr int kThick = 3;
+    painter.fillRect(0, height() - kThick, static_cast<int>(width() * *done), kThick,
+                     palette_.ui(Ui::accent));
+  }
   if (!offering_) return;
   painter.fillRect(rect(), palette_.ui(Ui::selection));
   painter.setPen(palette_.ui(Ui::text));
@@ -85,6 +91,17 @@ void Header::follow() {
   title_->setText(session_.title());
   badge_->setText(stateText());
   facts_->setText(executableText());
+  update();
+}
+
+std::optional<double> Header::progress() const {
+  const ProfileSnapshot* snapshot = session_.snapshot();
+  if (snapshot == nullptr || snapshot->catalog->state.state != model::ProfileState::running)
+    return std::nullopt;
+  const std::int64_t planned = snapshot->catalog->plannedCalls(session_.executable());
+  if (planned <= 0) return std::nullopt;
+  const std::size_t ended = snapshot->catalog->runsOf(session_.executable()).size();
+  return std::min(1.0, static_cast<double>(ended) / static_cast<double>(planned));
 }
 
 QString Header::stateText() const {

@@ -1,5 +1,6 @@
 #pragma once
 #include <QWidget>
+#include <optional>
 
 #include "views/shell/look/palette.h"
 #include "views/shell/profile_session.h"
@@ -21,6 +22,9 @@ class Header : public QWidget {
   void follow();
   /// Says, while a file is dragged over the window, that it can be dropped here to compare it.
   void offerComparison(bool offer);
+  /// The ended calls of the shown executable as a share of the planned ones; none if their number is not
+  /// known or nothing runs.
+  std::optional<double> progress() const;
 
  protected:
   void paintEvent(QPaintEvent* event) override;

@@ -2,6 +2,7 @@
 #include <QCheckBox>
 #include <QLabel>
 
+#include "views/shell/header.h"
 #include "views/timeline/timeline_canvas.h"
 #include "window_test.h"
 
@@ -36,6 +37,8 @@ TEST_F(WindowTest, ARunIsFollowedToItsNewestCall) {
     return false;
   };
   EXPECT_TRUE(says("running, call 3 of 5 has ended"));
+  const auto* header = window->findChild<shell::Header*>();
+  EXPECT_DOUBLE_EQ(header->progress().value_or(0), 3.0 / 5);
   QCheckBox* follow = nullptr;
   for (auto* box : window->currentPage()->findChildren<QCheckBox*>())
     if (box->text() == QStringLiteral("Follow the run")) follow = box;
@@ -57,6 +60,7 @@ TEST_F(WindowTest, ARunIsFollowedToItsNewestCall) {
   EXPECT_EQ(calls->currentText(), QStringLiteral("Call 1"));
   fixture.finish(model::ProfileState::complete);
   ASSERT_TRUE(waitFor([&] { return !follow->isVisible(); })) << "there is nothing to follow any more";
+  EXPECT_FALSE(header->progress().has_value());
 }
 
 TEST_F(WindowTest, MeasuredSpansStayWhileTheirProfileGrowsAndEndWithIt) {
