@@ -173,10 +173,9 @@ TEST_F(SelectionTest, TheTraceScrollsToTheDeviceOfAStage) {
   const auto group = std::ranges::find(groups, device, &geometry::TimelineGroup::device);
   ASSERT_NE(group, groups.end());
   ASSERT_GT(group->y, canvas->viewport()->height()) << "else there is nothing to scroll";
-  const int top = canvas->verticalScrollBar()->value();
-  EXPECT_GE(group->y, top);
-  constexpr int kSeen = 40;  // pixels of the group; counters that are read later move it downwards
-  EXPECT_LT(group->y + kSeen, top + canvas->viewport()->height());
+  const geometry::TimelineWindow seen = canvas->window();
+  EXPECT_GE(group->y, seen.top + canvas->scene().layout().pinned) << "pinned rows lie over it";
+  EXPECT_LE(group->y + group->height, seen.top + seen.height) << "the whole group is seen";
   canvas->verticalScrollBar()->setValue(0);
   go("stages");
   go("trace");

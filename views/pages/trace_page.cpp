@@ -566,7 +566,7 @@ class TracePage : public shell::Page {
   TraceFollower* reader_ = nullptr;
   TraceFind* find_ = nullptr;
   TraceCalls calls_;
-  shell::Selected revealed_;     ///< selection of another page whose rows were scrolled to
+  shell::Selected revealed_;  ///< selection of another page whose rows were scrolled to
   bool following_ = false, applying_ = false;
 
   TimelineModelPointer model_;

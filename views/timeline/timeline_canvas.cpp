@@ -108,10 +108,13 @@ void TimelineCanvas::layOut() {
   metrics_ = rowMetrics();
   scenes_.layOut(options_, metrics_);
   const int visible = std::max(1, viewport()->height() - kTop);
+  // Counters that are read later move the rows, which the user has not scrolled yet.
+  const bool isRevealed = verticalScrollBar()->value() == revealedTop_;
   verticalScrollBar()->setPageStep(visible);
   verticalScrollBar()->setRange(0, std::max(0, scene().layout().height - visible));
   chooseScene();
   selection_.findByIds(scene());
+  if (isRevealed) revealDevice(revealed_);
   refresh();
 }
 
@@ -151,14 +154,16 @@ void TimelineCanvas::lightDevice(int device) {
 }
 
 void TimelineCanvas::revealDevice(int device) {
-  constexpr int kLeast = 40, kAbove = 4;  // pixels of a group that are enough to see it; room above it
+  constexpr int kAbove = 4;  // pixels of room above the group
+  revealed_ = device;
   const geometry::TimelineLayout& layout = scene().layout();
   const auto group = std::ranges::find(layout.groups, device, &geometry::TimelineGroup::device);
   if (device < 0 || group == layout.groups.end() || group->y < layout.pinned) return;
   const int top = verticalScrollBar()->value() + layout.pinned,
             bottom = verticalScrollBar()->value() + viewport()->height() - kTop;
-  if (group->y >= top && group->y + std::min(group->height, kLeast) <= bottom) return;
-  verticalScrollBar()->setValue(std::max(0, group->y - layout.pinned - kAbove));
+  if (group->y < top || group->y + group->height > bottom)
+    verticalScrollBar()->setValue(std::max(0, group->y - layout.pinned - kAbove));
+  revealedTop_ = verticalScrollBar()->value();
 }
 
 // --- Positions ---

@@ -123,7 +123,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool selectProgram(model::ProgramId program, int device);
   /// Gives a device that another page has selected a coloured edge; −1: none.
   void lightDevice(int device);
-  /// Scrolls to the rows of a device if its name or its first row is not visible.
+  /// Scrolls to the rows of a device unless all of them are visible. They stay visible when rows are added,
+  /// until the user scrolls.
   void revealDevice(int device);
   /// Time that drawing the rows took last, in milliseconds.
   double lastDrawMs() const { return picture_.lastDrawMs(); }
@@ -178,6 +179,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   LabelFont labels_;
   int stepHeight_ = 0;  ///< chosen height of a row of steps; 0: what fits
   int litDevice_ = -1;
+  int revealed_ = -1, revealedTop_ = -1;  ///< device that was scrolled to, and the position of the scroll bar
   bool unitClickable_ = false, frameTimeShown_ = false;
 };
 
