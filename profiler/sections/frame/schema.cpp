@@ -74,12 +74,8 @@ SchemaJson memberSchema(Format format, const std::string& doc, const PartNames& 
 
 SchemaJson tableSchema(const SectionTable& table) {
   SchemaJson properties = SchemaJson::object();
-  for (const SectionColumn& column : table.columns) {
-    const std::string doc = column.heading == column.doc || column.doc.empty()
-                                ? column.heading
-                                : fmt::format("{}: {}", column.heading, column.doc);
-    properties[column.key] = memberSchema(column.format, doc, column.parts);
-  }
+  for (const SectionColumn& column : table.columns)
+    properties[column.key] = memberSchema(column.format, meaningOf(column), column.parts);
   SchemaJson row = closedObject(std::move(properties));
   if (!table.moreColumns.empty())
     row["patternProperties"] = {{"^" + table.moreColumns + "$", valueSchema(Format::bytes, "")}};
@@ -129,18 +125,32 @@ struct EmptyProfile {
 
 }  // namespace
 
+std::string meaningOf(const SectionColumn& column) {
+  if (column.heading == column.doc || column.doc.empty()) return column.heading;
+  return fmt::format("{}: {}", column.heading, column.doc);
+}
+
+base::Result<std::vector<std::pair<const SectionDefinition*, Section>>> emptySections() {
+  EmptyProfile empty;
+  PIPESCOPE_TRY(empty.make());
+  std::vector<std::pair<const SectionDefinition*, Section>> sections;
+  for (const SectionDefinition& definition : sectionRegistry().all()) {
+    PIPESCOPE_ASSIGN(Section section, makeSection(definition, empty.context()));
+    sections.emplace_back(&definition, std::move(section));
+  }
+  return sections;
+}
+
 std::string schemaOf(const Section& section) {
   return document(objectSchema(section));
 }
 
 base::Result<std::string> schemaOfReport() {
-  EmptyProfile empty;
-  PIPESCOPE_TRY(empty.make());
+  PIPESCOPE_ASSIGN(const auto sections, emptySections());
   SchemaJson properties = SchemaJson::object();
-  for (const SectionDefinition& definition : sectionRegistry().all()) {
-    PIPESCOPE_ASSIGN(const Section section, makeSection(definition, empty.context()));
-    properties[definition.name] = objectSchema(section);
-    properties[definition.name]["description"] = definition.doc;
+  for (const auto& [definition, section] : sections) {
+    properties[definition->name] = objectSchema(section);
+    properties[definition->name]["description"] = definition->doc;
   }
   return document(closedObject(std::move(properties)));
 }

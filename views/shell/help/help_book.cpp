@@ -3,8 +3,8 @@
 #include <QRegularExpression>
 #include <QStringList>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "profiler/base/check.h"
 #include "profiler/sections/frame/schema.h"
 #include "views/shell/look/embedded.h"
 
@@ -19,17 +19,13 @@ QString meaningOf(const std::string& key, const std::string& meaning) {
   return QStringLiteral("- `%1`: %2\n").arg(QString::fromStdString(key), QString::fromStdString(meaning));
 }
 
-/// A table of a section as a part of its own. `described` is the schema of the table, whose description is
-/// the title with the denominator in brackets.
-QString tablePart(const nlohmann::ordered_json& described) {
-  const std::string text = described.value("description", "");
-  const std::size_t bracket = text.find(" (");
-  QString part = QStringLiteral("\n### %1\n\n").arg(QString::fromStdString(text.substr(0, bracket)));
-  if (bracket != std::string::npos && text.ends_with(')'))
-    part += QStringLiteral("Figures: %1.\n\n")
-                .arg(QString::fromStdString(text.substr(bracket + 2, text.size() - bracket - 3)));
-  for (const auto& [key, column] : described.at("items").at("properties").items())
-    part += meaningOf(key, column.value("description", ""));
+/// A table of a section as a part of its own.
+QString tablePart(const sections::SectionTable& table) {
+  QString part = QStringLiteral("\n### %1\n\n").arg(QString::fromStdString(table.title));
+  if (!table.basis.empty())
+    part += QStringLiteral("Figures: %1.\n\n").arg(QString::fromStdString(table.basis));
+  for (const sections::SectionColumn& column : table.columns)
+    part += meaningOf(column.key, sections::meaningOf(column));
   return part;
 }
 
@@ -38,22 +34,14 @@ HelpTopic sectionsTopic() {
   QString text = QStringLiteral(
       "# Sections of the reports\n\n`pipescope report PROFILE --section NAME` prints one of them. Pages show "
       "the same figures.\n");
-  for (const sections::SectionDefinition& section : sections::sectionRegistry().all()) {
-    const base::Result<std::string> schema = sections::schemaOfSection(section.name);
-    if (!schema.ok()) continue;
+  const auto all = sections::emptySections();
+  PIPESCOPE_CHECK(all.ok(), "sections of a profile in which nothing ran");
+  for (const auto& [definition, section] : *all) {
     text += QStringLiteral("\n## %1\n\n%2.\n\n")
-                .arg(QString::fromStdString(section.name), QString::fromStdString(section.doc));
-    const auto described = nlohmann::ordered_json::parse(*schema);
-    QString tables;
-    for (const auto& [key, value] : described.at("properties").items()) {
-      const std::string meaning = value.value("description", "");
-      if (value.at("type") == "array" && value.at("items").contains("properties")) {
-        tables += tablePart(value);
-      } else if (!meaning.empty()) {
-        text += meaningOf(key, meaning);
-      }
-    }
-    text += tables;
+                .arg(QString::fromStdString(definition->name), QString::fromStdString(definition->doc));
+    for (const sections::Fact& fact : section.facts)
+      if (!fact.doc.empty()) text += meaningOf(fact.key, fact.doc);
+    for (const sections::SectionTable& table : section.tables) text += tablePart(table);
   }
   return {QStringLiteral("sections"), QStringLiteral("Sections of the reports"), text};
 }
