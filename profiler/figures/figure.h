@@ -35,6 +35,8 @@ struct Analyses {
 /// True if the lengths of iterations are known. They are not where nothing ran, or where a recorded trace
 /// does not tell its training steps, or lacks a stage.
 bool hasSteps(const Analyses& from);
+/// True if the executable is known to have one stage, which waits for no other one.
+bool hasOneStage(const Analyses& from);
 /// True if every memory holds what lies in it, gaps included.
 bool fitsInMemory(const analysis::Memory& memory);
 
@@ -51,6 +53,8 @@ struct Figure {
   std::function<Cell(const Analyses&)> value;
   const char* word = "";     ///< what users may write for the key in questions; empty: the key alone
   const char* heading = "";  ///< of a column; empty: the same as `label`
+  /// True for what only several stages have: text and pages leave it out where there is one stage.
+  bool ofSeveralStages = false;
 
   const char* columnHeading() const { return *heading == '\0' ? label : heading; }
   bool moreIsBetter() const { return better == Better::more; }

@@ -9,6 +9,10 @@ bool hasSteps(const Analyses& from) {
   return r != nullptr && from.placed && r->stepsKnown && r->limiting() != nullptr;
 }
 
+bool hasOneStage(const Analyses& from) {
+  return from.stages != nullptr && from.stages->stages.size() == 1 && from.stages->missing.empty();
+}
+
 std::string lostTo(std::string_view key) {
   constexpr std::string_view kLost = "lost to ";
   const std::string part = figure(key).part;
@@ -47,7 +51,21 @@ auto lostTime(double analysis::LostTime::*part) {
   };
 }
 
-void addStages(FigureRegistry& registry) {
+/// Adds figures of what only several stages have.
+class OfSeveralStages {
+ public:
+  explicit OfSeveralStages(FigureRegistry& registry) : registry_(registry) {}
+  void add(Figure figure) {
+    figure.ofSeveralStages = true;
+    registry_.add(std::move(figure));
+  }
+
+ private:
+  FigureRegistry& registry_;
+};
+
+void addStages(FigureRegistry& all) {
+  OfSeveralStages registry(all);
   registry.add({"limiting_stage", "Limiting stage", "", Format::stage, Better::neither,
                 "Stage whose forward + recompute + backward with its host copies and exchange take longest. "
                 "The others wait for it.",
@@ -66,7 +84,8 @@ void addStages(FigureRegistry& registry) {
                 ratioOf(&StagesReport::imbalanceBackward)});
 }
 
-void addBubble(FigureRegistry& registry) {
+void addBubble(FigureRegistry& all) {
+  OfSeveralStages registry(all);
   registry.add({"bubble_fraction", "Bubble", "", Format::fraction, Better::less,
                 "1 − busy ÷ (devices with a stage × flush), mean over iterations.",
                 ofSteps([](const StagesReport& r) { return r.bubble.fraction(); }), "bubble"});
@@ -100,14 +119,14 @@ void addTimes(FigureRegistry& registry) {
   registry.add({"useful_cycles", "Useful time", "useful", Format::ticks, Better::neither,
                 "Micro-batches × mean of forward + recompute + backward.",
                 lostTime(&analysis::LostTime::useful)});
-  registry.add({"lost_fill_and_drain_cycles", "Lost to fill and drain", "lost to fill and drain",
-                Format::ticks, Better::less,
-                "Time if every stage took the mean and nothing were exchanged, minus the useful time.",
-                lostTime(&analysis::LostTime::fillAndDrain)});
-  registry.add({"lost_imbalance_cycles", "Lost to imbalance", "lost to imbalance", Format::ticks,
-                Better::less,
-                "Time with the actual stages minus time if every stage took the mean, both without exchange.",
-                lostTime(&analysis::LostTime::imbalance)});
+  OfSeveralStages(registry).add(
+      {"lost_fill_and_drain_cycles", "Lost to fill and drain", "lost to fill and drain", Format::ticks,
+       Better::less, "Time if every stage took the mean and nothing were exchanged, minus the useful time.",
+       lostTime(&analysis::LostTime::fillAndDrain)});
+  OfSeveralStages(registry).add(
+      {"lost_imbalance_cycles", "Lost to imbalance", "lost to imbalance", Format::ticks, Better::less,
+       "Time with the actual stages minus time if every stage took the mean, both without exchange.",
+       lostTime(&analysis::LostTime::imbalance)});
   registry.add({"lost_exchange_update_host_cycles", "Lost to exchange, update, host",
                 "lost to exchange, update, host", Format::ticks, Better::less,
                 "The rest of the step time: exchange, sync, update, stream copies and host.",

@@ -10,6 +10,7 @@
 
 #include "profiler/base/number_text.h"
 #include "profiler/base/printable.h"
+#include "profiler/figures/figure.h"
 
 namespace pipescope::figures {
 namespace {
@@ -256,15 +257,19 @@ std::string roughly(double value) {
                    : groupedText(std::llround(value / unit) * std::llround(unit));
 }
 
+/// A unit of time in which a number of seconds is at least 1 with five digits, and its name.
+std::pair<double, const char*> unitOfSeconds(double seconds) {
+  static constexpr std::pair<double, const char*> kUnits[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}};
+  for (const auto& known : kUnits)
+    if (std::fabs(seconds) >= known.first * 0.999995 || seconds == 0) return known;
+  return {1e-9, "ns"};
+}
+
 /// Seconds with five significant digits: 2.0026 s, 975.3 µs.
 std::string exactSeconds(double value) {
   if (!std::isfinite(value)) return formatNumber(value, Format::number);
-  static constexpr std::pair<double, const char*> kUnits[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}};
-  const double size = std::fabs(value);
-  for (const auto& [unit, name] : kUnits) {
-    if (size >= unit * 0.999995 || value == 0) return shownTicks(value / unit) + " " + name;
-  }
-  return shownTicks(value * 1e9) + " ns";
+  const auto [unit, name] = unitOfSeconds(value);
+  return shownTicks(value / unit) + " " + name;
 }
 
 std::string costText(const std::string& number) {
@@ -316,6 +321,24 @@ std::string withoutUnitOf(const std::string& other, const std::string& text) {
   };
   const std::string unit = unitOf(text);
   return unit.empty() || unit != unitOf(other) ? text : text.substr(0, text.size() - unit.size());
+}
+
+std::string rangeText(const Cell& least, const Cell& most, Format format, const ShownTime& time) {
+  const std::optional<double> from = numberIn(least), to = numberIn(most);
+  const bool inTime = format == Format::ticks && !time.isCycles() && !time.isCosts();
+  if (!inTime || !from || !to || !std::isfinite(*from))
+    return withoutUnitOf(loneText(most, format, time), loneText(least, format, time)) + " … " +
+           loneText(most, format, time);
+  const double seconds = 1e-6 / time.ticks;
+  const std::pair<double, const char*> unit = unitOfSeconds(*to * seconds);
+  const auto text = [&](double ticks, int decimals) {
+    return fmt::format("{:.{}f}", ticks * seconds / unit.first, decimals);
+  };
+  int decimals = significantDecimals(std::fabs(*to * seconds / unit.first));
+  while (decimals > 0 && text(*from, decimals).ends_with('0') && text(*to, decimals).ends_with('0'))
+    --decimals;
+  return fmt::format("{} … {} {}", withMinus(groupedDigits(text(*from, decimals))),
+                     withMinus(groupedDigits(text(*to, decimals))), unit.second);
 }
 
 std::string fromToText(const std::string& from, const std::string& to) {

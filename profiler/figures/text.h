@@ -52,6 +52,9 @@ std::string loneText(const Cell& value, Format format, const ShownTime& time);
 std::string cardText(const Cell& value, Format format, const ShownTime& time);
 /// Two texts of loneText() with their unit once: "1,160,126 → 835,653 cycles". Different units stay.
 std::string fromToText(const std::string& from, const std::string& to);
+/// Two values of one figure with their unit once: "0.68103 … 1.1972 s". Both times have the unit of the
+/// larger one.
+std::string rangeText(const Cell& least, const Cell& most, Format format, const ShownTime& time);
 /// Removes the unit from the end of `text` if `other` ends with the same unit.
 std::string withoutUnitOf(const std::string& other, const std::string& text);
 /// The unit that the title of a chart names.

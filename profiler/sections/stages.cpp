@@ -37,7 +37,7 @@ std::vector<Fact> stagesFacts(const figures::Analyses& from) {
   const StagesReport& r = *from.stages;
   for (const char* key : {"imbalance_forward", "imbalance_backward"}) {
     facts.push_back(partOf(key, from));
-    facts.back().inText = r.imbalanceBackward.has_value() || !r.imbalanceForward;
+    if (r.imbalanceForward && !r.imbalanceBackward) facts.back().inText = false;
   }
   facts.push_back(factOf("bubble_fraction", from));
   for (const char* key : {"bubble_ramp_up", "bubble_steady", "bubble_ramp_down", "bubble_exchange"})
@@ -49,12 +49,13 @@ std::vector<Fact> stagesFacts(const figures::Analyses& from) {
 }
 
 /// Adds the estimated bubble with more micro-batches. Text shows it if the profile contains it.
-void addForecast(const Context& context, std::vector<Fact>& all) {
+void addForecast(const Context& context, bool oneStage, std::vector<Fact>& all) {
   const auto add = [&](const char* outcome, const char* key, const char* label, const char* doc) {
     const auto value = context.catalog.outcome(context.executable, outcome);
     const auto place =
         std::find_if(all.begin(), all.end(), [](const Fact& f) { return f.key == "flush_cycles"; });
-    all.insert(place, {key, label, value ? Cell(*value) : Cell(), Format::fraction, doc, value.has_value()});
+    all.insert(place, {key, label, value ? Cell(*value) : Cell(), Format::fraction, doc,
+                       value.has_value() && !oneStage});
   };
   add("bubble_fraction_2g", "bubble_fraction_2g", "  with 2 × micro-batches",
       "What the bubble would be with twice the micro-batches in an iteration, all else equal.");
@@ -230,7 +231,7 @@ base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const auto collectives,
                    analysis::collectiveUses(context.source, context.catalog, context.executable));
   section.tables.push_back(communicationTable(analysis::communicationByAxis(collectives), words));
-  addForecast(context, section.facts);
+  addForecast(context, figures::hasOneStage(analyses), section.facts);
   PIPESCOPE_ASSIGN(const auto best, bestMoveOf(context));
   for (Fact& fact : bestMoveFacts(*best)) section.facts.push_back(std::move(fact));
   section.remarks = limitingRemarks(report, words.time);

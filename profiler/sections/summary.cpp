@@ -96,6 +96,7 @@ std::string flopBasis(const analysis::FlopUse& use, const char* what) {
                      use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, of);
 }
 
+/// Forecasts say what the bubble would be; text leaves those of executables with one stage out.
 SectionTable outcomeTable(const analysis::Catalog& catalog) {
   SectionTable table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
@@ -109,6 +110,8 @@ SectionTable outcomeTable(const analysis::Catalog& catalog) {
     const model::Executable* executable = catalog.executable(row.executable);
     table.rows.push_back({executable ? Cell(executable->name) : Cell(), row.name, outcomeName(row), row.value,
                           row.unit, model::toString(row.kind), row.basis});
+    table.rowsNotInText.push_back(row.kind == model::OutcomeKind::forecast && executable != nullptr &&
+                                  executable->stages == 1);
     table.rowFormats.push_back(row.unit == "fraction" ? Format::fraction
                                : row.unit == "s"      ? Format::seconds
                                : row.unit.empty()     ? Format::number

@@ -225,7 +225,7 @@ class StagesPage : public shell::Page {
             .arg(text(sections::cardText(stage.occupied, sections::Format::ticks, data_->section.time())));
     const QString blocks = text(sections::shortList(stage.blocks));
     // The blocks stand last, because a card shows four lines and a list of blocks may be long.
-    cards_[2]->setFigure(tr("Limiting stage"), name,
+    cards_[2]->setFigure(r.stages.size() == 1 ? tr("The only stage") : tr("Limiting stage"), name,
                          alone && !blocks.isEmpty() ? tr("%1: %2").arg(took, blocks) : took, {});
     if (alone) cards_[2]->setToolTip(tr("%1: %2").arg(text(stage.blocks), took));
   }

@@ -417,9 +417,9 @@ class SummaryPage : public shell::Page {
     QString name = text(sections::limitingStages(report));
     name.replace(0, 1, name.at(0).toUpper());
     const bool alone = std::ranges::count_if(report.stages, &analysis::StageReport::limits) == 1;
-    const QString share = report.stages.size() == 1 ? tr("the only stage")
-                          : alone ? tr("occupied %1 × as long as the mean stage").arg(ratio, 0, 'f', 2)
-                                  : tr("equally long, %1 × the mean stage").arg(ratio, 0, 'f', 2);
+    const bool isOnly = report.stages.size() == 1;
+    const QString share = alone ? tr("occupied %1 × as long as the mean stage").arg(ratio, 0, 'f', 2)
+                                : tr("equally long, %1 × the mean stage").arg(ratio, 0, 'f', 2);
     std::vector<std::string> devices;
     for (const analysis::StageReport& each : report.stages) devices.push_back(each.deviceName);
     const auto place = static_cast<std::size_t>(stage - report.stages.data());
@@ -427,6 +427,11 @@ class SummaryPage : public shell::Page {
                   blocks = text(sections::shortList(stage->blocks));
     const QString where = blocks.isEmpty() ? tr("on %1").arg(device) : tr("%1 on %2").arg(blocks, device);
     // The blocks stand last, because a card shows four lines and a list of blocks may be long.
+    if (isOnly) {
+      cards_[3]->setFigure(tr("The only stage"), name, where, tr("Show the stages"));
+      return cards_[3]->setToolTip(
+          tr("%1 on %2").arg(text(stage->blocks), text(stage->deviceName)).trimmed());
+    }
     cards_[3]->setFigure(tr("Limiting stage"), name, alone ? tr("%1: %2").arg(share, where) : share,
                          tr("Show the stages"), ratio > 1.2 ? Ui::warning : Ui::text);
     cards_[3]->setToolTip(

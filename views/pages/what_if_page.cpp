@@ -248,8 +248,10 @@ class WhatIfPage : public shell::Page {
     };
     const bool known = !std::holds_alternative<std::monostate>(before.value) &&
                        !std::holds_alternative<std::monostate>(after.value);
-    card.setVisible(known);
-    if (!known) return;
+    const bool oneStage = tableNamed(content.section, "stages")->rows.size() == 1;
+    const bool isShown = known && !(oneStage && what.ofSeveralStages);
+    card.setVisible(isShown);
+    if (!isShown) return;
     const double from = numberIn(before.value), to = numberIn(after.value);
     const sections::Fact* hypothetical = factNamed(content.section, "hypothetical");
     const bool isHypothetical = hypothetical != nullptr && hypothetical->value == sections::Cell(true);

@@ -6,7 +6,9 @@ namespace pipescope::sections {
 namespace {
 
 Fact factNamed(const figures::Figure& figure, std::string label, const figures::Analyses& from) {
-  return {figure.key, std::move(label), figure.value(from), figure.format, figure.doc};
+  Fact fact{figure.key, std::move(label), figure.value(from), figure.format, figure.doc};
+  fact.inText = !(figure.ofSeveralStages && figures::hasOneStage(from));
+  return fact;
 }
 
 }  // namespace
@@ -38,11 +40,7 @@ Fact partOf(std::string_view key, const figures::Analyses& from) {
 void showAsRange(std::vector<Fact>& facts, const ShownTime& time) {
   for (Fact& fact : facts) fact = ifKnown(std::move(fact));
   Fact &least = facts[0], &most = facts[1];
-  if (least.inText) {
-    const std::string from = loneText(least.value, least.format, time),
-                      to = loneText(most.value, most.format, time);
-    least.text = withoutUnitOf(to, from) + " … " + to;
-  }
+  if (least.inText) least.text = figures::rangeText(least.value, most.value, least.format, time);
   most.inText = false;
 }
 

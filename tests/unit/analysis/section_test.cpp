@@ -130,6 +130,14 @@ TEST(FromToText, NamesAUnitOnceWhereItIsTheSame) {
   EXPECT_EQ(fromToText("27 cost units", "63 cost units"), "27 → 63 cost units");
   EXPECT_EQ(withoutUnitOf("63 cost units", "36 cost units"), "36");
   EXPECT_EQ(fromToText("< 0.1 %", "2.0 %"), "< 0.1 → 2.0 %");
+  const ShownTime time{1, "µs", 0}, cycles{1, "cycles", 0};
+  const auto range = [](double least, double most, const ShownTime& shown) {
+    return figures::rangeText(least, most, Format::ticks, shown);
+  };
+  EXPECT_EQ(range(681'030, 1'197'200, time), "0.6810 … 1.1972 s") << "in one unit";
+  EXPECT_EQ(range(494.5, 870.2, time), "494.5 … 870.2 µs");
+  EXPECT_EQ(range(9'500, 12'250, time), "9.50 … 12.25 ms");
+  EXPECT_EQ(range(730'448, 1'067'272, cycles), "730,448 … 1,067,272 cycles");
 }
 
 TEST(FormatCell, AZeroHasNoSign) {

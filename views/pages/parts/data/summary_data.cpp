@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/figures/figure.h"
 #include "profiler/sections/out_of_memory.h"
 #include "views/pages/parts/data/memory_data.h"
 #include "views/pages/parts/data/section_lookup.h"
@@ -41,7 +42,8 @@ sections::SectionTable figureTable(const sections::Section& section, const analy
     const sections::Fact* fact = factNamed(section, key);
     if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
     if (key == "final_loss" && hasLoss) continue;  // the outcomes below show it
-    if ((key == "imbalance" || key == "bubble_fraction") && !isPipeline) continue;
+    const figures::Figure* figure = figures::findFigure(key);
+    if (!isPipeline && figure != nullptr && figure->ofSeveralStages) continue;
     // The two are the same without recompute.
     if (key == "flop_use_with_recompute" && fact->value == factNamed(section, "model_flop_use")->value)
       continue;
