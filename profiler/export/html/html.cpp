@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "profiler/analysis/pipeline/diff.h"
 #include "profiler/export/html/html_writer.h"
+#include "profiler/export/html/report_findings.h"
 #include "profiler/export/html/report_pictures.h"
+#include "profiler/export/html/report_rows.h"
 #include "profiler/export/svg.h"
 #include "profiler/sections/diff/diff_section.h"
 
@@ -24,85 +27,62 @@ struct ReportPart {
   std::size_t rows;
   bool recordedOnly = false;  ///< emulated runs have nothing to show here
 };
-constexpr ReportPart kReportParts[] = {
-    {"kernels", "Recorded", 20, true},        {"insights", "Insights", kMostTableRows},
-    {"stages", "Stages", kMostTableRows},     {"waits", "Waits", 20},
-    {"memory", "Memory", kMostTableRows},     {"operations", "Operations", 40},
-    {"training", "Training", kMostTableRows}, {"options", "Options", kMostOptions}};
-
-const sections::Fact* factOf(const Section& section, std::string_view key) {
-  for (const sections::Fact& fact : section.facts) {
-    if (fact.key == key) return &fact;
-  }
-  return nullptr;
-}
+constexpr ReportPart kReportParts[] = {{"kernels", "Recorded", 20, true},
+                                       {"stages", "Stages", kMostTableRows},
+                                       {"waits", "Waits", 20},
+                                       {"memory", "Memory", kMostTableRows},
+                                       {"operations", "Operations", 40},
+                                       {"training", "Training", kMostTableRows},
+                                       {"options", "Options", kMostOptions}};
 
 std::string shown(const Section& section, std::string_view key) {
-  const sections::Fact* fact = factOf(section, key);
-  if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) return {};
-  return factText(section, *fact);
+  const auto fact = std::ranges::find(section.facts, key, &sections::Fact::key);
+  return fact == section.facts.end() || std::holds_alternative<std::monostate>(fact->value)
+             ? std::string()
+             : factText(section, *fact);
 }
 
-/// Says what the devices do for most of their time, by the name of the largest share. It may be less than a
-/// half.
-std::string mostlyDone(const Section& summary, std::string_view bound) {
-  constexpr std::pair<std::string_view, std::string_view> kDoings[] = {
-      {"compute", "computing"},
-      {"exchange", "exchanging data"},
-      {"stream", "with copies from and to the host"},
-      {"host", "waiting for the host"},
-      {"memory", "with copies from and to remote memory"},
-      {"pipeline", "waiting for other stages"},
-      {"control", "in passes in which no engine computes or moves data"}};
-  const auto* doing = std::ranges::find(kDoings, bound, [](const auto& known) { return known.first; });
-  if (doing == std::end(kDoings)) return {};
-  const sections::Fact* fact = factOf(summary, "time_shares");
-  const auto* shares = fact == nullptr ? nullptr : std::get_if<sections::Breakdown>(&fact->value);
-  double share = 0;
-  if (shares != nullptr)
-    for (const auto& [name, own] : *shares)
-      if (name == bound) share = sections::numberOf(own);
-  if (share <= 0 || share > 0.5)
-    return fmt::format("The devices spend most of their time {}. ", doing->second);
-  return fmt::format("The devices spend the largest part of their time ({}) {}. ",
-                     sections::formatCell(share, sections::Format::fraction), doing->second);
+/// Remarks of a run that say what it did; the others are warnings and errors.
+bool isNote(const std::string& remark) {
+  return remark.starts_with("info: ");
 }
 
-/// Null: it is not known whether the model fits.
-const bool* fitOf(const Section& summary) {
-  const sections::Fact* fits = factOf(summary, "fits");
-  return fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
-}
-
-}  // namespace
-
-std::string verdictOf(const Section& summary) {
-  const bool* does = fitOf(summary);
-  std::string words = does == nullptr ? ""
-                      : *does         ? "The model fits into the memory of the devices. "
-                                      : "The model does not fit into the memory of the devices. ";
-  const std::string rate = shown(summary, "samples_per_second"), stage = shown(summary, "limiting_stage"),
-                    bubble = shown(summary, "bubble_fraction"), bound = shown(summary, "bound_by");
-  if (!rate.empty())
-    words += fmt::format("It {} {} samples per second. ",
-                         does != nullptr && !*does ? "would process" : "processes",
-                         rate.substr(0, rate.find(" /s")));
-  words += mostlyDone(summary, bound);
-  if (!stage.empty()) words += fmt::format("The others wait for {}. ", stage);
-  if (!bubble.empty()) words += fmt::format("The bubble is {} of the flush.", bubble);
-  return words;
-}
-
-namespace {
-
-void addVerdict(const Section& summary, HtmlWriter& page) {
-  const std::string words = verdictOf(summary);
+/// The verdict, and below it what is wrong.
+void addVerdict(const Section& summary, const Section* kernels, HtmlWriter& page) {
+  std::string words = verdictOf(summary);
+  if (words.empty() && kernels != nullptr) words = recordedVerdictOf(*kernels);
   const bool* does = fitOf(summary);
   if (!words.empty())
     page.paragraph(words, does != nullptr && !*does ? "verdict bad" : "verdict");
   else if (summary.remarks.empty())
     page.paragraph("Nothing has run in this executable.", "verdict");
-  for (const std::string& remark : summary.remarks) page.paragraph(remark);
+  constexpr std::string_view kError = "error: ";
+  for (const std::string& remark : summary.remarks) {
+    if (remark.starts_with(kError))
+      page.paragraph(remark.substr(kError.size()), "problem");
+    else if (!isNote(remark))
+      page.paragraph(remark);
+  }
+}
+
+/// The remarks that are notes, each once and without the word that marks them.
+std::vector<std::string> notesOf(const Section& summary) {
+  std::vector<std::string> notes;
+  for (const std::string& remark : summary.remarks) {
+    const std::string note = isNote(remark) ? remark.substr(remark.find(' ') + 1) : std::string();
+    if (!note.empty() && std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+  }
+  return notes;
+}
+
+/// Facts for cards: without what the head of the page, the verdict, the bar of shares and other facts say.
+Section cardsOf(Section summary) {
+  std::erase_if(summary.facts, [](const sections::Fact& fact) {
+    constexpr std::string_view kSaid[] = {"system", "tool_version", "division", "bound_by", "time_shares"};
+    return std::ranges::find(kSaid, fact.key) != std::end(kSaid) ||
+           (fact.key == "state" && fact.value == Cell(std::string("complete")));
+  });
+  return summary;
 }
 
 /// A picture that needs too many bytes is drawn in a smaller width, where more of it is merged.
@@ -169,21 +149,11 @@ void addPipeline(const sections::Context& context, base::Progress& progress, Htm
   page.raw("</div>\n");
 }
 
-/// The bars of a section, which say at a glance what its tables say in figures.
-void addBars(const Section& section, HtmlWriter& page) {
-  if (section.name == "stages") {
-    if (const std::string bars = stageBars(section); !bars.empty()) {
-      page.heading("Time of each stage");
-      page.paragraph("per micro-batch, with host copies and exchange", "quiet");
-      page.raw(bars);
-    }
-  } else if (section.name == "memory") {
-    if (const std::string bars = memoryBars(section); !bars.empty()) {
-      page.heading("Memory of each device");
-      page.paragraph("sum over its memory, at the program step in which most is live", "quiet");
-      page.raw(bars);
-    }
-  }
+void addBars(const char* heading, const std::string& basis, const std::string& bars, HtmlWriter& page) {
+  if (bars.empty()) return;
+  page.heading(heading);
+  page.paragraph(basis, "quiet");
+  page.raw(bars);
 }
 
 /// Leaves out what nobody decided: on a page that people read, hundreds of defaults hide the few choices.
@@ -201,7 +171,6 @@ void keepChosenOptions(Section& section) {
 void addSection(const Section& section, std::size_t rows, HtmlWriter& page) {
   for (const std::string& remark : section.remarks) page.paragraph(remark);
   page.cards(section);
-  addBars(section, page);
   for (const sections::SectionTable& table : section.tables) {
     // The tables stop before the page becomes too large.
     const bool full = page.size() > kMostReportBytes * 4 / 5;
@@ -212,11 +181,77 @@ void addSection(const Section& section, std::size_t rows, HtmlWriter& page) {
 std::string subtitleOf(const sections::Context& context) {
   const analysis::Catalog& catalog = context.catalog;
   const model::Executable* executable = catalog.executable(context.executable);
+  const std::string division = catalog.divisionOf(context.executable);
   return fmt::format(
-      "{} · {} · {}{} · pipescope {}", executable == nullptr ? "" : executable->name, catalog.target.name,
-      catalog.measured() ? "imported trace" : "emulated",
+      "{} · {}{} · {}{} · pipescope {}", executable == nullptr ? "" : executable->name, catalog.target.name,
+      division.empty() ? "" : " · " + division, catalog.measured() ? "imported trace" : "emulated",
       catalog.property("device_model").empty() ? "" : " · device model " + catalog.property("device_model"),
       catalog.property("tool_version"));
+}
+
+/// The sections of a report, each made once.
+class ReportSections {
+ public:
+  static base::Result<ReportSections> make(const sections::Context& context) {
+    ReportSections made;
+    for (const char* name : {"summary", "kernels", "insights", "stages", "waits", "memory", "operations",
+                             "training", "options"}) {
+      const sections::SectionDefinition* definition = sections::sectionRegistry().find(name);
+      if (definition == nullptr) continue;
+      PIPESCOPE_ASSIGN(Section section, makeSection(*definition, context));
+      made.sections_.emplace(name, std::move(section));
+    }
+    return made;
+  }
+  /// Null: there is no such section.
+  const Section* find(const std::string& name) const {
+    const auto found = sections_.find(name);
+    return found == sections_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<std::string, Section> sections_;
+};
+
+/// A part of an imported trace for which the trace has no data is left out, so that the report does not
+/// repeat that the data are missing.
+bool isLeftOut(const ReportPart& part, const Section& section, bool measured) {
+  const bool empty = section.facts.empty() && std::ranges::all_of(section.tables, [](const auto& table) {
+                       return table.rows.empty();
+                     });
+  return measured ? empty || !section.lacks.empty() : part.recordedOnly;
+}
+
+/// All that one sees at a glance: verdict, figures, bars, the pipeline and the findings.
+void addOverview(const sections::Context& context, const ReportSections& all, base::Progress& progress,
+                 HtmlWriter& page) {
+  const Section& summary = *all.find("summary");
+  const Section* kernels = context.catalog.measured() ? all.find("kernels") : nullptr;
+  addVerdict(summary, kernels, page);
+  page.cards(cardsOf(summary));
+  if (const std::string bar = shareBar(summary); !bar.empty()) {
+    page.heading("Where the devices' time goes");
+    page.raw(bar);
+  }
+  if (kernels != nullptr)
+    addBars("What each accelerator does", "from the first start to the last end of its kernels and copies",
+            acceleratorBars(*kernels), page);
+  addPipeline(context, progress, page);
+  if (const Section* stages = all.find("stages"))
+    addBars("Time of each stage",
+            fmt::format("{}, with host copies and exchange",
+                        stages->time().isCycles() ? "cycles per micro-batch" : "per micro-batch"),
+            stageBars(*stages), page);
+  if (const Section* memory = all.find("memory"))
+    addBars("Memory of each device", "sum over its memory, at the program step in which most is live",
+            memoryBars(*memory), page);
+  const Section* insights = all.find("insights");
+  if (insights == nullptr || (context.catalog.measured() && !insights->lacks.empty())) return;
+  page.part("insights", "Insights");
+  const std::string findings = findingsHtml(*insights);
+  if (findings.empty())
+    page.paragraph(insights->lacks.empty() ? "No rule found anything to change." : insights->lacks);
+  page.raw(findings);
 }
 
 }  // namespace
@@ -224,29 +259,20 @@ std::string subtitleOf(const sections::Context& context) {
 base::Result<std::string> htmlReport(const sections::Context& context, const std::string& title,
                                      base::Progress& progress) {
   HtmlWriter page(title, subtitleOf(context));
-  PIPESCOPE_ASSIGN(const sections::SectionDefinition* summaryDefinition, sections::findSection("summary"));
-  PIPESCOPE_ASSIGN(const Section summary, makeSection(*summaryDefinition, context));
-  addVerdict(summary, page);
-  page.cards(summary);
-  if (const std::string bar = shareBar(summary); !bar.empty()) {
-    page.heading("Where the devices' time goes");
-    page.raw(bar);
-  }
+  PIPESCOPE_ASSIGN(const ReportSections all, ReportSections::make(context));
+  addOverview(context, all, progress, page);
+  addTimeline(context, progress, page);
+  const Section& summary = *all.find("summary");
+  page.part("run", "Run");
+  page.list(notesOf(summary));
   for (const sections::SectionTable& table : summary.tables)
     page.table(table, summary.ticksPerShownUnit, kMostTableRows);
-  addPipeline(context, progress, page);
-  addTimeline(context, progress, page);
   for (const ReportPart& part : kReportParts) {
-    const sections::SectionDefinition* definition = sections::sectionRegistry().find(part.section);
-    if (definition == nullptr) continue;
-    PIPESCOPE_ASSIGN(Section section, makeSection(*definition, context));
+    const Section* found = all.find(part.section);
+    if (found == nullptr) continue;
+    Section section = *found;
     if (section.name == "options") keepChosenOptions(section);
-    // A part of an imported trace for which the trace has no data is left out, so that the report does not
-    // repeat that the data are missing.
-    const bool empty = section.facts.empty() && std::ranges::all_of(section.tables, [](const auto& table) {
-                         return table.rows.empty();
-                       });
-    if (context.catalog.measured() ? empty || !section.lacks.empty() : part.recordedOnly) continue;
+    if (isLeftOut(part, section, context.catalog.measured())) continue;
     page.part(part.section, part.title);
     addSection(section, part.rows, page);
   }

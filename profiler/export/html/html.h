@@ -12,14 +12,10 @@ namespace pipescope::exporting {
 /// need more.
 inline constexpr std::size_t kMostReportBytes = 5'000'000;
 
-/// A page with the verdict, the pipeline of an iteration, the timeline, stages, memory, insights where a
-/// section has them, operations and options of an executable. `title` is the name of the profile.
+/// A page of an executable: first what one sees at a glance (the verdict, the pipeline of an iteration, bars
+/// of stages and memory, findings), then the timeline, then tables. `title` is the name of the profile.
 base::Result<std::string> htmlReport(const sections::Context& context, const std::string& title,
                                      base::Progress& progress);
-
-/// The words with which the page begins, from the section "summary": does it fit, how fast is it, and what
-/// holds it back. It is empty if the section states none of these.
-std::string verdictOf(const sections::Section& summary);
 
 /// A page that compares two executables: options that differ, the step, and the parts of its change.
 base::Result<std::string> htmlComparison(const sections::Context& before, const sections::Context& after,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -25,6 +26,8 @@ using sections::Format;
 using sections::SectionColumn;
 
 constexpr std::size_t kLongCell = 60, kLongFact = 32, kLongValue = 14;
+constexpr std::size_t kFewColumns = 5, kFewRows = 24;  ///< of a table that may stand beside another one
+constexpr std::size_t kColumnsOfLists = 3;             ///< of a long table whose rows may stand side by side
 
 std::string_view embeddedPart(std::string_view name) {
   for (const auto& [file, content] : embeddedReportParts()) {
@@ -49,6 +52,19 @@ std::vector<std::size_t> shownColumns(const sections::SectionTable& table) {
     if (table.columns[c].inText && any) shown.push_back(c);
   }
   return shown;
+}
+
+/// The table with the column "device_name", which text leaves out, in the place of the indices of devices.
+sections::SectionTable withNames(sections::SectionTable table) {
+  const auto find = [&table](std::string_view key) {
+    return std::ranges::find(table.columns, key, &SectionColumn::key);
+  };
+  const auto index = find("device"), name = find("device_name");
+  if (index == table.columns.end() || name == table.columns.end() || !index->inText) return table;
+  index->inText = false;
+  name->inText = true;
+  name->heading = index->heading;
+  return table;
 }
 
 /// Times and bytes that change are coloured: less is better.
@@ -109,10 +125,23 @@ void HtmlWriter::paragraph(const std::string& text, const char* style) {
       fmt::format("<p{}>{}</p>\n", *style == 0 ? "" : fmt::format(" class=\"{}\"", style), htmlText(text));
 }
 
+void HtmlWriter::list(const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return;
+  body_ += "<ul>\n";
+  for (const std::string& sentence : sentences) body_ += fmt::format("<li>{}</li>\n", htmlText(sentence));
+  body_ += "</ul>\n";
+}
+
 /// A fact whose label is indented belongs to the one before it, and is a line of its card. Facts with long
 /// values are no cards, but lines below them.
 void HtmlWriter::cards(const sections::Section& section) {
-  std::string cards, lines;
+  constexpr int kManyLines = 3;  // in a narrow card, each would need two lines
+  struct Card {
+    std::string head, lines;
+    int parts = 0;
+  };
+  std::vector<Card> cards;
+  std::string lines, whole;  // the label of the fact whose parts follow
   bool inLine = false;
   for (const sections::Fact& fact : section.facts) {
     const std::string value = factText(section, fact);
@@ -122,48 +151,62 @@ void HtmlWriter::cards(const sections::Section& section) {
     const std::string label =
         htmlText(fact.label.substr(std::min(fact.label.size(), fact.label.find_first_not_of(' '))));
     const std::string doc = htmlText(fact.doc), text = htmlText(value);
+    if (!isPart) whole = label;
     if (isLong || (isPart && inLine)) {
-      lines += fmt::format("<dt title=\"{}\">{}</dt><dd>{}</dd>\n", doc, label, text);
+      lines += fmt::format("<dt title=\"{}\">{}</dt><dd>{}</dd>\n", doc,
+                           isPart ? whole + ", " + label : label, text);
       inLine = inLine || !isPart;
     } else if (isPart) {
-      cards +=
-          fmt::format("<small title=\"{}\"><span class=\"quiet\">{}</span> {}</small>", doc, label, text);
+      cards.back().lines +=
+          fmt::format("<small title=\"{}\"><span class=\"quiet\">{}:</span> {}</small>", doc, label, text);
+      ++cards.back().parts;
     } else {
-      cards += fmt::format("{}<div class=\"card\"><span class=\"quiet\" title=\"{}\">{}</span><b{}>{}</b>",
-                           cards.empty() ? "" : "</div>\n", doc, label,
-                           value.size() > kLongValue ? " class=\"longer\"" : "", text);
+      cards.push_back({fmt::format("<span class=\"quiet\" title=\"{}\">{}</span><b{}>{}</b>", doc, label,
+                                   value.size() > kLongValue ? " class=\"longer\"" : "", text)});
       inLine = false;
     }
   }
-  if (!cards.empty()) body_ += "<div class=\"cards\">\n" + cards + "</div>\n</div>\n";
+  if (!cards.empty()) body_ += "<div class=\"cards\">\n";
+  for (const Card& card : cards)
+    body_ += fmt::format("<div class=\"card{}\">{}{}</div>\n", card.parts > kManyLines ? " tall" : "",
+                         card.head, card.lines);
+  if (!cards.empty()) body_ += "</div>\n";
   if (!lines.empty()) body_ += "<dl class=\"facts\">\n" + lines + "</dl>\n";
 }
 
-void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShownUnit, std::size_t most) {
+void HtmlWriter::table(const sections::SectionTable& given, double ticksPerShownUnit, std::size_t most) {
+  const sections::SectionTable table = withNames(withRowsOfText(given));
   if (table.rows.empty()) return;
   const std::vector<std::size_t> columns = shownColumns(table);
+  const std::size_t shown = std::min(most, table.rows.size());
+  std::set<std::size_t> figures;
+  std::map<std::size_t, int> decimals;
+  for (const std::size_t c : columns) {
+    if (std::ranges::any_of(table.rows, [c](const auto& row) { return isFigure(row[c]); })) figures.insert(c);
+    decimals[c] = sections::columnDecimals(table, c, ticksPerShownUnit);
+  }
+  const bool isNarrow = columns.size() <= kFewColumns, isShort = shown <= kFewRows;
+  body_ += fmt::format("<div class=\"{}\">\n", isNarrow && isShort                 ? "short few"
+                                               : isShort                           ? "short"
+                                               : columns.size() <= kColumnsOfLists ? "list"
+                                                                                   : "");
   heading(table.title);
   paragraph(table.basis, "quiet");
-  std::set<std::size_t> figures;
-  for (const std::size_t c : columns)
-    if (std::ranges::any_of(table.rows, [c](const auto& row) { return isFigure(row[c]); })) figures.insert(c);
   body_ += "<div class=\"wide\"><table><thead><tr>";
   for (const std::size_t c : columns) {
     body_ += fmt::format("<th{} title=\"{}\">{}</th>", figures.contains(c) ? " class=\"n\"" : "",
                          htmlText(table.columns[c].doc), htmlText(sections::wholeHeading(table, c)));
   }
   body_ += "</tr></thead><tbody>\n";
-  const std::size_t shown = std::min(most, table.rows.size());
   for (std::size_t r = 0; r < shown; ++r) {
     body_ += "<tr>";
     for (const std::size_t c : columns) {
       const Cell& cell = table.rows[r][c];
-      Format format = table.columns[c].format;
-      if (format == Format::ofRow && r < table.rowFormats.size()) format = table.rowFormats[r];
       SectionColumn column = table.columns[c];
-      column.format = format;
-      const std::string shownValue = formatCell(cell, format, ticksPerShownUnit);
-      const std::string value = sections::changeText(column.key, format, shownValue, cell);
+      if (column.format == Format::ofRow && r < table.rowFormats.size()) column.format = table.rowFormats[r];
+      const std::string shownValue =
+          sections::formatInColumn(cell, column.format, ticksPerShownUnit, decimals[c]);
+      const std::string value = sections::changeText(column.key, column.format, shownValue, cell);
       const bool absent = std::holds_alternative<std::monostate>(cell) && figures.contains(c);
       const std::string style = isFigure(cell) || absent   ? std::string("n") + styleOfChange(column, cell)
                                 : value.size() > kLongCell ? "long"
@@ -179,6 +222,7 @@ void HtmlWriter::table(const sections::SectionTable& table, double ticksPerShown
                           base::groupedText(static_cast<std::int64_t>(shown)),
                           base::groupedText(std::ssize(table.rows))),
               "quiet");
+  body_ += "</div>\n";
 }
 
 std::string HtmlWriter::finish() const {

@@ -2,6 +2,7 @@
 // The parts of a web page: text in which every name is escaped, facts, and tables.
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "profiler/sections/frame/section.h"
 
@@ -18,11 +19,14 @@ class HtmlWriter {
   void part(const std::string& id, const std::string& title);
   void heading(const std::string& title);
   void paragraph(const std::string& text, const char* style = "");
+  /// Sentences, one a line.
+  void list(const std::vector<std::string>& sentences);
   /// HTML that this library has made itself.
   void raw(std::string_view html) { body_ += html; }
   /// Facts with a value as small cards, and those with long values as lines below these.
   void cards(const sections::Section& section);
-  /// A table with at most `most` rows, and how many more there are.
+  /// A table as text shows it, with names of devices instead of their indices, and with at most `most` rows
+  /// and how many more there are. A short table with few columns may stand beside another one.
   void table(const sections::SectionTable& table, double ticksPerShownUnit, std::size_t most);
   std::size_t size() const { return body_.size(); }
   /// The whole page.

@@ -8,6 +8,7 @@
 #include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/export/html/html_writer.h"
+#include "profiler/export/html/report_rows.h"
 #include "profiler/export/light_colours.h"
 #include "profiler/figures/figure.h"
 #include "profiler/geometry/svg_shapes.h"
@@ -118,28 +119,6 @@ std::string barsHtml(const std::vector<ReportBar>& bars, double whole,
   return out + "</p></div>\n";
 }
 
-const sections::SectionTable* tableOf(const sections::Section& section, std::string_view key) {
-  const auto found = std::ranges::find(section.tables, key, &sections::SectionTable::key);
-  return found == section.tables.end() ? nullptr : &*found;
-}
-
-/// The column of a table with this key; the number of columns if there is none.
-std::size_t placeOf(const sections::SectionTable& table, std::string_view key) {
-  return static_cast<std::size_t>(std::ranges::find(table.columns, key, &sections::SectionColumn::key) -
-                                  table.columns.begin());
-}
-double valueAt(const sections::SectionTable& table, std::size_t row, std::string_view key) {
-  const std::size_t column = placeOf(table, key);
-  if (column >= table.rows[row].size()) return 0;
-  return figures::numberIn(table.rows[row][column]).value_or(0);
-}
-std::string wordsAt(const sections::SectionTable& table, std::size_t row, std::string_view key) {
-  const std::size_t column = placeOf(table, key);
-  if (column >= table.rows[row].size()) return {};
-  const auto* words = std::get_if<std::string>(&table.rows[row][column]);
-  return words == nullptr ? std::string() : *words;
-}
-
 }  // namespace
 
 std::string pipelinePicture(const sections::Context& context, base::Progress& progress,
@@ -220,8 +199,8 @@ std::string shareBar(const sections::Section& summary) {
 }
 
 std::string stageBars(const sections::Section& stages) {
-  const sections::SectionTable* table = tableOf(stages, "stages");
-  if (table == nullptr || table->rows.empty() || table->rows.size() > kMostBars) return {};
+  const TableRows rows(stages, "stages");
+  if (rows.count() > kMostBars) return {};
   constexpr std::tuple<const char*, const char*, ColourRole> kParts[] = {
       {"host_in_cycles", "host in", ColourRole::hostIn},
       {"forward_cycles", "forward", ColourRole::forward},
@@ -235,14 +214,14 @@ std::string stageBars(const sections::Section& stages) {
   const auto show = [&](double ticks) { return timeText(ticks, time, sections::TimeStyle::chart); };
   std::vector<ReportBar> bars;
   double longest = 0;
-  for (std::size_t row = 0; row < table->rows.size(); ++row) {
+  for (std::size_t row = 0; row < rows.count(); ++row) {
     ReportBar bar;
-    bar.name = fmt::format("Stage {} · {}", static_cast<std::int64_t>(valueAt(*table, row, "index")),
-                           wordsAt(*table, row, "device_name"));
+    bar.name = fmt::format("Stage {} · {}", static_cast<std::int64_t>(rows.value(row, "index")),
+                           rows.words(row, "device_name"));
     double sum = 0;
     for (const auto& [key, meaning, role] : kParts) {
-      bar.parts.emplace_back(role, meaning, valueAt(*table, row, key));
-      sum += valueAt(*table, row, key);
+      bar.parts.emplace_back(role, meaning, rows.value(row, key));
+      sum += rows.value(row, key);
     }
     bar.note = show(sum);
     longest = std::max(longest, sum);
@@ -251,27 +230,48 @@ std::string stageBars(const sections::Section& stages) {
   return longest > 0 ? barsHtml(bars, longest, show) : std::string();
 }
 
+std::string acceleratorBars(const sections::Section& kernels) {
+  const TableRows rows(kernels, "devices");
+  if (rows.count() > kMostBars) return {};
+  const sections::ShownTime time = kernels.time();
+  std::vector<ReportBar> bars;
+  double longest = 0;
+  for (std::size_t row = 0; row < rows.count(); ++row) {
+    const double span = rows.value(row, "span_cycles");
+    bars.push_back(
+        {rows.words(row, "device_name"),
+         "idle " + sections::formatCell(rows.cell(row, "idle_share"), Format::fraction),
+         {{ColourRole::compute, "computes", rows.value(row, "compute_cycles")},
+          {ColourRole::globalExchange, "only communicates", rows.value(row, "exposed_communication_cycles")},
+          {ColourRole::streamCopy, "only copies", rows.value(row, "copy_cycles")},
+          {ColourRole::otherWait, "idle", rows.value(row, "idle_cycles")}}});
+    longest = std::max(longest, span);
+  }
+  const auto show = [&](double ticks) { return timeText(ticks, time, sections::TimeStyle::sentence); };
+  return longest > 0 ? barsHtml(bars, longest, show) : std::string();
+}
+
 std::string memoryBars(const sections::Section& memory) {
   constexpr double kFar = 4;  // a capacity that is so many times what is used would only shorten the bars
-  const sections::SectionTable* table = tableOf(memory, "devices");
-  if (table == nullptr || table->rows.empty() || table->rows.size() > kMostBars) return {};
+  const TableRows rows(memory, "devices");
+  if (rows.count() == 0 || rows.count() > kMostBars) return {};
   const auto show = [](double bytes) {
     return sections::formatCell(static_cast<std::int64_t>(bytes), Format::bytes);
   };
   std::vector<ReportBar> bars;
   double most = 0;
-  for (std::size_t row = 0; row < table->rows.size(); ++row) {
-    const double always = valueAt(*table, row, "always_live_bytes"),
-                 now = valueAt(*table, row, "not_always_live_peak_bytes");
+  for (std::size_t row = 0; row < rows.count(); ++row) {
+    const double always = rows.value(row, "always_live_bytes"),
+                 now = rows.value(row, "not_always_live_peak_bytes");
     ReportBar bar;
-    bar.name = wordsAt(*table, row, "name");
+    bar.name = rows.words(row, "name");
     bar.parts = {{ColourRole::alwaysLive, "always live", always},
                  {ColourRole::notAlwaysLive, "the most that is live besides", now}};
     bar.note = show(always + now);
     most = std::max(most, always + now);
     bars.push_back(std::move(bar));
   }
-  const double capacity = valueAt(*table, 0, "bytes_per_tile");
+  const double capacity = rows.value(0, "bytes_per_tile");
   if (capacity > most && capacity < kFar * most) most = capacity;
   return most > 0 ? barsHtml(bars, most, show) : std::string();
 }

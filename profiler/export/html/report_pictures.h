@@ -19,6 +19,10 @@ std::string shareBar(const sections::Section& summary);
 /// has no stages.
 std::string stageBars(const sections::Section& stages);
 
+/// What each accelerator of a trace does, from its first kernel to its last, as HTML; empty: the section
+/// "kernels" has no devices.
+std::string acceleratorBars(const sections::Section& kernels);
+
 /// The bytes of each device that are always live, and the most that are live besides, beside the capacity if
 /// that is not much larger; empty: the section has no devices.
 std::string memoryBars(const sections::Section& memory);

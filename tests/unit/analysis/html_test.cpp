@@ -9,6 +9,7 @@
 
 #include "profiler/base/files/file_kind.h"
 #include "profiler/export/html/html_writer.h"
+#include "profiler/export/html/report_findings.h"
 #include "profiler/export/html/report_pictures.h"
 #include "profiler/record/memory_profile.h"
 #include "tests/unit/analysis/imported_trace.h"
@@ -26,12 +27,12 @@ struct HostileProfile {
   record::MemoryProfile profile;
   std::shared_ptr<const analysis::Catalog> catalog;
 
-  explicit HostileProfile(std::int64_t operators = 1, std::int64_t length = 300) {
+  explicit HostileProfile(std::int64_t operators = 1, std::int64_t length = 300, std::int32_t stages = 1) {
     model::RowSet rows;
     model::Executable training;
     training.id = model::ExecutableId(0);
     training.name = std::string("training") + kHostile;
-    training.stages = 1;
+    training.stages = stages;
     rows.of<model::Executable>() = {training};
     model::Device device;
     device.id = model::DeviceId(0);
@@ -105,6 +106,15 @@ std::size_t countOf(const std::string& text, const std::string& part) {
   return count;
 }
 
+/// The text from the last `begin` before `part` up to the next `end`.
+std::string around(const std::string& page, const std::string& part, const std::string& begin,
+                   const std::string& end) {
+  const std::size_t at = page.find(part);
+  if (at == std::string::npos) return {};
+  const std::size_t from = page.rfind(begin, at);
+  return page.substr(from, page.find(end, at) - from);
+}
+
 TEST(HtmlReport, NamesAreEscaped) {
   const std::string page = HostileProfile().page();
   EXPECT_EQ(countOf(page, "<script>"), 1U) << "the page's own script";
@@ -133,6 +143,98 @@ TEST(HtmlReport, LessThanAHalfIsNotMostOfTheTime) {
   EXPECT_EQ(doing(0.4, 0.3), "The devices spend the largest part of their time (40.0 %) computing. ");
 }
 
+TEST(HtmlReport, OneStageIsNoPipeline) {
+  const std::string page = HostileProfile().page();
+  for (const char* words : {"The others wait", "Imbalance", "Bubble", "bubble with", "Limiting stage"})
+    EXPECT_EQ(page.find(words), std::string::npos) << words;
+}
+
+TEST(HtmlReport, TheVerdictOnATraceSaysWhatItsAcceleratorsDo) {
+  using sections::Format;
+  sections::Section kernels{"kernels", "Kernels", {}, {}, {}};
+  kernels.tables.push_back(
+      {"devices",
+       "Devices",
+       "",
+       {{"device_name", "", Format::plain, ""},
+        {"span_cycles", "", Format::ticks, ""},
+        {"busy_cycles", "", Format::ticks, ""},
+        {"compute_cycles", "", Format::ticks, ""},
+        {"exposed_communication_cycles", "", Format::ticks, ""}},
+       {{std::string("GPU 0"), std::int64_t{100}, std::int64_t{80}, std::int64_t{60}, std::int64_t{10}}}});
+  EXPECT_EQ(recordedVerdictOf(kernels),
+            "GPU 0 computes for 60.0 % of the time, only communicates for 10.0 %, and is idle for 20.0 %. ");
+  kernels.tables[0].rows.push_back(
+      {std::string("GPU 1"), std::int64_t{300}, std::int64_t{300}, std::int64_t{300}, sections::Cell()});
+  EXPECT_EQ(recordedVerdictOf(kernels),
+            "2 accelerators compute for 90.0 % of the time, only communicate for 2.5 %, and are idle for "
+            "5.0 %. ");
+  EXPECT_TRUE(recordedVerdictOf({"kernels", "Kernels", {}, {}, {}}).empty());
+}
+
+TEST(HtmlReport, AFindingSaysWhatItsChangeGains) {
+  using sections::Cell;
+  using sections::Format;
+  sections::Section insights{"insights", "Insights", {}, {}, {}};
+  sections::SectionTable table{"insights", "Findings", "", {}, {}};
+  for (const char* key : {"what", "advice", "figure_meaning", "gain_reason", "changes"})
+    table.columns.push_back({key, "", Format::plain, ""});
+  for (const char* key : {"figure", "threshold", "gain_fraction", "gain_bound_fraction"})
+    table.columns.push_back({key, "", Format::number, ""});
+  const auto row = [](const char* what, const char* changes, const Cell& gain, const Cell& bound) {
+    return std::vector<Cell>{std::string(what),
+                             std::string("Do."),
+                             std::string("a ÷ b"),
+                             std::string("It is"),
+                             std::string(changes),
+                             0.5,
+                             0.25,
+                             gain,
+                             bound};
+  };
+  table.rows = {row("First<.", "a=1", 0.125, Cell()), row("Second.", "", Cell(), 0.5),
+                row("Third.", "b=2", Cell(), Cell()), row("Fourth.", "c=3", -0.25, 0.5)};
+  insights.tables.push_back(table);
+  const std::string html = findingsHtml(insights);
+  EXPECT_EQ(countOf(html, "<div class=\"finding\">"), 4U);
+  EXPECT_EQ(countOf(html, "<div"), countOf(html, "</div>"));
+  const auto finding = [&](const char* what) { return around(html, what, "<div class=\"finding", "\n"); };
+  EXPECT_NE(finding("1. First&lt;.").find("Rate with a=1</span><b class=\"gain good\">+12.5 %"),
+            std::string::npos)
+      << html;
+  EXPECT_NE(finding("1. First").find("a ÷ b: 0.500; the threshold is 0.250"), std::string::npos) << html;
+  EXPECT_NE(finding("2. Second").find("up to +50.0 %"), std::string::npos) << html;
+  EXPECT_NE(finding("3. Third").find("not known"), std::string::npos) << html;
+  EXPECT_NE(finding("4. Fourth").find("up to +50.0 %"), std::string::npos)
+      << "a bound says more than a change that loses: " << html;
+}
+
+TEST(HtmlWriter, NumbersOfAColumnHaveEquallyManyDecimals) {
+  sections::SectionTable table{"t", "T", "", {}, {{498.0}, {94.85}}};
+  table.columns = {{"time", "Time", sections::Format::ticks, ""}};
+  HtmlWriter page("t", "");
+  constexpr double kTicksOfMicrosecond = 1'000;
+  for (auto& row : table.rows) row[0] = std::get<double>(row[0]) * kTicksOfMicrosecond;
+  page.table(table, kTicksOfMicrosecond, 10);
+  EXPECT_NE(page.finish().find(">498.00<"), std::string::npos) << page.finish();
+  EXPECT_NE(page.finish().find(">94.85<"), std::string::npos);
+}
+
+TEST(HtmlWriter, DevicesHaveTheirNamesAndRowsOfDataAreLeftOut) {
+  using sections::Format;
+  sections::SectionTable table{
+      "t", "T", "", {}, {{std::int64_t{3}, std::string("IPU3")}, {std::int64_t{4}, std::string("IPU4")}}};
+  table.columns = {{"device", "Device", Format::index, ""},
+                   {"device_name", "Name", Format::plain, "", false}};
+  table.rowsNotInText = {false, true};
+  HtmlWriter page("t", "");
+  page.table(table, 1, 10);
+  const std::string html = page.finish();
+  EXPECT_NE(html.find(">Device</th></tr></thead><tbody>\n<tr><td>IPU3</td></tr>\n</tbody>"),
+            std::string::npos)
+      << html;
+}
+
 TEST(HtmlReport, NothingIsLoadedFromElsewhere) {
   const std::string page = HostileProfile().page();
   EXPECT_TRUE(base::isOfKind(base::FileKind::report, page));
@@ -155,20 +257,11 @@ TEST(HtmlReport, HasVerdictTimelineAndSections) {
 }
 
 TEST(HtmlReport, HasNamesForPeopleAndNoDefaults) {
-  const std::string page = HostileProfile().page();
+  const std::string page = HostileProfile(1, 300, 2).page();
   EXPECT_NE(page.find("bubble with 2 × micro-batches"), std::string::npos);
   EXPECT_EQ(page.find("bubble_fraction_2g"), std::string::npos);
   EXPECT_NE(page.find("execution.schedule"), std::string::npos);
   EXPECT_EQ(page.find("execution.seed"), std::string::npos) << "nobody decided it";
-}
-
-/// The text from the last `begin` before `part` up to the next `end`.
-std::string around(const std::string& page, const std::string& part, const std::string& begin,
-                   const std::string& end) {
-  const std::size_t at = page.find(part);
-  if (at == std::string::npos) return {};
-  const std::size_t from = page.rfind(begin, at);
-  return page.substr(from, page.find(end, at) - from);
 }
 
 TEST(HtmlReport, DrawsThePipelineOfAnIterationAndBarsOfStages) {
@@ -199,10 +292,10 @@ TEST(HtmlReport, CardsAreShort) {
   const std::string html = page.finish();
   EXPECT_EQ(countOf(html, "<div class=\"card\">"), 2U);
   const std::string step = around(html, "Step time", "<div class=\"card\">", "</div>");
-  EXPECT_NE(step.find("80 % from</span> 7 cycles"), std::string::npos) << step;
+  EXPECT_NE(step.find("80 % from:</span> 7 cycles"), std::string::npos) << step;
   EXPECT_EQ(step.find("xxx"), std::string::npos) << step;
   const std::string facts = around(html, "<dl class=\"facts\">", "<dl", "</dl>");
-  EXPECT_NE(facts.find("<dt title=\"\">interval from</dt><dd>xxx"), std::string::npos) << facts;
+  EXPECT_NE(facts.find("<dt title=\"\">Step time, interval from</dt><dd>xxx"), std::string::npos) << facts;
   EXPECT_NE(facts.find("Shares"), std::string::npos) << facts;
   EXPECT_EQ(countOf(html, "<div"), countOf(html, "</div>"));
   const std::string bar =
