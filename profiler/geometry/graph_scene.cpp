@@ -482,7 +482,8 @@ Shapes GraphScene::draw(const GraphPlace& place, int width, int height, const Te
       shapes.outlines.push_back(
           {{box.x - 2, box.y - 2, box.width + 4, box.height + 4}, ColourRole::critical});
     if (box.height < kLowestText) continue;
-    const bool two = box.height >= 2 * kLowText && !boxes_[i].detail.empty();
+    constexpr int kEdges = 2;  // pixels that two lines of text leave free
+    const bool two = box.height >= 2 * kLowText + kEdges && !boxes_[i].detail.empty();
     const int half = two ? box.height / 2 : box.height;
     const std::string group = groupOfTitle(boxes_[i].title);
     std::string title = fitPath(

@@ -29,7 +29,7 @@ struct GraphPlace {
 
 class GraphScene {
  public:
-  static constexpr int kBoxWidth = 190, kBoxHeight = 40;
+  static constexpr int kBoxWidth = 190, kBoxHeight = 46;
 
   /// A box with more arcs than this over several rows, on one side, has its arcs written beside the boxes at
   /// the other ends instead of drawn: a mask that the first layer makes for all others would cover the graph.

@@ -475,8 +475,10 @@ void Topology::drawChip(int chip, const TextMeasure& measure, Shapes& shapes) co
   if (!named_) return;
   const int half = (box.height - kHostBar) / 2;
   const Box upper{box.x, box.y + 1, box.width, half}, lower{box.x, box.y + half, box.width, half};
-  shapes.labels.push_back({upper, fitText(own.name, box.width - 6, measure), own.role});
-  shapes.labels.push_back({lower, fitText(own.note, box.width - 6, measure), own.role});
+  shapes.labels.push_back(
+      {own.note.empty() ? box : upper, fitText(own.name, box.width - 6, measure), own.role});
+  if (!own.note.empty())
+    shapes.labels.push_back({lower, fitText(own.note, box.width - 6, measure), own.role});
   if (own.host > 0) {
     const int wide = std::max(2, static_cast<int>(std::lround(own.host * box.width)));
     shapes.fill(ColourRole::hostInTransfer, {box.x, box.bottom() + 1, std::min(wide, box.width), kHostBar});

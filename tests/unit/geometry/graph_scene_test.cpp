@@ -67,6 +67,16 @@ TEST(GraphScene, NamesOfOneGroupHaveTheSameParts) {
   EXPECT_EQ(labelled(scene.draw({1, 5, 5}, 800, 600, {}, -1), "decoder/layer9"), 1);
 }
 
+TEST(GraphScene, TwoLinesOfTextKeepOffTheEdgesOfTheirBox) {
+  const GraphScene scene({{"name", "3 ms", ColourRole::series, -1, false}}, {});
+  for (int height = kLowestText; height < 2 * GraphScene::kBoxHeight; ++height) {
+    const GraphPlace place{static_cast<double>(height) / GraphScene::kBoxHeight, 5, 5};
+    const Shapes shapes = scene.draw(place, 800, 600, {}, -1);
+    const int drawn = scene.boxOf(place, 0).height;
+    EXPECT_EQ(labelled(shapes, "3 ms"), drawn > 2 * kLowText + 1 ? 1 : 0) << drawn;
+  }
+}
+
 TEST(GraphScene, TheNotesOfTheMarkedBoxAreLines) {
   constexpr std::size_t kLayers = 16;
   const Decoder decoder(kLayers, kLayers);

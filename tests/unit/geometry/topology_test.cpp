@@ -57,6 +57,23 @@ TEST(Topology, ChipsDoNotOverlapAndStayInTheWidth) {
   }
 }
 
+TEST(Topology, ChipsWithoutANoteHaveTheirNameInTheMiddle) {
+  std::vector<TopologyChip> two = chips(2);
+  two[1].note.clear();
+  const Topology topology(two, fullBoxes(2, 2), 600);
+  ASSERT_TRUE(topology.named());
+  const Shapes shapes = topology.draw({}, -1);
+  const auto centreOf = [](const Box& box) { return box.y + box.height / 2; };
+  int found = 0;
+  for (const Label& label : shapes.labels) {
+    if (label.text != "C0" && label.text != "C1") continue;
+    ++found;
+    const int chip = label.text == "C0" ? 0 : 1;
+    EXPECT_EQ(centreOf(label.box) == centreOf(topology.boxOf(chip)), chip == 1) << label.text;
+  }
+  EXPECT_EQ(found, 2);
+}
+
 /// IPU-Link as in a pod: pairs, and links along two rails.
 TEST(Topology, ALadderHasPairsBelowEachOther) {
   std::vector<TopologyLink> links;
