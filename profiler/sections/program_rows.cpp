@@ -83,8 +83,7 @@ ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Contex
   rows.table = {"tree",
                 "Program tree",
                 "of one replica; " + words.cyclesOrTimes() + (words.bytes ? " and bytes moved" : "") +
-                    " include every turn of a loop, and copies between devices, but no waits; "
-                    "programs of one name share their code",
+                    " include every turn of a loop, but no waits",
                 {},
                 {}};
   rows.table.columns = {
@@ -95,7 +94,8 @@ ProgramRows rowsOf(const std::vector<analysis::ProgramNode>& nodes, const Contex
       {"cycles", words.cycles(), Format::ticks,
        "of a Function: one run of each of its calls, which count what runs within it; of a copy between "
        "devices: alone on the link"},
-      {"code_bytes", "Code", Format::bytes, "code, descriptors and vertex state, sum over units"},
+      {"code_bytes", "Code", Format::bytes,
+       "code, descriptors and vertex state, sum over units; programs of one name share it"},
       {"exchanged_bytes", "Moved", Format::bytes, "received in exchanges, sum over units"},
       {"active_units", "Active units", Format::count, "units that have work in it", words.tiles},
       {"tile_balance", "Balance", Format::fraction, "mean ÷ slowest unit, of what computes", words.tiles},

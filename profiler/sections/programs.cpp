@@ -34,12 +34,12 @@ std::string indentedText(const analysis::ProgramNode& node) {
 
 SectionTable treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis::Catalog& catalog) {
   const Words words = wordsOf(catalog);
-  SectionTable table{"tree",
-                     "Program tree",
-                     "of one replica; " + words.cyclesOrTimes() +
-                         " include every turn of a loop, and copies between devices, but no waits",
-                     {},
-                     {}};
+  SectionTable table{
+      "tree",
+      "Program tree",
+      "of one replica; " + words.cyclesOrTimes() + " include every turn of a loop, but no waits",
+      {},
+      {}};
   table.columns = {
       {"device", "Index", Format::index, "Device index", false},
       {"device_name", "Device", Format::plain, ""},
