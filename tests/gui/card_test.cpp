@@ -174,11 +174,14 @@ TEST_F(CardTest, TheSummaryTellsItsClockAndCountsInWords) {
   EXPECT_EQ(fact(QStringLiteral("Per device")), QString());
   EXPECT_EQ(fact(QStringLiteral("Devices")), QStringLiteral("2 × gaudi2, 1 holds a stage"));
   EXPECT_EQ(fact(QStringLiteral("Memory")), QStringLiteral("89.4 GiB HBM each"));
+  int stages = 0;
   for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
-    if (card->caption() != QStringLiteral("Limiting stage")) continue;
-    EXPECT_EQ(card->accessibleDescription(), QStringLiteral("the only stage: stem layer1..3 head on HPU0"));
-    EXPECT_EQ(card->toolTip(), QStringLiteral("stem layer1 layer2 layer3 head on HPU0, the only stage"));
+    if (card->caption() != QStringLiteral("The only stage")) continue;
+    ++stages;
+    EXPECT_EQ(card->accessibleDescription(), QStringLiteral("stem layer1..3 head on HPU0"));
+    EXPECT_EQ(card->toolTip(), QStringLiteral("stem layer1 layer2 layer3 head on HPU0"));
   }
+  EXPECT_EQ(stages, 1);
   picture("card_summary");
 }
 
@@ -273,6 +276,15 @@ TEST(Unbroken, KeepsFiguresWithTheirUnitsAndItemsOfAListTogether) {
   EXPECT_EQ(pages::unbroken(sentence + QStringLiteral(" · ") + sentence),
             sentence + QStringLiteral(" · ") + sentence)
       << "long items may be broken";
+}
+
+TEST_F(WindowTest, ACardLeavesBracketsOutBeforeItsFigureIsCut) {
+  pages::FigureCard card(*palette);
+  card.setFigure(QStringLiteral("Step time"), QStringLiteral("19,656,194 cycles (14.8 ms)"), {}, {});
+  EXPECT_EQ(card.valueShown(2'000), card.value());
+  EXPECT_EQ(card.valueShown(100), QStringLiteral("19,656,194 cycles"));
+  card.setFigure(QStringLiteral("Limiting stage"), QStringLiteral("Stage 0"), {}, {});
+  EXPECT_EQ(card.valueShown(1), card.value());
 }
 
 }  // namespace

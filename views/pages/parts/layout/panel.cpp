@@ -209,6 +209,15 @@ QFont FigureCard::valueFont() const {
   return large;
 }
 
+QString FigureCard::valueShown(int width) const {
+  constexpr double kReadableValue = 1.4;  // times the usual size
+  const int bracket = value_.lastIndexOf(QStringLiteral(" ("));
+  if (bracket <= 0) return value_;
+  QFont least = valueFont();
+  least.setPointSizeF(font().pointSizeF() * kReadableValue);
+  return QFontMetrics(least).horizontalAdvance(value_) <= width ? value_ : value_.left(bracket);
+}
+
 int FigureCard::linesOf(const QString& text, int width) const {
   const QFontMetrics metrics(font());
   const QRect needed = metrics.boundingRect(QRect(0, 0, std::max(1, width), 10'000), Qt::TextWordWrap, text);
@@ -307,13 +316,15 @@ void FigureCard::paintEvent(QPaintEvent*) {
                    metrics.elidedText(caption_, Qt::ElideRight, inner.width()));
   QFont large = valueFont();
   QRect line(inner.x(), inner.y() + metrics.height() + 3, inner.width(), QFontMetrics(large).height());
-  while (QFontMetrics(large).horizontalAdvance(value_) > line.width() &&
+  const QString value = valueShown(line.width());
+  while (QFontMetrics(large).horizontalAdvance(value) > line.width() &&
          large.pointSizeF() > font().pointSizeF()) {
     large.setPointSizeF(large.pointSizeF() - 1);
   }
   painter.setFont(large);
   painter.setPen(palette_.ui(colour_));
-  painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, value_);
+  painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
+                   QFontMetrics(large).elidedText(value, Qt::ElideRight, line.width()));
   painter.setFont(font());
   painter.setPen(palette_.ui(Ui::muted));
   const int lines = detailLines(inner.width());

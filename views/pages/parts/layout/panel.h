@@ -123,6 +123,9 @@ class FigureCard : public QFrame, public shell::Beside {
   /// The part of the detail that fits into four lines of `width` pixels, in which spaces between figures and
   /// units do not break. The tool tip shows all of it.
   QString detailShown(int width) const;
+  /// The value in `width` pixels: without the brackets at its end if it were hardly larger than other texts
+  /// with them.
+  QString valueShown(int width) const;
   QSize sizeHint() const override { return {240, heightForWidth(240)}; }
   QSize minimumSizeHint() const override { return {170, 90}; }
   bool hasHeightForWidth() const override { return true; }
