@@ -69,6 +69,24 @@ TEST_F(InsightsPageTest, HasACardForEachFindingInTheOrderOfTheSection) {
   picture("insights");
 }
 
+TEST_F(InsightsPageTest, TheTableNamesDevices) {
+  openPage({.slowHost = true});
+  const auto* table = window->currentPage()->findChild<pages::DataTable*>();
+  ASSERT_NE(table, nullptr);
+  const auto* model = table->view()->model();
+  int named = 0;
+  for (int column = 0; column < model->columnCount(); ++column) {
+    if (!model->headerData(column, Qt::Horizontal).toString().startsWith(QStringLiteral("Device"))) continue;
+    for (int row = 0; row < model->rowCount(); ++row) {
+      const QString shown = model->index(row, column).data().toString();
+      EXPECT_TRUE(shown == QStringLiteral("–") || shown.startsWith(QStringLiteral("IPU")))
+          << shown.toStdString();
+      named += shown.startsWith(QStringLiteral("IPU")) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(named, 0);
+}
+
 TEST_F(InsightsPageTest, TheTabKeyGoesFromCardToCardBeforeItComesToTheTable) {
   openPage({.slowHost = true});
   QList<QPushButton*> buttons;

@@ -76,15 +76,16 @@ class InsightsPage : public shell::Page {
     table_->parentWidget()->setVisible(!data_->insights.empty());
   }
 
-  /// The table of the section with words where it has names of rules, keys and pages.
+  /// The table of the section with words where it has names of rules, keys and pages, and indices of devices.
   sections::SectionTable inWords(sections::SectionTable table) const {
     const std::size_t rule = columnNamed(table, "rule"), changes = columnNamed(table, "changes"),
-                      page = columnNamed(table, "page");
+                      page = columnNamed(table, "page"), device = columnNamed(table, "device");
     for (std::size_t i = 0; i < table.rows.size() && i < data_->insights.size(); ++i) {
       std::vector<sections::Cell>& row = table.rows[i];
       row[rule] = wordsIn(row[rule]).replace(QLatin1Char('_'), QLatin1Char(' ')).toStdString();
       if (const QString changed = wordsIn(row[changes]); !changed.isEmpty())
         row[changes] = changesInWords(changed).toStdString();
+      if (!data_->insights[i].place.lane.isEmpty()) row[device] = data_->insights[i].place.lane.toStdString();
       row[page] = data_->insights[i].seenIn.section(QLatin1Char(','), 0, 0).toStdString();
     }
     return table;

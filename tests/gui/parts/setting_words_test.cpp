@@ -39,6 +39,8 @@ TEST(SettingWords, SentencesHaveNoKeys) {
             "The schedule needs gradient_accumulation of at least 7, but it is 5."),
       "A run with “micro-batch size: 80” and “micro-batches of an update: 5” would be refused: The "
       "schedule needs gradient accumulation of at least 7, but it is 5.");
+  EXPECT_EQ(words("Compiled with execution.stages = 4: everything fits."),
+            "Compiled with “stages: 4”: everything fits.");
   EXPECT_EQ(words("The best change is execution.recompute=none."),
             "The best change is “recomputation of forward passes: none, results are kept”.");
   EXPECT_EQ(words("Stage 1 (IPU1) computes 1.54 times as long."),

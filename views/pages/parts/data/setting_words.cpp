@@ -71,7 +71,7 @@ QString changesInWords(const QString& changes) {
 
 QString withSettingsInWords(const QString& sentence, const analysis::Catalog& catalog) {
   static const QRegularExpression kChanges(
-      QStringLiteral("(?<![\\w.])(?:--set )?((?:[a-z_]+(?:\\.\\w+)+|move)=[^\\s=]*[^\\s=.,;:])(?: "
+      QStringLiteral("(?<![\\w.])(?:--set )?((?:[a-z_]+(?:\\.\\w+)+(?: = |=)|move=)[^\\s=]*[^\\s=.,;:])(?: "
                      "(?=(?:--set )?[\\w.]+=))?")),
       kFlags(QStringLiteral("(?<![\\w-])--([a-z]+(?:-[a-z]+)*) (\\d+)(?![\\w.]*\\w)"));
   QString words;
@@ -79,7 +79,8 @@ QString withSettingsInWords(const QString& sentence, const analysis::Catalog& ca
   for (auto found = kChanges.globalMatch(sentence); found.hasNext();) {
     const QRegularExpressionMatch match = found.next();
     words += sentence.mid(from, match.capturedStart() - from);
-    words += QStringLiteral("“%1”").arg(changesInWords(match.captured(1)));
+    words += QStringLiteral("“%1”").arg(
+        changesInWords(match.captured(1).replace(QStringLiteral(" = "), QStringLiteral("="))));
     from = match.capturedEnd();
     if (sentence.mid(from - 1, 1) == QLatin1String(" ")) words += settingTr("and ").prepend(QLatin1Char(' '));
   }
