@@ -16,6 +16,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "profiler/figures/text.h"
+
 namespace pipescope::remote {
 namespace {
 
@@ -28,6 +30,14 @@ SshProgram withQuestions(const RemoteSetup& setup, const Questions& questions) {
   const QHash<QString, QString> more = questions.environment(setup.helper);
   for (auto each = more.begin(); each != more.end(); ++each) ssh.environment.insert(each.key(), each.value());
   return ssh;
+}
+
+/// Columns of the list of files.
+enum FileColumn { kName, kSize, kChanged };
+
+/// A number of bytes as all pages write it.
+QString shownSize(qint64 bytes) {
+  return QString::fromStdString(figures::formatCell(std::int64_t{bytes}, figures::Format::bytes));
 }
 
 /// The folder above; "/" is above itself.
@@ -47,7 +57,7 @@ RemoteDialog::RemoteDialog(const RemoteSetup& setup, shell::WindowSettings& sett
       setup_(setup),
       settings_(settings),
       session_(withQuestions(setup, questions_), RemoteCache(setup.cache)) {
-  setWindowTitle(tr("Open remote"));
+  setWindowTitle(tr("Open from another machine"));
   build();
   connect(&questions_, &Questions::asked, this, &RemoteDialog::ask);
   connect(&questions_, &Questions::withdrawn, this, &RemoteDialog::withdraw);
@@ -64,8 +74,7 @@ RemoteDialog::RemoteDialog(const RemoteSetup& setup, shell::WindowSettings& sett
   connect(&session_, &SftpSession::listed, this, &RemoteDialog::showEntries);
   connect(&session_, &SftpSession::progressed, this, [this](qint64 done, qint64 all) {
     progress_->setValue(all == 0 ? kProgressSteps : static_cast<int>(done * kProgressSteps / all));
-    say(tr("Fetching: %1 of %2").arg(QLocale().formattedDataSize(done), QLocale().formattedDataSize(all)),
-        false);
+    say(tr("Fetching: %1 of %2").arg(shownSize(done), shownSize(all)), false);
     enable();
   });
   connect(&session_, &SftpSession::fetched, this, [this](const QString& copy, bool wasKept) {
@@ -104,7 +113,7 @@ void RemoteDialog::build() {
   form->addRow(tr("Host"), hostRow);
   path_ = new QLineEdit(this);
   path_->setAccessibleName(tr("Folder"));
-  path_->setPlaceholderText(tr("the folder in which you begin there"));
+  path_->setPlaceholderText(tr("the folder in which the connection begins"));
   form->addRow(tr("Folder"), path_);
   layout->addLayout(form);
   // Both fields hold what was used last, which users replace more often than they add to it.
@@ -116,10 +125,16 @@ void RemoteDialog::build() {
   entries_->setUniformRowHeights(true);
   entries_->setAccessibleName(tr("Files"));
   entries_->setHeaderLabels({tr("Name"), tr("Size"), tr("Changed")});
-  entries_->header()->setStretchLastSection(false);
-  entries_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-  entries_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
-  entries_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
+  QHeaderView* head = entries_->header();
+  head->setStretchLastSection(false);
+  head->setSectionResizeMode(0, QHeaderView::Stretch);
+  head->setSectionsClickable(true);
+  head->setSortIndicatorShown(true);
+  head->setSortIndicator(kName, Qt::AscendingOrder);
+  head->setToolTip(tr("Click to sort; a second click turns the order around"));
+  for (const int column : {kSize, kChanged})
+    entries_->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+  connect(head, &QHeaderView::sectionClicked, this, &RemoteDialog::sortBy);
   layout->addWidget(entries_, 1);
   questionFrame_ = makeQuestion();
   layout->addWidget(questionFrame_);
@@ -230,6 +245,29 @@ bool RemoteDialog::eventFilter(QObject* watched, QEvent* event) {
   return QDialog::eventFilter(watched, event);
 }
 
+/// Names are first sorted from A on, sizes from the largest and times from the newest on.
+void RemoteDialog::sortBy(int column) {
+  const bool isSame = column == sortedBy_;
+  turned_ = isSame && !turned_;
+  sortedBy_ = column;
+  const bool ascends = (column == kName) != turned_;
+  entries_->header()->setSortIndicator(column, ascends ? Qt::AscendingOrder : Qt::DescendingOrder);
+  fillEntries();
+}
+
+/// Sorts what is listed: folders stay before files. The host's answer is sorted by name.
+void RemoteDialog::sortListed() {
+  const auto key = [this](const RemoteEntry& entry) {
+    return sortedBy_ == kSize ? entry.attributes.size : entry.attributes.modified;
+  };
+  if (sortedBy_ != kName)
+    std::ranges::stable_sort(listed_,
+                             [&](const RemoteEntry& a, const RemoteEntry& b) { return key(a) > key(b); });
+  if (turned_) std::reverse(listed_.begin(), listed_.end());
+  std::stable_partition(listed_.begin(), listed_.end(),
+                        [](const RemoteEntry& entry) { return entry.attributes.isFolder(); });
+}
+
 /// Lists what the folder holds, without hidden files unless they are wanted.
 void RemoteDialog::fillEntries() {
   listed_ = all_;
@@ -237,6 +275,7 @@ void RemoteDialog::fillEntries() {
     std::erase_if(listed_, [](const RemoteEntry& entry) { return entry.name.startsWith('.'); });
   const std::size_t left = all_.size() - listed_.size();
   const auto count = static_cast<int>(listed_.size());
+  sortListed();
   if (folder_ != "/" && !folder_.isEmpty())
     listed_.insert(listed_.begin(), RemoteEntry{"..", {-1, -1, 0040000}});
   entries_->clear();
@@ -245,14 +284,20 @@ void RemoteDialog::fillEntries() {
     auto* row = new QTreeWidgetItem;
     const SftpAttributes& known = entry.attributes;
     row->setText(0, shownName(entry.name) + (known.isFolder() ? QStringLiteral("/") : QString()));
-    if (!known.isFolder() && known.size >= 0) row->setText(1, QLocale().formattedDataSize(known.size));
+    if (!known.isFolder() && known.size >= 0) row->setText(1, shownSize(known.size));
     if (known.modified >= 0)
       row->setText(2,
                    QLocale().toString(QDateTime::fromSecsSinceEpoch(known.modified), QLocale::ShortFormat));
-    row->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
+    for (const int column : {kSize, kChanged})
+      row->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
     rows << row;
   }
   entries_->addTopLevelItems(rows);
+  constexpr int kBetween = 24;  // pixels before the texts of a column
+  for (const int column : {kSize, kChanged}) {
+    entries_->resizeColumnToContents(column);
+    entries_->header()->resizeSection(column, entries_->columnWidth(column) + kBetween);
+  }
   if (!rows.isEmpty()) entries_->setCurrentItem(rows.first());
   const QString shown = count == 1 ? tr("1 entry") : tr("%L1 entries").arg(count);
   say(left == 0 ? shown : tr("%1, and %L2 hidden").arg(shown).arg(left), false);

@@ -67,6 +67,8 @@ class RemoteDialog : public QDialog {
   void startConnecting();
   void showEntries(const QByteArray& folder, const std::vector<RemoteEntry>& entries);
   void fillEntries();
+  void sortBy(int column);
+  void sortListed();
   void proposeFolder();
   void activate(QTreeWidgetItem* item);
   void openChosen();
@@ -84,6 +86,8 @@ class RemoteDialog : public QDialog {
   SftpSession session_;
   std::optional<RemoteFile> again_;  ///< fetched as soon as the connection stands
   QByteArray folder_;
+  int sortedBy_ = 0;                             ///< column of the list
+  bool turned_ = false;                          ///< the order is turned around
   std::vector<RemoteEntry> all_, listed_;        ///< what the folder holds, and what of it is shown
   std::vector<std::pair<int, Question>> asked_;  ///< the first one is shown
 

@@ -20,7 +20,7 @@ QString plainName(const QByteArray& path) {
   QString name = QString::fromUtf8(path.mid(path.lastIndexOf('/') + 1));
   name.replace(QRegularExpression(QStringLiteral("[^A-Za-z0-9._-]")), QStringLiteral("_"));
   while (name.startsWith(QLatin1Char('-')) || name.startsWith(QLatin1Char('.'))) name.remove(0, 1);
-  return name.right(60);
+  return name.isEmpty() ? QStringLiteral("file") : name.right(60);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ QString RemoteCache::pathOf(const RemoteFile& file, const SftpAttributes& attrib
   QCryptographicHash hash(QCryptographicHash::Sha256);
   hash.addData(toString(file.host).toUtf8() + '\0' + file.path + '\0');
   hash.addData(QByteArray::number(attributes.size) + ' ' + QByteArray::number(attributes.modified));
-  return QDir(folder_).filePath(QString::fromLatin1(hash.result().toHex().left(16)) + QLatin1Char('-') +
+  return QDir(folder_).filePath(QString::fromLatin1(hash.result().toHex().left(16)) + QLatin1Char('/') +
                                 plainName(file.path));
 }
 
@@ -93,18 +93,24 @@ void RemoteCache::keep(const RemoteFile& file, const QString& copy) const {
     origin.write(QJsonDocument(facts).toJson());
     origin.commit();
   }
-  const QFileInfoList kept = QDir(folder_).entryInfoList(QDir::Files, QDir::Time);  // newest first
+  // Newest first. Copies that older versions fetched lie in the folder itself.
+  const QFileInfoList kept =
+      QDir(folder_).entryInfoList(QDir::Files | QDir::Dirs | QDir::NoDotAndDotDot, QDir::Time);
   int copies = 0;
   for (const QFileInfo& each : kept) {
-    if (each.fileName().endsWith(kOriginSuffix) || each.filePath() == copy) continue;
-    if (++copies < kMostKept) continue;
-    QFile::remove(each.filePath());
-    QFile::remove(each.filePath() + kOriginSuffix);
+    if (each.absoluteFilePath() == QFileInfo(copy).absolutePath()) continue;
+    if (each.isDir() && ++copies < kMostKept) continue;
+    if (each.isDir()) {
+      QDir(each.filePath()).removeRecursively();
+    } else {
+      QFile::remove(each.filePath());
+    }
   }
 }
 
 std::optional<RemoteFile> RemoteCache::originOf(const QString& copy) const {
-  if (QFileInfo(copy).absolutePath() != QFileInfo(folder_).absoluteFilePath()) return {};
+  if (QFileInfo(QFileInfo(copy).absolutePath()).absolutePath() != QFileInfo(folder_).absoluteFilePath())
+    return {};
   QFile origin(copy + kOriginSuffix);
   if (!origin.open(QIODevice::ReadOnly)) return {};
   const QJsonObject facts = QJsonDocument::fromJson(origin.readAll()).object();

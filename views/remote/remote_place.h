@@ -29,7 +29,8 @@ QString toString(const RemoteFile& file);
 /// A name as people read it: control characters become visible marks.
 QString shownName(const QByteArray& name);
 
-/// The copies of remote files in a folder of this machine. A copy belongs to the path, size and time of its
+/// The copies of remote files in a folder of this machine. Each has the name of its file, and a folder of its
+/// own. A copy belongs to the path, size and time of its
 /// file, so a file that has changed is fetched again.
 class RemoteCache {
  public:

@@ -272,6 +272,7 @@ void SftpSession::openFile(const SftpAttributes& attributes) {
   now.attributes = attributes;
   now.copy = cache_.pathOf(now.file, attributes);
   now.asked = now.got = 0;
+  QDir().mkpath(QFileInfo(now.copy).path());
   now.part = std::make_unique<QFile>(now.copy + QStringLiteral(".part"));
   if (!now.part->open(QIODevice::WriteOnly | QIODevice::Truncate))
     return refuse(tr("%1 cannot be written: %2.").arg(now.part->fileName(), now.part->errorString()));

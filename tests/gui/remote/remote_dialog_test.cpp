@@ -4,7 +4,10 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QCoreApplication>
+#include <QDateTime>
+#include <QDir>
 #include <QFile>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -81,6 +84,46 @@ TEST_F(RemoteDialogTest, HidesNamesThatBeginWithADot) {
   dialog->hiddenFiles()->click();
   EXPECT_NE(entry(QStringLiteral(".cache")), nullptr);
   EXPECT_NE(entry(QStringLiteral("profile.pop")), nullptr);
+}
+
+TEST_F(RemoteDialogTest, SortsByTheColumnWhoseHeadIsClicked) {
+  server.write("a.pop", QByteArray(2'048, 'x'));
+  server.write("b.pop", QByteArray(10, 'x'));
+  server.write("c.pop", QByteArray(500, 'x'));
+  ASSERT_TRUE(QDir().mkdir(server.path(QStringLiteral("z"))));
+  QFile newest(server.path(QStringLiteral("b.pop")));
+  ASSERT_TRUE(newest.open(QIODevice::ReadWrite));
+  ASSERT_TRUE(
+      newest.setFileTime(QDateTime::currentDateTime().addYears(1), QFileDevice::FileModificationTime));
+  newest.close();
+  open();
+  ASSERT_TRUE(listed()) << dialog->status().toStdString();
+  const auto names = [this] {
+    QStringList shown;
+    for (int i = 0; i < dialog->entries()->topLevelItemCount(); ++i) {
+      const QString name = dialog->entries()->topLevelItem(i)->text(0);
+      const bool isFile = name.size() == 5 && name.endsWith(QStringLiteral(".pop"));
+      if (isFile || name == QStringLiteral("../") || name == QStringLiteral("z/")) shown << name;
+    }
+    return shown.join(QLatin1Char(' ')).toStdString();
+  };
+  const auto click = [this](int column) {
+    QHeaderView* head = dialog->entries()->header();
+    QTest::mouseClick(head->viewport(), Qt::LeftButton, {},
+                      {head->sectionViewportPosition(column) + 5, head->height() / 2});
+  };
+  EXPECT_EQ(names(), "../ z/ a.pop b.pop c.pop");
+  EXPECT_EQ(entry(QStringLiteral("a.pop"))->text(1), QStringLiteral("2.00 KiB")) << "as on all pages";
+  click(1);
+  EXPECT_EQ(names(), "../ z/ a.pop c.pop b.pop") << "the largest first";
+  click(1);
+  EXPECT_EQ(names(), "../ z/ b.pop c.pop a.pop");
+  click(2);
+  EXPECT_TRUE(names().starts_with("../ z/ b.pop ")) << "the newest first: " << names();
+  click(0);
+  EXPECT_EQ(names(), "../ z/ a.pop b.pop c.pop");
+  click(0);
+  EXPECT_EQ(names(), "../ z/ c.pop b.pop a.pop");
 }
 
 TEST_F(RemoteDialogTest, BeginsInTheFolderThatWasShownLast) {

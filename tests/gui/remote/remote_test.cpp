@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <QDir>
+#include <QDirIterator>
 #include <QFile>
 #include <QFileInfo>
 #include <QSignalSpy>
@@ -75,7 +76,10 @@ class RemoteTest : public ::testing::Test {
     return next();
   }
   QStringList partial() const {
-    return QDir(cache.path()).entryList({QStringLiteral("*.part")}, QDir::Files);
+    QStringList found;
+    QDirIterator all(cache.path(), {QStringLiteral("*.part")}, QDir::Files, QDirIterator::Subdirectories);
+    while (all.hasNext()) found << all.next();
+    return found;
   }
 
   LocalSshd server;
@@ -113,7 +117,8 @@ TEST_F(RemoteTest, ListsNamesOfAllKinds) {
     EXPECT_EQ(fetch("names/" + name), QStringLiteral("fetched")) << name.constData();
     EXPECT_EQ(bytesOf(copy), "12345");
     EXPECT_TRUE(copy.endsWith(QStringLiteral(".pop")));
-    EXPECT_EQ(QFileInfo(copy).absolutePath(), QFileInfo(cache.path()).absoluteFilePath());
+    EXPECT_EQ(QFileInfo(QFileInfo(copy).absolutePath()).absolutePath(),
+              QFileInfo(cache.path()).absoluteFilePath());
     // Qt cannot remove names that are not UTF-8.
     EXPECT_EQ(std::remove((server.folder() + "/names/" + name).constData()), 0);
   }
@@ -167,7 +172,7 @@ TEST_F(RemoteTest, AFetchThatIsStoppedLeavesNoPart) {
   });
   EXPECT_EQ(fetch("large"), QStringLiteral("This was stopped."));
   EXPECT_TRUE(partial().isEmpty());
-  EXPECT_TRUE(QDir(cache.path()).entryList(QDir::Files).isEmpty());
+  EXPECT_TRUE(partial().isEmpty());
   session->connectTo(server.host());
   EXPECT_EQ(next(), QStringLiteral("connected"));
 }
@@ -261,6 +266,8 @@ TEST(RemotePlace, TheCacheKeepsTheLastCopies) {
     const remote::SftpAttributes attributes{3, i, 0100644};
     const QString copy = cache.pathOf(file, attributes);
     EXPECT_FALSE(cache.holds(file, attributes));
+    EXPECT_EQ(QFileInfo(copy).fileName(), QStringLiteral("profile.pop")) << "as people know it";
+    ASSERT_TRUE(QDir().mkpath(QFileInfo(copy).path()));
     QFile made(copy);
     ASSERT_TRUE(made.open(QIODevice::WriteOnly));
     made.write("abc");
@@ -269,7 +276,7 @@ TEST(RemotePlace, TheCacheKeepsTheLastCopies) {
     EXPECT_TRUE(cache.holds(file, attributes));
     EXPECT_FALSE(cache.holds(file, {4, i, 0100644}));
   }
-  EXPECT_EQ(QDir(folder.path()).entryList({QStringLiteral("*.pop")}, QDir::Files).size(), 20);
+  EXPECT_EQ(QDir(folder.path()).entryList(QDir::Dirs | QDir::NoDotAndDotDot).size(), 20);
   EXPECT_FALSE(cache.originOf(QStringLiteral("/elsewhere/profile.pop")).has_value());
 }
 
