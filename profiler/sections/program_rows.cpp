@@ -54,6 +54,8 @@ namespace {
 
 /// Number of programs below no other one that are still a list which can be read.
 constexpr std::int64_t kMostLooseRoots = 1'000;
+/// Number of programs from which those with others below them are shown first.
+constexpr std::int64_t kManyPrograms = 10'000;
 
 /// Puts programs that lie below no other one below the rows of their devices.
 std::vector<analysis::ProgramNode> underDevices(std::vector<analysis::ProgramNode> nodes,
@@ -150,7 +152,10 @@ base::Result<ProgramRows> programRows(const Context& context, const std::functio
                    ProgramReader::read(context.source, context.catalog, context.executable));
   std::vector<analysis::ProgramNode> devices;
   if (reader.roots() > kMostLooseRoots) devices = reader.devices();
-  if (devices.size() < 2) return rowsOf(reader.tree(), context);
+  if (devices.size() < 2) {
+    if (begin && reader.size() > kManyPrograms) begin(rowsOf(reader.control(), context));
+    return rowsOf(reader.tree(), context);
+  }
   if (begin) begin(rowsOf(devices, context));
   return rowsOf(underDevices(reader.tree(), std::move(devices)), context);
 }

@@ -24,7 +24,8 @@ struct ProgramRows {
   /// One for each row; only programs without children have one.
   std::vector<std::optional<model::StepKind>> steps;
 };
-/// `begin` gets the rows of the devices first, if very many programs lie below them.
+/// If there are very many programs, `begin` gets rows of the tree first: those of the devices, or of the
+/// programs that hold others.
 base::Result<ProgramRows> programRows(const Context& context,
                                       const std::function<void(ProgramRows)>& begin = {});
 

@@ -447,6 +447,52 @@ TEST_F(ModelPagesTest, VeryManyLooseProgramsLieBelowTheirDevices) {
   EXPECT_EQ(levels->currentText(), QStringLiteral("2 levels"));
 }
 
+/// Their rows have the figures that they also have beside all others.
+TEST_F(ModelPagesTest, ProgramsThatHoldOthersAreShownFirstIfThereAreVeryMany) {
+  constexpr int kSequences = 30, kSteps = 400;
+  auto profile = std::make_shared<record::MemoryProfile>();
+  model::RowSet rows;
+  model::Executable executable;
+  executable.id = model::ExecutableId(0);
+  executable.name = "training";
+  rows.of<model::Executable>() = {executable};
+  model::Device device;
+  device.id = model::DeviceId(0);
+  device.name = "D0";
+  rows.of<model::Device>() = {device};
+  rows.of<model::DebugContext>() = {{model::DebugContextId(0), {}, "model", ""},
+                                    {model::DebugContextId(1), model::DebugContextId(0), "layer", ""}};
+  std::int64_t id = 0;
+  for (int s = 0; s < kSequences; ++s) {
+    const model::ProgramId sequence(id++);
+    rows.of<model::Program>().push_back(
+        {sequence, {}, executable.id, device.id, "Sequence", model::DebugContextId(1), {}});
+    for (int i = 0; i < kSteps; ++i) {
+      model::Step step;
+      step.program = model::ProgramId(id++);
+      step.ticks = base::Ticks(2 + s);
+      rows.of<model::Step>().push_back(step);
+      rows.of<model::Program>().push_back(
+          {step.program, sequence, executable.id, device.id, "OnTileExecute", model::DebugContextId(1), {}});
+    }
+  }
+  ASSERT_TRUE(profile->commit(rows).ok());
+  const auto catalog = *analysis::loadCatalog(*profile);
+  std::vector<sections::ProgramRows> begun;
+  const auto keep = [&](sections::ProgramRows first) { begun.push_back(std::move(first)); };
+  const auto whole = sections::programRows({*profile, *catalog, executable.id}, keep);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->table.rows.size(), static_cast<std::size_t>(kSequences * (kSteps + 1)));
+  ASSERT_EQ(begun.size(), 1U);
+  ASSERT_EQ(begun.front().table.rows.size(), static_cast<std::size_t>(kSequences));
+  for (int s = 0; s < kSequences; ++s) {
+    const auto& cells = begun.front().table.rows[static_cast<std::size_t>(s)];
+    EXPECT_EQ(std::get<std::string>(cells[0]), "Sequence (model/layer)");
+    EXPECT_EQ(std::get<std::int64_t>(cells[4]), std::int64_t{kSteps} * (2 + s));
+    EXPECT_EQ(cells, whole->table.rows[static_cast<std::size_t>(s * (kSteps + 1))]);
+  }
+}
+
 TEST_F(ModelPagesTest, AProgramShowsItsVerticesByType) {
   openPage(QStringLiteral("programs"));
   auto* tree = child<TreeTable>();

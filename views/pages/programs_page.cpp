@@ -6,7 +6,9 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "profiler/sections/frame/words.h"
@@ -80,7 +82,7 @@ struct ProgramsData {
   sections::ProgramRows rows;
   sections::Section section;
   double perUnit = 1;
-  TreeRows tree;                              ///< moved into the table of the page
+  TreeRows tree;  ///< has the table of the rows; it is moved into the tree of the page
   std::vector<const ProgramColour*> colours;  ///< colours that programs have, in the order of the rows
   RowMarks marks;                             ///< index into colours of each row
   std::vector<bool> used;                     ///< true for a column that some program has
@@ -88,18 +90,25 @@ struct ProgramsData {
 
 /// Finds what the page needs of each program. For workers, because there may be very many.
 void arrange(ProgramsData& data) {
-  const sections::ProgramRows& rows = data.rows;
-  data.tree = {rows.table, rows.parents, {}};
+  sections::ProgramRows& rows = data.rows;
+  data.tree = {std::move(rows.table), rows.parents, {}};
   auto marks = std::make_shared<std::vector<int>>();
+  std::map<std::tuple<std::string_view, std::optional<model::StepKind>, bool>, int> colourOf;
+  data.tree.sources.reserve(rows.parents.size());
+  marks->reserve(rows.parents.size());
   for (std::size_t i = 0; i < rows.parents.size(); ++i) {
     data.tree.sources.push_back(static_cast<int>(i));
-    const QString type = wordsIn(rows.table.rows[i][kProgramTypeColumn]);
-    const bool isLeaf =
-        !isFlow(type) && (i + 1 == rows.parents.size() || rows.parents[i + 1] != static_cast<int>(i));
-    const ProgramColour* const colour = &colourOfProgram(type, rows.steps[i], isLeaf);
-    const auto known = std::ranges::find(data.colours, colour);
-    marks->push_back(static_cast<int>(known - data.colours.begin()));
-    if (known == data.colours.end()) data.colours.push_back(colour);
+    const auto& type = std::get<std::string>(data.tree.table.rows[i][kProgramTypeColumn]);
+    const bool isLast = i + 1 == rows.parents.size() || rows.parents[i + 1] != static_cast<int>(i);
+    const auto [known, isNew] = colourOf.try_emplace({type, rows.steps[i], isLast}, 0);
+    if (isNew) {
+      const QString name = text(type);
+      const ProgramColour* const colour = &colourOfProgram(name, rows.steps[i], isLast && !isFlow(name));
+      const auto found = std::ranges::find(data.colours, colour);
+      known->second = static_cast<int>(found - data.colours.begin());
+      if (found == data.colours.end()) data.colours.push_back(colour);
+    }
+    marks->push_back(known->second);
   }
   data.marks = std::move(marks);
   data.tree.shape = shapeOf(data.tree);
@@ -241,9 +250,12 @@ class ProgramsPage : public shell::Page {
     return tools;
   }
 
+  /// The rows of the whole tree.
+  const sections::SectionTable& programs() const { return tree_->ownRows().table; }
+
   /// Lists the programs that no other one holds: a control program for each device, and functions.
   void listRoots() {
-    const sections::SectionTable& all = data_->rows.table;
+    const sections::SectionTable& all = programs();
     const sections::ShownTime time = data_->section.time();
     sections::SectionTable table{"roots", "Control programs and functions", "", {}, {}};
     if (!time.isCycles()) table.basis = sections::wordsFor(time).cyclesOrTimes();
@@ -286,7 +298,7 @@ class ProgramsPage : public shell::Page {
   void apply(const std::shared_ptr<ProgramsData>& made) {
     const QStringList path = data_ && selected_ >= 0 ? pathOf(selected_) : QStringList();
     shell::dropInBackground(std::exchange(data_, made));
-    if (data_->rows.table.rows.empty()) {
+    if (made->tree.table.rows.empty()) {
       return showInstead(tr("This profile has no programs: it was imported, or its run stated costs only."));
     }
     tree_->setRows(std::move(made->tree), data_->perUnit);
@@ -348,7 +360,7 @@ class ProgramsPage : public shell::Page {
 
   /// The name in "OnTileExecute (layer1/conv)".
   QString debugNameOf(int row) const {
-    const QString words = wordsIn(data_->rows.table.rows[static_cast<std::size_t>(row)][0]);
+    const QString words = wordsIn(programs().rows[static_cast<std::size_t>(row)][0]);
     const auto open = words.indexOf(QLatin1Char('('));
     return open >= 0 && words.endsWith(QLatin1Char(')')) ? words.mid(open + 1, words.size() - open - 2)
                                                          : QString();
@@ -365,7 +377,7 @@ class ProgramsPage : public shell::Page {
 
   void showRow(int row) {
     selected_ = row;
-    const auto& table = data_->rows.table;
+    const auto& table = programs();
     const bool any = row >= 0;
     for (QAction* action : {onTrace_, onLiveness_}) setPossible(action, any);
     setPossible(toFunction_, any && functionOf(row) >= 0);
@@ -429,14 +441,14 @@ class ProgramsPage : public shell::Page {
   QStringList pathOf(int row) const {
     QStringList path;
     for (int at = row; at >= 0; at = data_->rows.parents[static_cast<std::size_t>(at)])
-      path << wordsIn(data_->rows.table.rows[static_cast<std::size_t>(at)][0]);
+      path << wordsIn(programs().rows[static_cast<std::size_t>(at)][0]);
     return path;
   }
 
   int rowOfPath(const QStringList& path) const {
     const sections::Cell name = path.front().toStdString();
     for (int row = 0; row < static_cast<int>(data_->rows.parents.size()); ++row) {
-      const bool maybe = data_->rows.table.rows[static_cast<std::size_t>(row)][0] == name;
+      const bool maybe = programs().rows[static_cast<std::size_t>(row)][0] == name;
       if (maybe && pathOf(row) == path) return row;
     }
     return -1;
@@ -470,7 +482,7 @@ class ProgramsPage : public shell::Page {
   /// The row of the selected program, or the first row of a program that works for the selected operation;
   /// −1: there is none.
   int rowAbout(const shell::Selected& selected) const {
-    if (!data_ || data_->rows.table.rows.empty()) return -1;
+    if (!data_ || programs().rows.empty()) return -1;
     if (selected.program.valid()) {
       if (const int row = rowOf(selected.program); row >= 0) return row;
     }

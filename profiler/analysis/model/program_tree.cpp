@@ -212,11 +212,22 @@ class TreeMaker {
            from_.children.contains(row.id.value);
   }
 
-  /// Many programs share a name, and a name is put together from those around it.
-  const std::string& nameOf(model::DebugContextId id) {
+  /// Many programs share a name or its first parts, so each part is put before others once.
+  const std::string& nameOf(model::DebugContextId id, int depth = 0) {
+    static const std::string kNone;
+    if (depth >= kDeepest) return kNone;
     const auto [found, isNew] = names_.try_emplace(id.value);
-    if (isNew) found->second = from_.catalog.namePath(id);
-    return found->second;
+    std::string& name = found->second;
+    if (!isNew) return name;
+    if (!from_.catalog.debugContexts.contains(id)) return name;
+    const model::DebugContext context = from_.catalog.debugContexts[id];
+    if (context.parent.valid()) {
+      const std::string& before = nameOf(context.parent, depth + 1);
+      name = before.empty() ? context.name : before + "/" + context.name;
+    } else {
+      name = context.name;
+    }
+    return name;
   }
 
   /// Adds a program and those below it. Returns their sums for one run of the program.
@@ -323,6 +334,12 @@ Result<ProgramReader> ProgramReader::read(const model::ProfileSource& source, co
 
 std::int64_t ProgramReader::roots() const {
   return static_cast<std::int64_t>(programs_->roots.size());
+}
+std::int64_t ProgramReader::size() const {
+  return static_cast<std::int64_t>(programs_->programs.size());
+}
+std::vector<ProgramNode> ProgramReader::control() const {
+  return TreeMaker(*programs_, TreeMaker::Nodes::control).tree();
 }
 std::vector<ProgramNode> ProgramReader::tree() const {
   return TreeMaker(*programs_, TreeMaker::Nodes::all).tree();

@@ -51,7 +51,10 @@ class ProgramReader {
   ~ProgramReader();
 
   std::int64_t roots() const;  ///< programs that lie in no other one
+  std::int64_t size() const;   ///< all programs
   std::vector<ProgramNode> tree() const;
+  /// The rows of the tree that have children, which takes a fraction of the time.
+  std::vector<ProgramNode> control() const;
   /// A row for each device that has programs, of kind "Device" and without an id: the sums of its roots.
   /// Functions do not count, because their Calls have what they take.
   std::vector<ProgramNode> devices() const;
