@@ -67,13 +67,22 @@ Result<std::shared_ptr<const Catalog>> loadCatalog(const model::ProfileSource& s
 }
 
 std::string Catalog::namePath(model::DebugContextId id) const {
+  constexpr std::size_t kDeepest = 64;
+  std::vector<std::string> names;  // from the end of the path to its beginning; a damaged row has none
+  for (std::size_t depth = 0; depth < kDeepest && debugContexts.contains(id); ++depth) {
+    model::DebugContextId parent;
+    std::string& name = names.emplace_back();
+    debugContexts.visit(id, [&](const model::DebugContext& context) {
+      name = context.name;
+      parent = context.parent;
+    });
+    if (names.size() == 1 && name.empty()) names.pop_back();
+    id = parent;
+  }
   std::string path;
-  constexpr int kDeepest = 64;
-  for (int depth = 0; depth < kDeepest; ++depth) {
-    if (!debugContexts.contains(id)) break;
-    const model::DebugContext context = debugContexts[id];
-    path = path.empty() ? context.name : context.name + "/" + path;
-    id = context.parent;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    if (name != names.rbegin()) path += '/';
+    path += *name;
   }
   return path;
 }
