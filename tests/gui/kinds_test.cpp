@@ -26,6 +26,7 @@
 #include "profiler/sections/replays.h"
 #include "profiler/store/profile_reader.h"
 #include "views/pages/parts/data/section_lookup.h"
+#include "views/pages/parts/data/system_data.h"
 #include "views/pages/parts/layout/facts.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/pages/parts/tables/data_table.h"
@@ -286,6 +287,41 @@ TEST_F(EqualLayersTest, ASingleStageHasNoFiguresOfAPipeline) {
   EXPECT_EQ(captions("stages"), "The only stage|Useful");
   EXPECT_EQ(captions("what-if"), "Step time|Samples per second");
   EXPECT_EQ(captions("summary").find("Limiting"), std::string::npos);
+}
+
+/// Two tensor ranks in each of four replicas on eight chips, which are all linked: chips 2r and 2r + 1 share
+/// the tensors of replica r, and chips of equal rank add their gradients.
+TEST_F(EqualLayersTest, LinksHaveTheColourAndTheWordsOfTheirCollectives) {
+  const Source boxes = runSample("bert_large/hls_gaudi2.toml", {{"execution.tensor_parallel", "2"},
+                                                                {"training.replication_factor", "4"},
+                                                                {"inference.replication_factor", "4"}});
+  ASSERT_NE(boxes, nullptr);
+  const auto catalog = *analysis::loadCatalog(*boxes);
+  const model::ExecutableId training = catalog->executables.front().id;
+  const auto made = pages::collectSystem({*boxes, *catalog, training});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  std::map<std::string, const std::vector<sections::Cell>*> rows;
+  for (const auto& row : made->communication.rows) rows[std::get<std::string>(row[1])] = &row;
+  ASSERT_TRUE(rows.contains("tensor") && rows.contains("data"));
+  ASSERT_EQ(made->chips.size(), 8U);
+  ASSERT_EQ(made->between.size(), 28U) << "one for each pair";
+  for (std::size_t l = 0; l < made->between.size(); ++l) {
+    const geometry::TopologyLink& link = made->between[l];
+    const bool isTensor = link.from / 2 == link.to / 2, isData = link.from % 2 == link.to % 2;
+    const std::string axis = isTensor ? "tensor" : isData ? "data" : "";
+    const double share = axis.empty() ? 0 : std::get<double>(rows[axis]->back());
+    const std::string tip = pages::describeLink(*catalog, *made, l).toStdString();
+    SCOPED_TRACE(std::to_string(link.from) + " " + std::to_string(link.to) + ": " + tip);
+    EXPECT_NEAR(link.share, share, 1e-12);
+    EXPECT_EQ(link.role, pages::roleOfUse(share));
+    EXPECT_NE(tip.find("no transfer is recorded"), std::string::npos) << "no pipeline uses the link";
+    EXPECT_EQ(tip.find("collectives of the") == std::string::npos, axis.empty());
+    if (axis.empty()) continue;
+    EXPECT_NE(tip.find("collectives of the " + axis + " axis: " +
+                       formatCell(rows[axis]->back(), sections::Format::fraction) + " of the call, " +
+                       formatCell((*rows[axis])[4], sections::Format::bytes) + " from each chip"),
+              std::string::npos);
+  }
 }
 
 class EachKind : public WindowTest, public ::testing::WithParamInterface<ProfileKind> {

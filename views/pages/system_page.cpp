@@ -68,26 +68,10 @@ class SystemPage : public shell::Page {
  protected:
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
-      auto content = std::make_shared<SystemData>();
-      PIPESCOPE_ASSIGN(sections::Section section,
-                       sectionNamed("system", {job.source, job.catalog, job.executable, -1, job.reports}));
-      for (const std::string& sentence : section.remarks) content->remarks << text(sentence);
-      for (sections::SectionTable& table : section.tables) {
-        (table.key == "devices" ? content->devices
-         : table.key == "links" ? content->links
-         : table.key == "axes"  ? content->axes
-                                : content->spaces) = std::move(table);
-      }
-      content->perUnit = section.ticksPerShownUnit;
-      if (!job.catalog.stagesOf(job.executable).empty() && job.catalog.lastRunOf(job.executable) != nullptr) {
-        PIPESCOPE_ASSIGN(const sections::Section stages,
-                         sectionNamed("stages", {job.source, job.catalog, job.executable, -1, job.reports}));
-        if (const sections::SectionTable* found = tableNamed(stages, "communication"))
-          content->communication = *found, content->perUnit = stages.ticksPerShownUnit;
-      }
-      addTopology(job.catalog, job.executable, *content);
-      if (job.catalog.lastRunOf(job.executable) != nullptr) leaveOutUnused(*content);
-      return Apply([this, content] { apply(content); });
+      PIPESCOPE_ASSIGN(auto content,
+                       collectSystem({job.source, job.catalog, job.executable, -1, job.reports}));
+      return Apply(
+          [this, content = std::make_shared<const SystemData>(std::move(content))] { apply(content); });
     };
   }
 
@@ -223,7 +207,10 @@ class SystemPage : public shell::Page {
   QString describe(int item) const {
     const int chips = static_cast<int>(data_->chips.size());
     if (item < 0) return {};
-    return item < chips ? data_->chipTips.value(item) : data_->linkTips.value(item - chips);
+    if (item < chips) return data_->chipTips.value(item);
+    if (item - chips >= static_cast<int>(data_->between.size())) return {};
+    return describeLink(*context_.session.snapshot()->catalog, *data_,
+                        static_cast<std::size_t>(item - chips));
   }
 
   shell::Selected subjectOfItem(int item) const {

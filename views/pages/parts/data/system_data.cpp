@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pipeline/links/collective_groups.h"
@@ -84,7 +85,8 @@ class PictureMaker {
   }
 
   int chipAt(const std::vector<sections::Cell>& row, std::size_t column) const {
-    const auto found = chipOf_.find(wordsIn(row[column]).toStdString());
+    const auto* name = std::get_if<std::string>(&row[column]);
+    const auto found = name == nullptr ? chipOf_.end() : chipOf_.find(*name);
     return found == chipOf_.end() ? -1 : found->second;
   }
 
@@ -106,9 +108,8 @@ class PictureMaker {
     link.bytesPerSecond = std::max(link.bytesPerSecond, numberIn(row[LinkColumn::capacity]));
     link.share = std::max(link.share, share);
     link.role = roleOfUse(link.share);
-    link.kind = wordsIn(row[LinkColumn::name]).toStdString();
+    if (const auto* kind = std::get_if<std::string>(&row[LinkColumn::name])) link.kind = *kind;
     const std::size_t place = linkOf_[ordered(a, b)];
-    addLine(made_.linkTips[static_cast<int>(place)], linkWords(made_.links, row));
     (a < b ? made_.rowsOf[place].first : made_.rowsOf[place].second) = r;
   }
 
@@ -126,7 +127,7 @@ class PictureMaker {
     if (isNew) {
       made_.between.push_back({.from = std::min(a, b), .to = std::max(a, b), .trunk = trunk});
       made_.linkTips << QString();
-      made_.rowsOf.emplace_back(-1, -1);
+      made_.rowsOf.emplace_back(kNoLink, kNoLink);
     }
     return made_.between[found->second];
   }
@@ -197,7 +198,7 @@ class PictureMaker {
   const analysis::Catalog& catalog_;
   model::ExecutableId executable_;
   SystemData& made_;
-  std::map<std::string, int> chipOf_;
+  std::unordered_map<std::string, int> chipOf_;
   std::map<std::pair<int, int>, std::size_t> linkOf_, trunkOf_;
   std::set<std::pair<int, int>> joined_;  ///< boxes that links join
   std::set<std::pair<int, model::MeshAxis>> said_;
@@ -205,6 +206,25 @@ class PictureMaker {
   std::map<std::tuple<std::int32_t, model::MeshAxis, std::int64_t>, QString>
       sent_;  ///< by stage, axis, ranks
 };
+
+/// Takes links without traffic out of the table: those of a fully connected system are very many.
+void leaveOutUnused(SystemData& made) {
+  std::unordered_map<int, int> kept;
+  std::vector<std::vector<sections::Cell>> rows;
+  for (std::size_t r = 0; r < made.links.rows.size(); ++r) {
+    if (numberIn(made.links.rows[r][LinkColumn::transfers]) <= 0) continue;
+    kept[static_cast<int>(r)] = static_cast<int>(rows.size());
+    rows.push_back(std::move(made.links.rows[r]));
+  }
+  // The page says how many links it leaves out.
+  made.unused = static_cast<std::int64_t>(made.links.rows.size() - rows.size());
+  made.links.rows = std::move(rows);
+  const auto now = [&](int row) {
+    const auto found = kept.find(row);
+    return found != kept.end() ? found->second : row < 0 ? kNoLink : kLeftOut;
+  };
+  for (auto& [forth, back] : made.rowsOf) forth = now(forth), back = now(back);
+}
 
 }  // namespace
 
@@ -216,23 +236,46 @@ ColourRole roleOfUse(double share) {
                          : ColourRole::waitHost;
 }
 
-void addTopology(const analysis::Catalog& catalog, model::ExecutableId executable, SystemData& made) {
-  PictureMaker(catalog, executable, made).make();
+base::Result<SystemData> collectSystem(const sections::Context& context) {
+  const analysis::Catalog& catalog = context.catalog;
+  const bool ran = catalog.lastRunOf(context.executable) != nullptr;
+  SystemData made;
+  PIPESCOPE_ASSIGN(sections::Section section, sectionNamed("system", context));
+  for (const std::string& sentence : section.remarks) made.remarks << text(sentence);
+  for (sections::SectionTable& table : section.tables) {
+    (table.key == "devices" ? made.devices
+     : table.key == "links" ? made.links
+     : table.key == "axes"  ? made.axes
+                            : made.spaces) = std::move(table);
+  }
+  made.perUnit = section.ticksPerShownUnit;
+  if (ran && !catalog.stagesOf(context.executable).empty()) {
+    PIPESCOPE_ASSIGN(const sections::Section stages, sectionNamed("stages", context));
+    if (const sections::SectionTable* found = tableNamed(stages, "communication"))
+      made.communication = *found, made.perUnit = stages.ticksPerShownUnit;
+  }
+  PictureMaker(catalog, context.executable, made).make();
+  if (ran) leaveOutUnused(made);
+  return made;
 }
 
-void leaveOutUnused(SystemData& made) {
-  std::map<int, int> kept;
-  std::vector<std::vector<sections::Cell>> rows;
-  for (std::size_t r = 0; r < made.links.rows.size(); ++r) {
-    if (numberIn(made.links.rows[r][LinkColumn::transfers]) <= 0) continue;
-    kept[static_cast<int>(r)] = static_cast<int>(rows.size());
-    rows.push_back(std::move(made.links.rows[r]));
+QString describeLink(const analysis::Catalog& catalog, const SystemData& made, std::size_t link) {
+  const geometry::TopologyLink& drawn = made.between[link];
+  const auto nameOf = [&](int chip) { return text((catalog.devices.begin() + chip)->name); };
+  const auto [forth, back] = made.rowsOf[link];
+  QString tip;
+  for (const auto& [row, from, to] :
+       {std::tuple(forth, drawn.from, drawn.to), {back, drawn.to, drawn.from}}) {
+    if (row >= 0) {
+      addLine(tip, linkWords(made.links, made.links.rows[static_cast<std::size_t>(row)]));
+    } else if (row == kLeftOut) {
+      addLine(tip, QObject::tr("%1 → %2, %3: no transfer is recorded")
+                       .arg(nameOf(from), nameOf(to), text(drawn.kind)));
+    }
   }
-  // The page says how many links it leaves out.
-  made.unused = static_cast<std::int64_t>(made.links.rows.size() - rows.size());
-  made.links.rows = std::move(rows);
-  const auto now = [&](int row) { return kept.contains(row) ? kept[row] : -1; };
-  for (auto& [forth, back] : made.rowsOf) forth = now(forth), back = now(back);
+  if (!made.linkTips.value(static_cast<int>(link)).isEmpty())
+    addLine(tip, made.linkTips[static_cast<int>(link)]);
+  return tip;
 }
 
 }  // namespace pipescope::pages

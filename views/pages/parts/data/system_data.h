@@ -11,6 +11,9 @@
 
 namespace pipescope::pages {
 
+/// In place of the row of a link in one direction: there is none, or the table leaves it out.
+constexpr int kNoLink = -1, kLeftOut = -2;
+
 struct SystemData {
   sections::SectionTable devices, links, spaces, communication, axes;
   std::int64_t unused = 0;  ///< links that carry nothing, which the table leaves out
@@ -19,10 +22,12 @@ struct SystemData {
   std::vector<geometry::TopologyChip> chips;
   std::vector<geometry::TopologyLink> between;
   geometry::TopologyParts parts;
-  QStringList chipTips, linkTips;
-  std::vector<std::pair<int, int>> rowsOf;  ///< rows of the table for both directions of a link; −1: none
-  std::vector<std::int32_t> stages;         ///< stages that the chips hold, ascending
-  bool collectives = false;                 ///< the use of some links is that of collectives
+  QStringList chipTips;
+  QStringList linkTips;  ///< lines of collectives below those of the links' transfers
+  /// Rows of the table for both directions of a link, or kNoLink or kLeftOut.
+  std::vector<std::pair<int, int>> rowsOf;
+  std::vector<std::int32_t> stages;  ///< stages that the chips hold, ascending
+  bool collectives = false;          ///< the use of some links is that of collectives
 };
 
 /// Columns of the table of links.
@@ -33,11 +38,12 @@ struct LinkColumn {
 /// The colour of a link by the share of the call in which it is in use.
 geometry::ColourRole roleOfUse(double share);
 
-/// Adds the chips, one link for both directions between two of them, and what collectives use, from the
-/// tables of links and of communication.
-void addTopology(const analysis::Catalog& catalog, model::ExecutableId executable, SystemData& made);
+/// Collects the tables, the chips, one link for both directions between two of them, and what collectives
+/// use. Links without traffic are drawn, and left out of the table.
+base::Result<SystemData> collectSystem(const sections::Context& context);
 
-/// Takes links without traffic out of the table: those of a fully connected system are very many.
-void leaveOutUnused(SystemData& made);
+/// What a link carries in both directions, and what collectives do between its ends. It is made when it is
+/// wanted, because a large system has very many links.
+QString describeLink(const analysis::Catalog& catalog, const SystemData& made, std::size_t link);
 
 }  // namespace pipescope::pages
