@@ -38,6 +38,7 @@ base::Result<Side> openSide(const std::string& path, const std::string& executab
 /// Writes the page to its file. Returns what is left to print: the page itself if it goes to standard output.
 base::Result<std::string> page(const DiffOptions& options, const Side& before, const Side& after) {
   const auto name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  figures::useMinusSign(true);  // people read pages
   PIPESCOPE_ASSIGN(std::string made,
                    exporting::htmlComparison({*before.reader, *before.catalog, before.executable},
                                              {*after.reader, *after.catalog, after.executable},

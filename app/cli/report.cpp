@@ -188,6 +188,7 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
 base::Status writePage(const ReportOptions& options, const OpenReport& profile) {
   base::SilentProgress progress;
   const std::string name = std::filesystem::path(options.profile).filename().string();
+  figures::useMinusSign(true);  // people read pages
   PIPESCOPE_ASSIGN(const std::string page, exporting::htmlReport(*profile.context, name, progress));
   PIPESCOPE_ASSIGN(base::OutputFile file,
                    base::OutputFile::create(options.output, base::FileKind::report, rulesOf(options)));
