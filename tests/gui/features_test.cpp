@@ -380,7 +380,7 @@ TEST_F(FeatureTest, SettingsGoBackToTheirDefaults) {
   EXPECT_EQ(sections::formatCell(sections::Cell(std::int64_t{2048}), sections::Format::bytes), "2,048 B");
   QPushButton* defaults = nullptr;
   for (QPushButton* button : dialog->findChildren<QPushButton*>())
-    if (button->text().remove(QLatin1Char('&')).contains(QStringLiteral("Defaults"))) defaults = button;
+    if (button->text().remove(QLatin1Char('&')).contains(QStringLiteral("defaults"))) defaults = button;
   ASSERT_NE(defaults, nullptr);
   defaults->click();
   ASSERT_TRUE(settle());

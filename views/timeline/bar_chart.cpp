@@ -13,7 +13,7 @@ using shell::Ui;
 namespace {
 constexpr int kBar = 24, kBarGap = 10, kChartMargin = 4, kMostName = 250, kMostNamePart = 5, kPad = 10;
 constexpr double kThickest = 1.6;      ///< times the usual thickness
-constexpr int kThickestInWindow = 22;  ///< or, in a taller window, this part of its height
+constexpr int kThickestInWindow = 36;  ///< or, in a taller window, this part of its height
 }  // namespace
 
 BarChart::BarChart(const shell::Palette& palette, QWidget* parent)

@@ -140,6 +140,7 @@ SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::
     });
   }
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close | QDialogButtonBox::RestoreDefaults, this);
+  buttons->button(QDialogButtonBox::RestoreDefaults)->setText(tr("Restore defaults"));
   connect(buttons->button(QDialogButtonBox::RestoreDefaults), &QPushButton::clicked, this, [this] {
     for (QComboBox* box : findChildren<QComboBox*>()) {
       box->setCurrentIndex(0);
@@ -148,6 +149,8 @@ SettingsDialog::SettingsDialog(WindowSettings& settings, Palette& palette, std::
     for (QCheckBox* box : findChildren<QCheckBox*>()) box->setChecked(false);
   });
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  constexpr int kAboveButtons = 12;
+  layout->addSpacing(kAboveButtons);
   layout->addWidget(buttons);
 }
 
