@@ -55,7 +55,7 @@ QStringList stageFigures(const std::optional<Prediction>& prediction, const std:
   const PredictedStage& now = prediction->stages[index];
   QStringList lines = {timeText(now.occupiedMs),
                        now.missingBytes > 0 ? tr("lacks %1").arg(bytesText(now.missingBytes))
-                       : now.roomBytes > 0  ? tr("address span %1").arg(shareText(fillOf(now)))
+                       : now.roomBytes > 0  ? tr("memory %1").arg(shareText(fillOf(now)))
                                             : tr("memory unknown")};
   if (!before || index >= before->stages.size()) return lines;
   const PredictedStage& old = before->stages[index];
@@ -63,7 +63,7 @@ QStringList stageFigures(const std::optional<Prediction>& prediction, const std:
     lines[0] += QStringLiteral("  ") + change;
   const QString was = shareText(fillOf(old));
   if (now.missingBytes <= 0 && !signedText(100 * (fillOf(now) - fillOf(old))).isEmpty())
-    lines[1] = tr("span %1, was %2").arg(shareText(fillOf(now)), was);
+    lines[1] = tr("memory %1, was %2").arg(shareText(fillOf(now)), was);
   return lines;
 }
 
