@@ -4,11 +4,13 @@
 #include <QLineEdit>
 #include <QMouseEvent>
 #include <QRegularExpression>
+#include <QSpinBox>
 #include <QToolButton>
 
 #include "app/gui/window_for.h"
 #include "profiler/store/profile_writer.h"
 #include "views/shell/home.h"
+#include "views/workbench/axes_bar.h"
 #include "views/workbench/key_field.h"
 #include "views/workbench/predictor.h"
 #include "views/workbench/run_figures.h"
@@ -54,6 +56,45 @@ TEST_F(WorkbenchFormTest, FieldsStayWhereOnlyTheirValuesChange) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->form()->field(epochs), field) << "the form need not be made again";
   EXPECT_EQ(qobject_cast<QLineEdit*>(field->editor())->text(), QStringLiteral("7"));
+}
+
+TEST_F(WorkbenchFormTest, AxesOfParallelismAreChangedInPlace) {
+  QFile file(folder.filePath(QStringLiteral("decoder.toml")));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(
+      "[model]\nbuilder = \"decoder\"\nlayers = 2\nhidden = 64\nheads = 4\nvocabulary = 100\nsequence = 16\n"
+      "[execution]\nnumerics = false\n[system]\nname = \"hls-gaudi2\"\n");
+  file.close();
+  show();
+  window->openConfiguration(file.fileName());
+  ASSERT_TRUE(waitFor([&] { return value("system.name") == QStringLiteral("\"hls-gaudi2\""); }));
+  ASSERT_TRUE(settle());
+  const QString tensor = QStringLiteral("execution.tensor_parallel"),
+                replicas = QStringLiteral("training.replication_factor");
+  QSpinBox *ranks = window->axes()->field(tensor), *copies = window->axes()->field(replicas);
+  ASSERT_TRUE(ranks != nullptr && copies != nullptr && ranks->isVisible());
+  EXPECT_EQ(ranks->value(), 1);
+  EXPECT_TRUE(window->summary().contains(QStringLiteral("1 device"))) << window->summary().toStdString();
+  ranks->setValue(2);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(value("execution.tensor_parallel"), QStringLiteral("2"));
+  ASSERT_NE(window->form()->field(tensor), nullptr) << "the form has it, too";
+  EXPECT_TRUE(window->summary().contains(QStringLiteral("2 devices"))) << window->summary().toStdString();
+  copies->setValue(4);
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->summary().contains(QStringLiteral("8 devices in 4 replicas")))
+      << window->summary().toStdString();
+  window->undo();
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(copies->value(), 1);
+  EXPECT_FALSE(window->draft().given(replicas));
+  ranks->setValue(1);
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->draft().given(tensor)) << "one chip is no division";
+  window->openConfiguration(sample("fixed/imbalanced.toml"));
+  ASSERT_TRUE(waitFor([&] { return window->draft().count(QStringLiteral("fixed.stages")) > 0; }));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->axes()->isVisible()) << "given costs are of one chip a stage";
 }
 
 class WorkbenchCommandsTest : public WindowTest {};

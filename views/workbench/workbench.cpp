@@ -24,6 +24,7 @@
 #include "views/shell/help/help_window.h"
 #include "views/shell/look/palette.h"
 #include "views/shell/window_settings.h"
+#include "views/workbench/axes_bar.h"
 #include "views/workbench/child_run.h"
 #include "views/workbench/key_value.h"
 #include "views/workbench/run_list.h"
@@ -90,7 +91,9 @@ void Workbench::makeLayout() {
   auto* across = new QSplitter(Qt::Horizontal, content);
   across->setChildrenCollapsible(false);
   auto* settings = new pages::Panel(palette_, tr("Settings"), across);
-  settings->setTitle(tr("Settings"), tr("that differ from their defaults"));
+  settings->setTitle(tr("Settings"), tr("axes of parallelism, and what differs from its default"));
+  axes_ = new AxesBar(*draft_, settings);
+  settings->body()->addWidget(axes_);
   form_ = new SettingsForm(palette_, *draft_, settings);
   settings->body()->addWidget(form_, 1);
   settings->setMinimumWidth(kLeastForm);
@@ -122,6 +125,10 @@ void Workbench::makeLayout() {
   connect(tools_, &WorkbenchTools::saveChosen, this, &Workbench::saveConfiguration);
   connect(tools_, &WorkbenchTools::startWanted, this, &Workbench::startRun);
   connect(form_, &SettingsForm::changed, this, &Workbench::settingsChanged);
+  connect(axes_, &AxesBar::changed, this, [this] {
+    form_->refresh();
+    settingsChanged();
+  });
   connect(runs_, &RunList::openWanted, this, &Workbench::openWanted);
   connect(runs_, &RunList::profileStarted, this, &Workbench::runStarted);
   connect(runs_, &RunList::compareWanted, this, &Workbench::compareWanted);
@@ -331,6 +338,7 @@ void Workbench::saveConfiguration(const QString& file) {
 
 void Workbench::settingsChanged() {
   remember();
+  axes_->refresh();
   stale_ = true;
   predictor_->cancel();
   board_->setPending(true);

@@ -23,6 +23,7 @@ class Panel;
 
 namespace pipescope::workbench {
 
+class AxesBar;
 class RunList;
 class SettingsForm;
 class StageBoard;
@@ -55,6 +56,7 @@ class Workbench : public QMainWindow {
 
   const Draft& draft() const { return *draft_; }
   SettingsForm* form() const { return form_; }
+  AxesBar* axes() const { return axes_; }
   StageBoard* board() const { return board_; }
   RunList* runs() const { return runs_; }
   QString notice() const;
@@ -108,6 +110,7 @@ class Workbench : public QMainWindow {
   shell::NoticeBar* notice_ = nullptr;
   WorkbenchTools* tools_ = nullptr;
   SettingsForm* form_ = nullptr;
+  AxesBar* axes_ = nullptr;
   QLabel *summary_ = nullptr, *shortage_ = nullptr;  ///< the prediction, and what is wrong with it
   StageBoard* board_ = nullptr;
   Predictor* predictor_ = nullptr;
