@@ -91,6 +91,22 @@ TEST_F(WorkbenchFormTest, AxesOfParallelismAreChangedInPlace) {
   ranks->setValue(1);
   ASSERT_TRUE(settle());
   EXPECT_FALSE(window->draft().given(tensor)) << "one chip is no division";
+  // The keys for undo are those of the settings, also while a field has the keyboard.
+  ranks->setFocus();
+  QTest::keyClick(ranks, Qt::Key_Up);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(value("execution.tensor_parallel"), QStringLiteral("2"));
+  QTest::keyClick(ranks, Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(ranks->value(), 1);
+  // A reason why nothing is predicted names settings as the form does.
+  copies->setValue(9);
+  ASSERT_TRUE(settle());
+  const auto* wrong = window->findChild<QLabel*>();
+  for (const QLabel* label : window->findChildren<QLabel*>())
+    if (label->accessibleName() == QStringLiteral("What is wrong")) wrong = label;
+  EXPECT_FALSE(wrong->text().isEmpty());
+  EXPECT_FALSE(wrong->text().contains(QStringLiteral("_parallel"))) << wrong->text().toStdString();
   window->openConfiguration(sample("fixed/imbalanced.toml"));
   ASSERT_TRUE(waitFor([&] { return window->draft().count(QStringLiteral("fixed.stages")) > 0; }));
   ASSERT_TRUE(settle());

@@ -2,6 +2,7 @@
 
 #include <QEvent>
 #include <QGridLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QSpinBox>
@@ -73,9 +74,16 @@ void AxesBar::take(const Axis& axis) {
   Q_EMIT changed();
 }
 
-/// The wheel changes a size only if the user has given its field the keyboard.
+/// The wheel changes a size only if the user has given its field the keyboard. Undo and redo are those of the
+/// settings, because a field only undoes what was typed into it.
 bool AxesBar::eventFilter(QObject* watched, QEvent* event) {
   const auto* field = qobject_cast<QWidget*>(watched);
+  if (event->type() == QEvent::ShortcutOverride) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (!key->matches(QKeySequence::Undo) && !key->matches(QKeySequence::Redo)) return false;
+    event->ignore();
+    return true;
+  }
   if (event->type() == QEvent::Wheel && field != nullptr && !field->hasFocus()) {
     event->ignore();
     return true;

@@ -18,6 +18,7 @@
 #include <functional>
 
 #include "profiler/base/files/output_file.h"
+#include "views/pages/parts/data/setting_words.h"
 #include "views/pages/parts/layout/panel.h"
 #include "views/shell/background.h"
 #include "views/shell/dialogs/notice.h"
@@ -408,7 +409,15 @@ void Workbench::showPrediction(const QString& toml, const Prediction& prediction
 
 void Workbench::showFailure(const QString& toml, const QString& sentence) {
   if (board_->isDragging() ? toml != trialToml_ : toml != draft_->toml()) return;
-  say({}, sentence);
+  say({}, inWords(sentence));
+}
+
+/// The sentence with the names of settings as the form writes them.
+QString Workbench::inWords(const QString& sentence) const {
+  analysis::Catalog catalog;
+  for (const KeyRow& key : draft_->keys().all())
+    catalog.configuration.push_back({key.path.toStdString(), {}, {}});
+  return pages::withSettingsInWords(sentence, catalog);
 }
 
 /// The user has dropped a block or a stage.

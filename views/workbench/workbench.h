@@ -90,6 +90,7 @@ class Workbench : public QMainWindow {
   void predict();
   void showPrediction(const QString& toml, const Prediction& prediction);
   void showFailure(const QString& toml, const QString& sentence);
+  QString inWords(const QString& sentence) const;
   void takeStages(const StagePlaces& places);
   /// `details` is the tool tip of what is wrong.
   void say(const QString& sentence, const QString& wrong = {}, const QString& details = {});
