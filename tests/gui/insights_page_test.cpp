@@ -302,9 +302,7 @@ TEST_F(InsightsPageTest, OtherProfilesShowFindingsOrSayWhyNot) {
        {FixtureOptions{.fixed = true}, FixtureOptions{.overflow = true}, FixtureOptions{.imported = true},
         FixtureOptions{.runs = 0}, FixtureOptions{.finish = false}}) {
     openPage(options);
-    const bool said = !window->currentPage()->notice().isEmpty() ||
-                      texts(window->currentPage()).join(' ').contains(QStringLiteral("None of the"));
-    EXPECT_TRUE(!cards().isEmpty() || said);
+    EXPECT_TRUE(!cards().isEmpty() || !window->currentPage()->notice().isEmpty());
   }
   // A model that does not fit is the first finding.
   openPage({.overflow = true});

@@ -67,13 +67,14 @@ class InsightsPage : public shell::Page {
  private:
   void apply(std::shared_ptr<const InsightsData> content) {
     data_ = std::move(content);
-    if (!data_->section.lacks.empty() && data_->insights.empty())
-      return showInstead(text(data_->section.lacks));
+    if (data_->insights.empty())
+      return showInstead(!data_->section.lacks.empty() ? text(data_->section.lacks)
+                                                       : tr("None of the %1 rules found anything to change.")
+                                                             .arg(analysis::insightRegistry().all().size()));
     applyInShort();
     cards_->setInsights(data_->insights);
     orderKeys();
     table_->setTable(inWords(*tableNamed(data_->section, "insights")), data_->section.ticksPerShownUnit);
-    table_->parentWidget()->setVisible(!data_->insights.empty());
   }
 
   /// The table of the section with words where it has names of rules, keys and pages, and indices of devices.
@@ -96,17 +97,15 @@ class InsightsPage : public shell::Page {
     QStringList sentences;
     const int count = static_cast<int>(data_->insights.size()),
               rules = static_cast<int>(analysis::insightRegistry().all().size());
-    sentences << (count == 0   ? tr("None of the %1 rules found anything to change.").arg(rules)
-                  : count == 1 ? tr("One of the %1 rules found something.").arg(rules)
-                               : tr("%1 findings, most important first; %2 rules were checked.")
-                                     .arg(QString::number(count), QString::number(rules)));
+    sentences << (count == 1 ? tr("One of the %1 rules found something.").arg(rules)
+                             : tr("%1 findings, most important first; %2 rules were checked.")
+                                   .arg(QString::number(count), QString::number(rules)));
     const QString most =
         largestGainInWords(gain->value, wordsIn(factNamed(data_->section, "largest_gain_changes")->value));
     if (!most.isEmpty()) sentences << most;
-    if (count > 0)
-      sentences << tr(
-          "A gain is the rate with the change ÷ the recorded rate − 1, as a replay of the recorded "
-          "call predicts it.");
+    sentences << tr(
+        "A gain is the rate with the change ÷ the recorded rate − 1, as a replay of the recorded "
+        "call predicts it.");
     inShort_->setText(sentences.join(QLatin1Char(' ')));
   }
 

@@ -113,8 +113,9 @@ base::Result<std::vector<model::Outcome>> generate(const Generation& generation,
     }
   }
   const std::string basis =
-      fmt::format("{} prompts of {} tokens, {} new tokens each", base::groupedText(samples),
-                  base::groupedText(generation.prompt), base::groupedText(generation.answer));
+      fmt::format("{} {} of {} tokens, {} new {} each", base::groupedText(samples),
+                  samples == 1 ? "prompt" : "prompts", base::groupedText(generation.prompt),
+                  base::groupedText(generation.answer), generation.answer == 1 ? "token" : "tokens");
   const auto seconds = [&](base::Ticks ticks) { return base::toSeconds(ticks, timebase); };
   std::vector<model::Outcome> outcomes;
   outcomes.push_back({{}, "time_to_first_token", "s", basis, seconds(prompt.end - prompt.start)});
