@@ -21,6 +21,7 @@
 #include "views/shell/dialogs/settings_dialog.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/graph_canvas.h"
+#include "views/timeline/item_chart.h"
 #include "views/timeline/pipeline_canvas.h"
 #include "views/timeline/timeline_canvas.h"
 #include "views/timeline/wait_matrix.h"
@@ -204,6 +205,51 @@ TEST_F(SelectionTest, BarsHaveAMenuAndLeadToTheTrace) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(pageId(), QStringLiteral("trace"));
   EXPECT_EQ(selected().stage, 1);
+}
+
+TEST_F(SelectionTest, ItemsOfChartsAreChosenByKeys) {
+  openPage(QStringLiteral("stages"));
+  timeline::BarChart* bars = nullptr;
+  for (auto* one : window->currentPage()->findChildren<timeline::BarChart*>())
+    if (one->bars().size() == 4 && bars == nullptr) bars = one;
+  ASSERT_NE(bars, nullptr);
+  bars->setFocus(Qt::TabFocusReason);
+  const auto press = [](QWidget* chart, int key) { QTest::keyClick(chart, static_cast<Qt::Key>(key)); };
+  for (const auto& [key, stage] : {std::pair(Qt::Key_Down, 0),
+                                   {Qt::Key_Down, 1},
+                                   {Qt::Key_Up, 0},
+                                   {Qt::Key_Up, 0},
+                                   {Qt::Key_End, 3},
+                                   {Qt::Key_Right, 3},
+                                   {Qt::Key_Home, 0}}) {
+    press(bars, key);
+    EXPECT_EQ(selected().stage, stage);
+  }
+  QContextMenuEvent menu(QContextMenuEvent::Keyboard, bars->rect().center(),
+                         bars->mapToGlobal(bars->rect().center()));
+  QApplication::sendEvent(bars, &menu);
+  EXPECT_TRUE(chooseInMenu(QStringLiteral("Copy name")));
+  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("stage 0")) << "not the bar in the middle";
+  press(bars, Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(pageId(), QStringLiteral("trace"));
+  go("waits");
+  auto* matrix = child<timeline::WaitMatrix>();
+  press(matrix, Qt::Key_End);
+  EXPECT_EQ(selected().device, model::DeviceId(3));
+  press(matrix, Qt::Key_Up);
+  EXPECT_EQ(selected().device, model::DeviceId(2));
+  go("system");
+  auto* chips = child<timeline::ItemChart>();
+  press(chips, Qt::Key_Home);
+  EXPECT_EQ(selected().device, model::DeviceId(0));
+  press(chips, Qt::Key_Enter);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(pageId(), QStringLiteral("trace"));
+  // The Tab key goes past bars that lead nowhere.
+  go("summary");
+  for (const auto* one : window->currentPage()->findChildren<timeline::BarChart*>())
+    EXPECT_EQ(one->focusPolicy(), Qt::NoFocus);
 }
 
 TEST_F(SelectionTest, BarsOfMemoryAndLivenessLeadToTheTrace) {

@@ -1,10 +1,13 @@
 #include "views/timeline/bar_chart.h"
 
 #include <QHelpEvent>
+#include <QMetaMethod>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
+
+#include "views/timeline/chart_keys.h"
 
 namespace pipescope::timeline {
 
@@ -29,6 +32,9 @@ void BarChart::setBars(std::vector<geometry::Bar> bars, QStringList names, QStri
   shortNames_ = shortNames(names_);
   notes_ = std::move(notes);
   setAccessibleDescription(names_.join(QStringLiteral(", ")));
+  current_ = -1;
+  const bool leads = isSignalConnected(QMetaMethod::fromSignal(&BarChart::clicked));
+  setFocusPolicy(leads && !bars_.empty() ? Qt::StrongFocus : Qt::NoFocus);
   updateGeometry();
   update();
 }
@@ -149,12 +155,46 @@ void BarChart::paintEvent(QPaintEvent*) {
   }
   painter.translate(names, 0);
   paintShapes(painter, chart().draw(labels_.measure()), palette_, labels_);
+  painter.resetTransform();
+  if (hasFocus() && byKeys_) {
+    painter.setPen(palette_.ui(Ui::accent));
+    painter.drawRect(current() >= 0 ? rowRect(current()).adjusted(0, 0, -1, -1)
+                                    : rect().adjusted(0, 0, -1, -1));
+  }
 }
 
 /// The bar at this height, with half of the gaps around it; −1: none.
 int BarChart::barAt(int y) const {
   const int bar = (y - kChartMargin + (pitch_ - thickness()) / 2) / pitch_;
   return bar >= 0 && bar < static_cast<int>(bars_.size()) ? bar : -1;
+}
+
+QRect BarChart::rowRect(int bar) const {
+  const int gap = pitch_ - thickness();
+  return {0, kChartMargin + bar * pitch_ - gap / 2, width(), pitch_};
+}
+
+void BarChart::keyPressEvent(QKeyEvent* event) {
+  if (const auto next = itemOfKey(*event, current(), static_cast<int>(bars_.size()))) {
+    current_ = *next;
+    Q_EMIT clicked(*next);
+    update();
+  } else if (isEnter(*event) && current() >= 0) {
+    Q_EMIT doubleClicked(current());
+  } else {
+    QWidget::keyPressEvent(event);
+  }
+}
+
+void BarChart::focusInEvent(QFocusEvent* event) {
+  byKeys_ = event->reason() != Qt::MouseFocusReason;
+  QWidget::focusInEvent(event);
+  update();
+}
+
+void BarChart::focusOutEvent(QFocusEvent* event) {
+  QWidget::focusOutEvent(event);
+  update();
 }
 
 void BarChart::mouseReleaseEvent(QMouseEvent* event) {
@@ -167,8 +207,10 @@ void BarChart::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void BarChart::contextMenuEvent(QContextMenuEvent* event) {
-  const int bar = barAt(event->y());
-  bar >= 0 ? Q_EMIT menuWanted(bar, event->globalPos()) : event->ignore();
+  const bool isKey = event->reason() == QContextMenuEvent::Keyboard;
+  const int bar = isKey ? current() : barAt(event->y());
+  const QPoint at = isKey && bar >= 0 ? mapToGlobal(rowRect(bar).center()) : event->globalPos();
+  bar >= 0 ? Q_EMIT menuWanted(bar, at) : event->ignore();
 }
 
 bool BarChart::event(QEvent* event) {

@@ -11,7 +11,8 @@
 
 namespace pipescope::timeline {
 
-/// Stacked bars with names, drawn from profiler/geometry. With more height, the bars become thicker.
+/// Stacked bars with names, drawn from profiler/geometry. With more height, the bars become thicker. Bars
+/// that lead somewhere are also chosen by keys: arrows, Home, End, Enter, and the key for menus.
 class BarChart : public QWidget, public shell::Growing, public shell::Searched {
   Q_OBJECT
 
@@ -49,11 +50,16 @@ class BarChart : public QWidget, public shell::Growing, public shell::Searched {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void focusInEvent(QFocusEvent* event) override;
+  void focusOutEvent(QFocusEvent* event) override;
   bool event(QEvent* event) override;
 
  private:
   geometry::StackedBars chart() const;
   int barAt(int y) const;
+  QRect rowRect(int bar) const;  ///< a bar with half of the gaps around it
+  int current() const { return marked_ >= 0 ? marked_ : current_; }
   int heightAt(int pitch) const;
   int mostPitch() const;
   int thickness() const;
@@ -70,7 +76,9 @@ class BarChart : public QWidget, public shell::Growing, public shell::Searched {
   QString wanted_;  ///< words; names that hold them are marked
   double scaleTo_ = 0;
   int marked_ = -1;
-  int pitch_;  ///< distance from one bar to the next
+  int current_ = -1;     ///< bar to which keys led, if nothing marked it
+  bool byKeys_ = false;  ///< the keyboard came here by a key, so that a frame shows it
+  int pitch_;            ///< distance from one bar to the next
   std::function<QString(const geometry::BarHit&)> describe_;
 };
 

@@ -8,6 +8,8 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "views/timeline/chart_keys.h"
+
 namespace pipescope::timeline {
 
 ItemChart::ItemChart(const shell::Palette& palette, QWidget* parent)
@@ -89,30 +91,22 @@ void ItemChart::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void ItemChart::contextMenuEvent(QContextMenuEvent* event) {
-  const int item = itemAt(event->pos());
-  item >= 0 ? Q_EMIT menuWanted(item, event->globalPos()) : event->ignore();
-}
-
-void ItemChart::step(int by) {
-  const auto& order = source_.order;
-  if (order.empty()) return;
-  const auto at = std::find(order.begin(), order.end(), marked_);
-  const auto last = static_cast<std::ptrdiff_t>(order.size()) - 1;
-  const std::ptrdiff_t next =
-      at == order.end() ? 0 : std::clamp<std::ptrdiff_t>((at - order.begin()) + by, 0, last);
-  Q_EMIT clicked(order[static_cast<std::size_t>(next)]);
+  const bool isKey = event->reason() == QContextMenuEvent::Keyboard;
+  const int item = isKey ? marked_ : itemAt(event->pos());
+  const QPoint at = isKey && item >= 0 ? mapToGlobal(itemRect(item).center()) : event->globalPos();
+  item >= 0 ? Q_EMIT menuWanted(item, at) : event->ignore();
 }
 
 void ItemChart::keyPressEvent(QKeyEvent* event) {
-  switch (event->key()) {
-    case Qt::Key_Left:
-    case Qt::Key_Up:
-      return step(-1);
-    case Qt::Key_Right:
-    case Qt::Key_Down:
-      return step(1);
-    default:
-      QWidget::keyPressEvent(event);
+  const auto& order = source_.order;
+  const auto at = std::find(order.begin(), order.end(), marked_);
+  const int place = at == order.end() ? -1 : static_cast<int>(at - order.begin());
+  if (const auto next = itemOfKey(*event, place, static_cast<int>(order.size()))) {
+    Q_EMIT clicked(order[static_cast<std::size_t>(*next)]);
+  } else if (isEnter(*event) && place >= 0) {
+    Q_EMIT doubleClicked(marked_);
+  } else {
+    QWidget::keyPressEvent(event);
   }
 }
 

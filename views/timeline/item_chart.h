@@ -76,8 +76,6 @@ class ItemChart : public QWidget, public shell::Growing {
   bool event(QEvent* event) override;
 
  private:
-  void step(int by);
-
   const shell::Palette& palette_;
   LabelFont labels_;
   Source source_;

@@ -7,6 +7,8 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "views/timeline/chart_keys.h"
+
 namespace pipescope::timeline {
 
 using shell::Ui;
@@ -43,6 +45,7 @@ WaitMatrix::WaitMatrix(const shell::Palette& palette, QWidget* parent)
     : QWidget(parent), palette_(palette), labels_(font()) {
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(tr("Who waits for whom"));
+  setFocusPolicy(Qt::StrongFocus);
   connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
 }
 
@@ -305,8 +308,23 @@ void WaitMatrix::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void WaitMatrix::contextMenuEvent(QContextMenuEvent* event) {
+  if (event->reason() == QContextMenuEvent::Keyboard && marked_ >= 0)
+    return Q_EMIT menuWanted(marked_, mapToGlobal(cellRect(marked_, 0).center()));
   const WaitCell* cell = cellAt(event->pos());
   cell != nullptr ? Q_EMIT menuWanted(cell->row, event->globalPos()) : event->ignore();
+}
+
+/// A row is chosen by its cell with the largest share.
+void WaitMatrix::keyPressEvent(QKeyEvent* event) {
+  const auto next = itemOfKey(*event, marked_, static_cast<int>(rows_.size()));
+  if (!next) {
+    if (isEnter(*event) && marked_ >= 0) return Q_EMIT doubleClicked(marked_);
+    return QWidget::keyPressEvent(event);
+  }
+  const WaitCell* largest = nullptr;
+  for (const WaitCell& cell : cells_)
+    if (cell.row == *next && (largest == nullptr || cell.share > largest->share)) largest = &cell;
+  if (largest != nullptr) Q_EMIT clicked(largest->row, largest->column);
 }
 
 bool WaitMatrix::event(QEvent* event) {

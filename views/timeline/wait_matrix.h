@@ -19,7 +19,8 @@ struct WaitCell {
   QString tip;
 };
 
-/// A matrix: each row is a device that waits, each column what it waits for.
+/// A matrix: each row is a device that waits, each column what it waits for. Keys choose rows: arrows, Home,
+/// End, Enter, and the key for menus.
 class WaitMatrix : public QWidget, public shell::Growing {
   Q_OBJECT
 
@@ -58,6 +59,7 @@ class WaitMatrix : public QWidget, public shell::Growing {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void contextMenuEvent(QContextMenuEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   bool event(QEvent* event) override;
   void changeEvent(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
