@@ -135,7 +135,7 @@ int run(const char* file, int rounds, const std::string& wanted) {
       const auto catalog = analysis::loadCatalog(**source);
       if (!catalog.ok() || (*catalog)->executables.empty()) return 2;
       const sections::Context context{**source, **catalog, (*catalog)->executables.front().id};
-      measure(all, name, [&] { return ask(context); });
+      measure(all, name, [&, &question = ask] { return question(context); });
     }
     const std::string window = "window of the last rank";
     if (!wanted.empty() && wanted != window) continue;
