@@ -18,6 +18,7 @@
 #include "views/pages/parts/tables/data_table_cells.h"
 #include "views/pages/parts/tables/range_table.h"
 #include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/table_menu.h"
 #include "views/pages/parts/tables/tree_table.h"
 #include "views/shell/help/help_mark.h"
 #include "window_test.h"
@@ -383,6 +384,33 @@ TEST_F(TableLayoutTest, MarksLeaveRoomForTheirTexts) {
   table.setMarks({QPixmap(14, 14)});
   QCoreApplication::processEvents();
   EXPECT_GE(table.view()->columnWidth(0), before + 14);
+}
+
+TEST_F(TableLayoutTest, LongNamesOfRanksAreShownWithoutWhatTheyHaveInCommon) {
+  sections::SectionTable ranks{"ranks", "Ranks", "", {}, {}};
+  ranks.columns = {{"device_name", "Device", sections::Format::plain, ""},
+                   {"sentence", "Sentence", sections::Format::plain, ""}};
+  const std::string first = "DP rank [0], PP rank 0, TP rank 0", second = "DP rank [0], PP rank 1, TP rank 0";
+  ranks.rows = {{first, first}, {second, second}};
+  pages::SectionTableModel model;
+  model.setTable(ranks);
+  const QModelIndex name = model.index(1, 0), sentence = model.index(1, 1);
+  EXPECT_EQ(name.data().toString(), "PP 1");
+  EXPECT_EQ(name.data(Qt::ToolTipRole).toString().toStdString(), second);
+  EXPECT_EQ(name.data(pages::kFullTextRole).toString().toStdString(), second);
+  EXPECT_EQ(name.data(pages::SectionTableModel::kSortRole).toString().toStdString(), second);
+  EXPECT_EQ(sentence.data().toString().toStdString(), second);
+  pages::DataTable table(*palette);
+  table.setTable(ranks);
+  for (const char* wanted : {"PP 1", "PP rank 1"}) {
+    table.filterBy(wanted, "device_name");
+    ASSERT_EQ(table.view()->model()->rowCount(), 1) << wanted;
+    EXPECT_EQ(table.view()->model()->index(0, 0).data().toString(), "PP 1") << wanted;
+  }
+  // Names that fit stay as they are.
+  ranks.rows = {{std::string("rank 0, a"), first}, {std::string("rank 0, b"), second}};
+  model.setTable(ranks);
+  EXPECT_EQ(model.index(0, 0).data().toString(), "rank 0, a");
 }
 
 TEST_F(TableLayoutTest, ASingleRowIsNamedAsOne) {

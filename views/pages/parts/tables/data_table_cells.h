@@ -11,6 +11,7 @@
 #include "profiler/base/natural_order.h"
 #include "views/pages/parts/data/text.h"
 #include "views/pages/parts/tables/section_table_model.h"
+#include "views/pages/parts/tables/table_menu.h"
 #include "views/shell/look/palette.h"
 
 namespace pipescope::pages {
@@ -120,6 +121,16 @@ class EmptyLast : public QSortFilterProxyModel {
     if (a.userType() == QMetaType::QString && b.userType() == QMetaType::QString)
       return base::NaturalLess()(a.toString().toStdString(), b.toString().toStdString());
     return QSortFilterProxyModel::lessThan(left, right);
+  }
+  /// A row is found by what it shows, and by the whole texts of cells that are shown shorter.
+  bool filterAcceptsRow(int row, const QModelIndex& parent) const override {
+    if (QSortFilterProxyModel::filterAcceptsRow(row, parent)) return true;
+    for (int column = 0; column < sourceModel()->columnCount(parent); ++column) {
+      if (filterKeyColumn() >= 0 && column != filterKeyColumn()) continue;
+      const QModelIndex cell = sourceModel()->index(row, column, parent);
+      if (filterRegExp().indexIn(cell.data(kFullTextRole).toString()) >= 0) return true;
+    }
+    return false;
   }
 };
 

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
+#include "profiler/base/short_names.h"
 #include "profiler/sections/frame/column_text.h"
 #include "profiler/sections/frame/heading_text.h"
 #include "views/pages/parts/data/section_lookup.h"
@@ -12,6 +14,9 @@
 
 namespace pipescope::pages {
 namespace {
+
+/// Number of characters up to which a text is seen whole.
+constexpr std::size_t kLongName = 24;
 
 struct SortValue {
   QVariant operator()(std::monostate) const { return {}; }
@@ -83,6 +88,7 @@ void SectionTableModel::setTable(sections::SectionTable table, double ticksPerSh
   decimals_.clear();
   numbers_.clear();
   shares_.clear();
+  shortNames_.assign(table_.columns.size(), {});
   wholes_.clear();
   for (std::size_t c = 0; c < table_.columns.size(); ++c) {
     decimals_.push_back(columnDecimals(table_, c, ticksPerShownUnit_));
@@ -91,8 +97,22 @@ void SectionTableModel::setTable(sections::SectionTable table, double ticksPerSh
     double largest = 0;
     for (const auto& row : table_.rows) largest = std::max(largest, shares_.back() ? numberIn(row[c]) : 0.0);
     wholes_.push_back(barsToLargest_ && largest > 0 ? largest : 1);
+    if (QString::fromStdString(table_.columns[c].key).endsWith(QLatin1String("_name"))) shortenNames(c);
   }
   endResetModel();
+}
+
+void SectionTableModel::shortenNames(std::size_t column) {
+  std::set<std::string> distinct;
+  for (const auto& row : table_.rows) {
+    const auto* name = std::get_if<std::string>(&row[column]);
+    if (name != nullptr && !name->empty()) distinct.insert(*name);
+  }
+  const std::vector<std::string> names(distinct.begin(), distinct.end()), shortened = base::shortNames(names);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].size() > kLongName && shortened[i] != names[i])
+      shortNames_[column].emplace(names[i], text(shortened[i]));
+  }
 }
 
 void SectionTableModel::setWidths(Widths widths, const QFont& headings) {
@@ -172,8 +192,12 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   if (value == nullptr) return {};
   const sections::SectionColumn& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
-    case Qt::DisplayRole:
-      return textOf(*value, index, compact());
+    case Qt::DisplayRole: {
+      const auto& names = shortNames_[static_cast<std::size_t>(index.column())];
+      const auto* name = std::get_if<std::string>(value);
+      const auto found = name != nullptr ? names.find(*name) : names.end();
+      return found != names.end() ? found->second : textOf(*value, index, compact());
+    }
     case kFullTextRole:
       return textOf(*value, index);
     case Qt::ToolTipRole: {
@@ -181,7 +205,7 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
                                ? QString::fromStdString(formatCell(*value, sections::Format::plain))
                                : textOf(*value, index);
       const bool shortened = compact() && text != textOf(*value, index, true);
-      return shortened || text.size() > 24 ? text : QString();
+      return shortened || text.size() > static_cast<int>(kLongName) ? text : QString();
     }
     case Qt::TextAlignmentRole:
       return static_cast<int>((isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);

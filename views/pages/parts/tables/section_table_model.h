@@ -2,6 +2,7 @@
 #include <QAbstractTableModel>
 #include <QFont>
 #include <QPixmap>
+#include <map>
 #include <optional>
 
 #include "profiler/geometry/timeline/time_axis.h"
@@ -11,7 +12,9 @@ namespace pipescope::pages {
 
 /// A table of a report section as a Qt model. kSortRole has the value for sorting, kShareRole the value of a
 /// fraction for delegates that draw it, kChangeRole whether a change of a time or of bytes is one for the
-/// better (−1) or for the worse (1), and the roles of table_menu.h plain numbers, units and whole texts.
+/// better (−1) or for the worse (1), and the roles of table_menu.h plain numbers, units and whole texts. Long
+/// names of ranks are shown without what all of them have in common; tool tips and copied texts have the
+/// whole names.
 class SectionTableModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -50,13 +53,15 @@ class SectionTableModel : public QAbstractTableModel {
   bool holdsShares(std::size_t column) const;
   sections::Format formatOf(const QModelIndex& index) const;
   QString textOf(const sections::Cell& value, const QModelIndex& index, bool compact = false) const;
+  void shortenNames(std::size_t column);
 
   sections::SectionTable table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
-  std::vector<int> decimals_;   ///< decimals of ticks and plain numbers in each column
-  std::vector<bool> numbers_;   ///< true for a column that holds numbers
-  std::vector<bool> shares_;    ///< true for a column that holds shares, which have bars
+  std::vector<int> decimals_;  ///< decimals of ticks and plain numbers in each column
+  std::vector<bool> numbers_;  ///< true for a column that holds numbers
+  std::vector<bool> shares_;   ///< true for a column that holds shares, which have bars
+  std::vector<std::map<std::string, QString>> shortNames_;  ///< by column: names that are shown shorter
   std::vector<double> wholes_;  ///< the share of each column that has the longest bar
   std::optional<geometry::TimeScale> times_;
   Widths widths_ = Widths::bars;
