@@ -224,6 +224,32 @@ TEST(HostTrace, WhatAThreadHoldsIsLimitedAndTheProfileSaysSo) {
   EXPECT_NE(notes[0].text.find("and 3 more were measured"), std::string::npos) << notes[0].text;
 }
 
+TEST(HostTrace, FourMillionEntriesOfAllThreadsAreKept) {
+  Recording recording;
+  const HostNameId name = hostName("test", "tight loop");
+  const auto series = hostSeries("queue", "length", "items");
+  const auto fill = [&](const std::string& thread, int events, int samples) {
+    onThread(thread, [&] {
+      for (int i = 0; i < events; ++i) addHostEvent(name);
+      for (int i = 0; i < samples; ++i) addHostSample(series, i);
+    });
+    recording.trace.pack(recording.zero);  // takes what the thread holds
+  };
+  fill("first", 1'000'000, 1'000'002);  // a thread holds a million of each
+  fill("second", 999'999, 1'000'000);
+  fill("third", 1, 0);
+  recording.trace.recordLimits(recording.recorder);
+  ASSERT_TRUE(recording.recorder.commit().ok());
+  auto notes = recording.rows<model::Diagnostic>();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].text.find("and 2 more were measured"), std::string::npos) << notes[0].text;
+  fill("fourth", 1, 0);
+  recording.trace.recordLimits(recording.recorder);
+  ASSERT_TRUE(recording.recorder.commit().ok());
+  notes = recording.rows<model::Diagnostic>();
+  EXPECT_NE(notes.back().text.find("and 3 more were measured"), std::string::npos) << notes.back().text;
+}
+
 TEST(HostTrace, AThousandThreadsAreKept) {
   Recording recording;
   for (int i = 0; i < 1001; ++i) onThread("own", [] { measure("work"); });
@@ -247,6 +273,7 @@ TEST(HostTrace, ThePackedRowsOfAnotherProcessAreShifted) {
   Recording own;
   std::vector<std::byte> packed;
   std::vector<model::HostSpan> spans;
+  std::vector<model::HostSample> samples;
   {
     Recording other;
     Recording twin;  // gets the same spans
@@ -259,6 +286,7 @@ TEST(HostTrace, ThePackedRowsOfAnotherProcessAreShifted) {
     packed = other.trace.pack(other.zero);
     twin.take();
     spans = twin.rows<model::HostSpan>();
+    samples = twin.rows<model::HostSample>();
   }
   Recording reader;
   ASSERT_TRUE(
@@ -273,7 +301,11 @@ TEST(HostTrace, ThePackedRowsOfAnotherProcessAreShifted) {
     EXPECT_EQ(shifted[i].start.count, spans[i].start.count + 500);
     EXPECT_EQ(shifted[i].end.count, spans[i].end.count + 500);
   }
-  EXPECT_EQ(reader.rows<model::HostSample>().size(), 1u);
+  ASSERT_EQ(samples.size(), 1u);
+  const auto shiftedSamples = reader.rows<model::HostSample>();
+  ASSERT_EQ(shiftedSamples.size(), 1u);
+  EXPECT_EQ(shiftedSamples[0].time.count, samples[0].time.count + 500);
+  EXPECT_EQ(shiftedSamples[0].value, 4);
 }
 
 TEST(HostTrace, BytesThatNobodyPackedAreRefused) {
