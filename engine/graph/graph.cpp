@@ -71,7 +71,6 @@ const Initializer& Graph::initializer(TensorId parameter) const {
 }
 
 const Constant* Graph::constant(TensorId id) const {
-  if (!tensors_.contains(id) || tensors_[id].role != TensorRole::constant) return nullptr;
   const auto found = constants_.find(id);
   return found == constants_.end() ? nullptr : &found->second;
 }

@@ -131,6 +131,24 @@ TEST(Pyramid, AllLanesOfALongSegmentHaveTheSameLevels) {
   }
 }
 
+TEST(Pyramid, RowsWithoutLengthCountToo) {
+  PyramidBuilder builder;
+  std::vector<LevelNode> nodes;
+  RowSet rows;
+  for (int i = 0; i < 3; ++i) {
+    Wait row;
+    row.start = row.end = Ticks(i);
+    rows.of<Wait>().push_back(row);
+  }
+  builder.add(rows, nodes);
+  builder.flush(nodes);
+  ASSERT_EQ(nodes.size(), 1u);
+  EXPECT_EQ(nodes[0].count, 3);
+  EXPECT_EQ(nodes[0].start, Ticks(0));
+  EXPECT_EQ(nodes[0].end, Ticks(2));
+  EXPECT_EQ(nodes[0].busy, Ticks(0));
+}
+
 TEST(Pyramid, RowsThatCannotBeDrawnAreInNoNode) {
   PyramidBuilder builder;
   std::vector<LevelNode> nodes;

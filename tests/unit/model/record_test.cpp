@@ -161,5 +161,32 @@ TEST(MemoryProfile, ReadsBackWhatWasCommitted) {
   EXPECT_TRUE((*profile.rows<Placement>())->empty());
 }
 
+TEST(MemoryProfile, ItsIntegerColumnsAreThoseOfTheRows) {
+  MemoryProfile profile;
+  Recorder recorder(profile);
+  for (const std::int64_t start : {std::int64_t{40}, std::int64_t{90}}) {
+    Placement row;
+    row.start = model::Ticks(start);
+    row.end = model::Ticks(start + 7);
+    row.stage = static_cast<std::int32_t>(start / 10);
+    recorder.add(row);
+  }
+  recorder.add(Property{"a", "1"});
+  ASSERT_TRUE(recorder.commit().ok());
+  const auto found = profile.columns<Placement>(0);
+  ASSERT_TRUE(found.ok());
+  const model::ColumnBlock& block = **found;
+  EXPECT_EQ(block.rows, 2u);
+  ASSERT_EQ(block.columns.size(), 13u);  // id, segment, device, start, end, run, replica, stage, …
+  EXPECT_THAT(block.columns[3].values, testing::ElementsAre(40, 90));
+  EXPECT_THAT(block.columns[4].values, testing::ElementsAre(47, 97));
+  EXPECT_THAT(block.columns[7].values, testing::ElementsAre(4, 9));
+  EXPECT_THAT(block.columns[10].values, testing::ElementsAre(-1, -1));
+  const auto texts = profile.columns<Property>(0);
+  ASSERT_TRUE(texts.ok());
+  EXPECT_EQ((*texts)->rows, 1u);
+  for (const model::IntegerColumn& column : (*texts)->columns) EXPECT_TRUE(column.values.empty());
+}
+
 }  // namespace
 }  // namespace pipescope::record
