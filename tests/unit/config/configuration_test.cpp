@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -220,6 +221,79 @@ TEST(SettingKeys, JoinWhatSeveralThingsHave) {
   EXPECT_NE(page.find("| circle `2.5`; square `4.0` | 0 … 20 |"), std::string::npos) << page;
 }
 
+TEST(SettingKeys, ChoicesOfSeveralThingsAreJoinedAndOnlyNumbersHaveLimits) {
+  SettingKeys settings("pen.", "shape");
+  settings.add("circle", {.name = "line", .fallback = std::string("thin"), .choices = {"thin", "thick"}});
+  settings.add("square", {.name = "line", .fallback = std::string("none"), .choices = {"none", "thin"}});
+  settings.add("circle", {.name = "size", .fallback = std::int64_t{2}, .least = 1, .most = 3});
+  const std::vector<Key> keys = settings.take();
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[0].choices, (std::vector<std::string>{"thin", "thick", "none"}));
+  EXPECT_TRUE(std::isinf(keys[0].least) && std::isinf(keys[0].most));
+  EXPECT_EQ(keys[1].least, 1);
+  EXPECT_EQ(keys[1].most, 3);
+  EXPECT_TRUE(std::isinf(shapes().find("dashed")->least));
+}
+
+TEST(SettingKeys, HelpOfAChoiceHasItsKeysWithItsDefaults) {
+  EXPECT_EQ(choiceHelp(shapes(), "square"),
+            "shape = square\n  Its keys, with the defaults that they have here:\n"
+            "\n  size = 4.0\n    circle: Its radius. square: Its edge.\n");
+  SettingKeys settings("", "shape");
+  settings.add("circle", {.name = "colour", .fallback = std::string("red"), .help = "The filling."});
+  settings.add("disc", {.name = "colour", .fallback = std::string("blue"), .isVariant = true});
+  settings.add("circle", {.name = "size", .fallback = 1.0, .most = 9, .help = "The radius.", .unit = "mm"});
+  std::vector<Key> keys = settings.take();
+  keys.insert(
+      keys.begin(),
+      {.path = "shape", .type = KeyType::text, .fallback = std::string("circle"), .help = "A shape."});
+  const KeyTable table(std::move(keys));
+  EXPECT_EQ(choiceHelp(table, "circle"),
+            "shape = circle\n  Its keys, with the defaults that they have here:\n"
+            "\n  colour = \"red\"\n    The filling.\n"
+            "\n  size = 1.0 mm\n    The radius.\n");
+  EXPECT_EQ(choiceHelp(table, "disc"),
+            "shape = disc\n  Its keys, with the defaults that they have here:\n"
+            "\n  colour = \"blue\"\n    The filling.\n");
+  EXPECT_EQ(choiceHelp(table, "star"), "");
+}
+
+TEST(Keys, AreInsertedBehindTheOneThatIsNamed) {
+  const auto named = [](const char* path) {
+    Key key;
+    key.path = path;
+    return key;
+  };
+  std::vector<Key> keys = {named("a"), named("b"), named("c")};
+  insertAfter(keys, "b", {named("x"), named("y")});
+  std::string order;
+  for (const Key& key : keys) order += key.path;
+  EXPECT_EQ(order, "abxyc");
+}
+
+TEST(Keys, ANumberIsAWordOnlyIfThereIsOne) {
+  Key key;
+  key.type = KeyType::integer;
+  key.choices = {"auto", "most"};
+  EXPECT_EQ(toToml(key, std::int64_t{-1}), "\"auto\"");
+  EXPECT_EQ(toToml(key, std::int64_t{-2}), "\"most\"");
+  EXPECT_EQ(toToml(key, std::int64_t{-3}), "-3");
+  EXPECT_EQ(toToml(key, std::int64_t{0}), "0");
+}
+
+TEST(Configuration, RangesOpenAtOneEndAreToldAsSuch) {
+  Key rate, seed;
+  rate.path = "rate", rate.type = KeyType::real, rate.fallback = 1.0, rate.least = 0;
+  seed.path = "seed", seed.type = KeyType::integer, seed.fallback = std::int64_t{1}, seed.most = 99;
+  const KeyTable table({rate, seed});
+  Configuration c(table);
+  EXPECT_TRUE(c.setText("rate", "0", Origin::flag).ok());
+  EXPECT_TRUE(c.setText("seed", "99", Origin::flag).ok());
+  EXPECT_EQ(c.setText("rate", "-1", Origin::flag).error().message, "rate is -1, but it must be at least 0.");
+  EXPECT_EQ(c.setText("seed", "100", Origin::flag).error().message,
+            "seed is 100, but it must be at most 99.");
+}
+
 TEST(SettingKeys, DefaultAndMeaningFollowTheChoice) {
   const KeyTable table = shapes();
   Configuration c(table);
@@ -286,6 +360,20 @@ TEST(Configuration, WordsOfANumberAreNotGivenAsNegativeNumbers) {
   EXPECT_EQ(c.integer("system.devices"), -1);
   EXPECT_EQ(c.setText("system.devices", "-1", Origin::flag).error().message,
             "system.devices is -1, but it must be between 0 and 131072, or auto.");
+  // A text that is neither a word nor digits is no number.
+  const auto given = [](const std::string& devices) {
+    return Configuration::parse(coreTable(), "system.devices = \"" + devices + "\"", "run.toml");
+  };
+  EXPECT_EQ(given("8")->integer("system.devices"), 8);
+  EXPECT_FALSE(given("8x").ok());
+  EXPECT_FALSE(given("99999999999999999999").ok());
+  EXPECT_FALSE(given("").ok());
+}
+
+TEST(Configuration, AListOfTextsAndNumbersIsRefused) {
+  EXPECT_NE(refusal("[[stages]]\nblocks = [\"B1\", 2]"), "");
+  EXPECT_NE(refusal("[model]\ninput = [1, \"28\"]"), "");
+  EXPECT_EQ(refusal("[model]\ninput = [1, 28]"), "");
 }
 
 TEST(Configuration, TheDumpKeepsWhatWasGivenAndSaysWhatTheProgramDerived) {
@@ -335,6 +423,9 @@ TEST(Configuration, VariablesNamedAfterAFlagOrAnotherTableAreNoted) {
   }
   EXPECT_TRUE(misspeltVariables(coreTable(), {"PIPESCOPE_LAUNCHER_EPOCHS"}).empty())
       << "no table of that name";
+  EXPECT_EQ(misspeltVariables(coreTable(), {"PIPESCOPE_TRNING_EPOCHS"}).size(), 1U)
+      << "two letters are missing";
+  EXPECT_TRUE(misspeltVariables(coreTable(), {"PIPESCOPE_TRNNG_EPOCHS"}).empty()) << "three are";
 }
 
 TEST(Configuration, HelpKnowsAKeyByItsVariable) {
