@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "engine/optimizers/learning_rate.h"
+#include "engine/optimizers/optimizer_keys.h"
 
 namespace pipescope::optimizers {
 namespace {
@@ -269,6 +270,49 @@ TEST(Optimizers, LeaveOutDecayWhereAsked) {
     EXPECT_EQ(excluded.weight, none.weight) << name;
     EXPECT_NE(excluded.weight, decayed.weight) << name;
   }
+}
+
+// A power of two divides without rounding, so the mean of a sum is the same gradient to the last bit.
+TEST(Optimizers, TakeTheMeanOfTheSum) {
+  for (const char* name : {"sgd", "adam", "adamw", "adamax", "rmsprop", "lamb", "lars"}) {
+    for (const auto& more : {std::map<std::string, double>{}, {{"momentum", 0.5}}, {{"centered", 1}}}) {
+      if (!optimizersRefusal(name, more).empty()) continue;
+      One sum(name, more, {1, -2, 3}), mean(name, more, {1, -2, 3});
+      for (int step = 1; step <= 3; ++step) {
+        const float a = 0.3F / static_cast<float>(step), b = -0.7F, c = 0.01F;
+        sum.updateAll({8 * a, 8 * b, 8 * c}, 8);
+        mean.updateAll({a, b, c});
+      }
+      EXPECT_EQ(sum.weight, mean.weight) << name;
+      EXPECT_EQ(sum.state, mean.state) << name;
+    }
+  }
+}
+
+TEST(OptimizerKeys, HaveTheDefaultsAndWidestRangesOfTheRules) {
+  const auto number = [](const char* name, double fallback, double most) {
+    return OptimizerSetting{
+        .name = name, .fallback = fallback, .least = 0, .most = most, .help = "A number."};
+  };
+  OptimizerSetting on = number("on", 1, 1), off = number("off", 0, 1);
+  on.isSwitch = off.isSwitch = true;
+  OptimizerRegistry registry;
+  registry.add({.name = "first", .settings = {number("size", 2, 5), on}});
+  registry.add({.name = "second", .settings = {number("size", 3, 9), off}});
+  const auto valueOf = [](const std::vector<config::Key>& keys, const std::string& path) {
+    for (const config::Key& key : keys)
+      if (key.path == path) return key;
+    return config::Key();
+  };
+  for (const auto& [keys, prefix] : {std::pair(optimizerKeys(registry), std::string("training.")),
+                                     std::pair(groupKeys(registry), std::string("training.groups[]."))}) {
+    EXPECT_EQ(valueOf(keys, prefix + "size").fallback, config::Value(2.0));
+    EXPECT_EQ(valueOf(keys, prefix + "size").most, 9);
+    EXPECT_EQ(valueOf(keys, prefix + "on").fallback, config::Value(true));
+    EXPECT_EQ(valueOf(keys, prefix + "off").fallback, config::Value(false));
+    EXPECT_EQ(valueOf(keys, prefix + "off").type, config::KeyType::boolean);
+  }
+  EXPECT_EQ(groupKeys(registry).size(), 5U);  // parameters, learning_rate, size, on, off
 }
 
 /// "key=value" words up to the colon.
