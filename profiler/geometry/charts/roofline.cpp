@@ -58,9 +58,7 @@ Roofline::Roofline(std::vector<RooflinePoint> points, std::vector<RooflineCeilin
     if (!ceiling.compute && peak_ > 0) include(peak_ / ceiling.rate, left, right);
   }
   const auto around = [](double least, double most) {
-    Axis axis{std::floor(std::log10(least) - 0.05), std::ceil(std::log10(most) + 0.05)};
-    if (axis.last <= axis.first) axis.last = axis.first + 1;
-    return axis;
+    return Axis{std::floor(std::log10(least) - 0.05), std::ceil(std::log10(most) + 0.05)};
   };
   x_ = around(left, right);
   y_ = around(low, high);
