@@ -166,6 +166,35 @@ TEST(PipelineScene, CellsOfATableAreEqual) {
   EXPECT_EQ(made.firstFull(view), 9 * 20);
 }
 
+TEST(PipelineScene, HeadsStandAboveTheirColumnsWhereTheyHaveRoom) {
+  const PipelineScene made = scene({true, true, false, -1});
+  const int columns = made.grid()->columns;
+  const auto heads = [&](int pixels) {
+    return made.drawHeads(TimeView(made.start(), made.end(), columns * pixels), TextMeasure()).labels;
+  };
+  const auto wide = heads(60);
+  ASSERT_EQ(wide.size(), static_cast<std::size_t>(columns));
+  for (int c = 0; c < columns; ++c) {
+    const Label& label = wide[static_cast<std::size_t>(c)];
+    EXPECT_EQ(label.text, made.grid()->heads[static_cast<std::size_t>(c)]);
+    EXPECT_EQ(label.box, (Box{c * 60, 0, 60, made.metrics().head}));
+  }
+  EXPECT_TRUE(heads(7).empty());
+  TextMeasure narrow;
+  narrow.width = [](const std::string&) { return 8; };
+  const TimeView eight(made.start(), made.end(), columns * 8);
+  EXPECT_FALSE(made.drawHeads(eight, narrow).labels.empty());
+}
+
+TEST(PipelineScene, TheFirstFullCycleIsMarkedAtItsTime) {
+  const PipelineScene made = scene({});
+  EXPECT_EQ(made.firstFull(TimeView(Ticks(0), Ticks(280), 280)), 120);  // rampUpEnd, see above
+  EXPECT_EQ(made.firstFull(TimeView(Ticks(120), Ticks(280), 160)), 0);
+  EXPECT_EQ(made.firstFull(TimeView(Ticks(20), Ticks(120), 100)), 100);
+  EXPECT_FALSE(made.firstFull(TimeView(Ticks(121), Ticks(280), 159)));
+  EXPECT_FALSE(made.firstFull(TimeView(Ticks(0), Ticks(119), 119)));
+}
+
 TEST(PipelineScene, TimeShowsEachPassAsLongAsItIs) {
   const PipelineScene made = scene({});
   const TimeView view(made.start(), made.end(), 280);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "profiler/geometry/timeline/found_steps.h"
 #include "profiler/geometry/timeline/overview.h"
 #include "profiler/geometry/timeline/timeline_links.h"
 #include "small_profile.h"
@@ -396,6 +397,78 @@ TEST(TimelineScene, ArrowsOfTransfersAndPasses) {
   EXPECT_EQ(transfersOf(scene, receiver), std::vector<int>{0});
   EXPECT_TRUE(transfersOf(scene, itemAt(scene, 230, RowKind::activity, 0)).empty()) << "no gradient was sent";
   EXPECT_TRUE(arrowsOf(scene, timelineWhole(scene), {}).empty());
+}
+
+TEST(TimelineScene, ThePassLeadsToTheNearestTransfersOfItsMicroBatch) {
+  SmallProfile small;
+  small.fill();
+  small.transfer(0, 1, 161, 180, model::TransferKind::activation, 0, 0);
+  small.transfer(1, 0, 100, 120, model::TransferKind::activation, 0,
+                 0);  // not of the sender, not to the receiver
+  small.transfer(0, 1, 150, 155, model::TransferKind::activation, 0, 0);  // leaves before the pass ends
+  small.transfer(0, 1, 160, 175, model::TransferKind::activation, 1, 0);  // of another micro-batch
+  const TimelineScene scene = sceneOf(small.trace());
+  const auto startsOf = [&](int x, int device) {
+    std::vector<std::int64_t> starts;
+    for (const int transfer : transfersOf(scene, itemAt(scene, x, RowKind::activity, device)))
+      starts.push_back(scene.model()->trace->transfers[static_cast<std::size_t>(transfer)].start.count);
+    return starts;
+  };
+  EXPECT_EQ(startsOf(130, 0), std::vector<std::int64_t>{160}) << "the first after the pass";
+  EXPECT_EQ(startsOf(190, 1), std::vector<std::int64_t>{161}) << "the last before it";
+}
+
+TEST(TimelineScene, NoArrowLeadsToAHiddenDevice) {
+  TimelineOptions options;
+  options.hidden = {1};
+  const TimelineScene scene = timelineSmallScene(options);
+  const TimelineItem wait = itemAt(scene, 170, RowKind::activity, 0);
+  ASSERT_EQ(wait.kind, Kind::wait);
+  EXPECT_TRUE(arrowsOf(scene, timelineWhole(scene), wait).empty());
+}
+
+TEST(TimelineLayout, DevicesFollowTheWantedOrderAndThenTheirOwn) {
+  TimelineOptions options;
+  options.order = {7, 2, -1, 1, 1};
+  const TimelineScene scene = timelineSmallScene(options);
+  ASSERT_EQ(scene.layout().groups.size(), 2U);
+  EXPECT_EQ(scene.layout().groups[0].title, "D1");
+  EXPECT_EQ(scene.layout().groups[1].title, "D0");
+}
+
+TEST(FoundSteps, EqualAPlainSearch) {
+  SmallProfile small;
+  small.fill();
+  const auto lanes = {model::LaneId(), small.compute[0], small.exchange[0], small.compute[1]};
+  const auto trace = small.trace();
+  for (const char* word : {"conv", "layer", "relu", "conv/a", "nothing"}) {
+    const analysis::NameQuery query{word};
+    const FoundSteps found(*trace, query);
+    for (int s = 0; s < static_cast<int>(trace->segments.size()); ++s) {
+      const analysis::TraceSegment& segment = trace->segments[static_cast<std::size_t>(s)];
+      const auto matches = [&](std::size_t i) {
+        return query.matches(trace->names[static_cast<std::size_t>(segment.stepNames[i])]);
+      };
+      const auto among = [&](model::LaneId lane, std::int64_t from, std::int64_t to) {
+        for (std::size_t i = 0; i < segment.steps.size(); ++i) {
+          const std::int64_t offset = segment.steps[i].offset.count;
+          if (matches(i) && offset >= from && offset < to && (!lane.valid() || segment.steps[i].lane == lane))
+            return true;
+        }
+        return false;
+      };
+      EXPECT_EQ(found.any(s), among({}, 0, 1000)) << word << s;
+      for (std::size_t i = 0; i < segment.steps.size(); ++i)
+        EXPECT_EQ(found.step(s, static_cast<int>(i)), matches(i)) << word << s << i;
+      EXPECT_FALSE(found.step(s, -1));
+      for (const model::LaneId lane : lanes)
+        for (const std::int64_t from : {0, 1, 19, 20, 21, 30, 31})
+          for (const std::int64_t to : {0, 1, 20, 21, 30, 31, 60})
+            EXPECT_EQ(found.any(s, lane, Ticks(from), Ticks(to)), among(lane, from, to))
+                << word << s << from << to;
+    }
+    EXPECT_FALSE(found.any(-1));
+  }
 }
 
 TEST(TimelineScene, ItemsAreFoundByWhatTheyAre) {

@@ -119,6 +119,24 @@ TEST_F(HostSceneTest, TheCostOfADrawingDependsOnPixels) {
   EXPECT_GT(scene.overview(TimeView(Ticks(0), Ticks(1000), 300), 28).fillCount(), 1u);
 }
 
+TEST_F(HostSceneTest, ItemsAreDrawnAtTheirTimes) {
+  const Shapes shapes = scene.draw(view, 0, 1000, {});
+  const auto boxes = [&](ColourRole role) { return shapes.fills[static_cast<std::size_t>(role)]; };
+  const int y = band(1).y;
+  // A pixel separates each from what may follow.
+  EXPECT_EQ(boxes(ColourRole::control), (std::vector<Box>{{100, band(0).y + 1, 799, HostScene::kRow - 2}}));
+  EXPECT_EQ(boxes(scene.roleOfChannel("run")), (std::vector<Box>{{0, y, 999, HostScene::kRow - 1}}));
+  EXPECT_EQ(boxes(scene.roleOfChannel("data")),
+            (std::vector<Box>{{100, y + HostScene::kRow, 199, HostScene::kRow - 1},
+                              {400, y + HostScene::kRow, 199, HostScene::kRow - 1}}));
+  // The curve is 1 up to 500 and 4 after it.
+  const int full = HostScene::kCurve - 4, quarter = (full + 2) / 4, floor = band(3).y + HostScene::kCurve - 2;
+  const auto curve = boxes(seriesRole(3));
+  ASSERT_GE(curve.size(), 2U);
+  EXPECT_EQ(curve[curve.size() - 2], (Box{0, floor - quarter, 500, quarter}));
+  EXPECT_EQ(curve.back(), (Box{500, floor - full, 500, full}));
+}
+
 TEST_F(HostSceneTest, OtherNamesAreDimmed) {
   const Shapes shapes = scene.draw(view, 0, 1000, {}, 1);
   EXPECT_FALSE(shapes.fills[static_cast<std::size_t>(ColourRole::dimmed)].empty());
