@@ -138,6 +138,23 @@ TEST(Diff, OptionsVersionsAndMemoryThatChanged) {
   ASSERT_EQ(found.memory.size(), 1U);
   EXPECT_EQ(found.memory[0].delta(), -10);
   EXPECT_EQ(found.memory[0].device, "D0");
+  EXPECT_EQ(found.memory[0].index, 0);
+}
+
+TEST(Diff, WhatWasReplayedComesFirstWhereNoOptionSaysIt) {
+  TraceFixture a(2), b(2);
+  model::RowSet rows;
+  rows.of<model::ConfigurationEntry>() = {{"execution.schedule", "1f1b", "file"}};
+  ASSERT_TRUE(a.profile->commit(rows).ok());
+  rows.of<model::ConfigurationEntry>() = {{"execution.schedule", "gpipe", "file"}};
+  rows.of<model::Property>() = {{"replayed_with", "stages.1.forward=2x execution.schedule=gpipe nothing"}};
+  ASSERT_TRUE(b.profile->commit(rows).ok());
+  const Diff found = diffOf(a, b);
+  ASSERT_EQ(found.options.size(), 2U);
+  EXPECT_EQ(found.options[0].path, "what-if stages.1.forward");
+  EXPECT_EQ(found.options[0].before, "");
+  EXPECT_EQ(found.options[0].after, "2x");
+  EXPECT_EQ(found.options[1].path, "execution.schedule");
 }
 
 Diff diffOfRows(const model::RowSet& a, const model::RowSet& b) {

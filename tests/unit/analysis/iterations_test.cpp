@@ -57,6 +57,11 @@ TEST(Iterations, TheMainOneIsTheFirstThatIsWhole) {
   EXPECT_EQ(mainOf({{100, 40}, {100, 40}, {101, 40}, {99, 40}}), 0U) << "as emulated";
   EXPECT_EQ(mainOf({{2, 1}, {76, 1}, {77, 1}, {76, 1}, {78, 1}, {81, 1}}), 1U)
       << "a recording that begins with a weight update";
+  EXPECT_EQ(mainOf({{40, 9}, {60, 9}, {100, 9}, {130, 9}}), 0U) << "the lower median of four is 60";
+  EXPECT_EQ(mainOf({{29, 9}, {60, 9}, {100, 9}, {130, 9}}), 1U) << "less than half of it";
+  EXPECT_EQ(mainOf({{30, 9}, {60, 9}, {100, 9}, {130, 9}}), 0U) << "just half of it";
+  EXPECT_EQ(mainOf({{50, 18}, {50, 20}, {50, 20}}), 0U) << "a tenth fewer placements";
+  EXPECT_EQ(mainOf({{50, 17}, {50, 20}, {50, 20}}), 1U);
   EXPECT_EQ(mainOf({{60, 20}, {100, 40}, {100, 40}, {100, 40}}), 1U) << "one that begins within a step";
   EXPECT_EQ(mainOf({{70, 16}, {100, 16}, {100, 16}}), 0U) << "one step took less time";
   EXPECT_EQ(mainOf({{300, 16}, {100, 16}, {100, 16}}), 0U) << "a slow first step is whole, too";

@@ -39,6 +39,44 @@ TEST(Pva, StepsRunsAndTarget) {
   EXPECT_FALSE(report.compilation("inference").ok());
 }
 
+TEST(Pva, TimesFollowTheClockAndReplicasShareTheIpus) {
+  auto profile = std::make_shared<record::MemoryProfile>();
+  model::RowSet rows;
+  rows.of<model::Target>() = {{"test", "ipu", "", 6, 6}};
+  for (int d = 0; d < 6; ++d) {
+    model::Device& device = rows.of<model::Device>().emplace_back();
+    device.id = model::DeviceId(d);
+    device.kind = "test";
+    device.units = 10;
+    device.ticksPerSecond = 4'000'000;
+    rows.of<model::MemorySpace>().push_back(
+        {model::MemorySpaceId(d), model::DeviceId(d), "tile_memory", 10, model::Bytes(7), {}});
+  }
+  model::Executable& executable = rows.of<model::Executable>().emplace_back();
+  executable.id = model::ExecutableId(0);
+  executable.name = "training";
+  executable.replicas = 3;
+  model::Run& run = rows.of<model::Run>().emplace_back();
+  run.id = model::RunId(0);
+  run.executable = model::ExecutableId(0);
+  run.start = model::Ticks(800);
+  run.end = model::Ticks(2000);
+  ASSERT_TRUE(profile->commit(rows).ok());
+  const Report report = Report::make(profile).value();
+  const auto runs = report.execution().value().runs();
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_DOUBLE_EQ(runs[0].startMicroseconds, 200);
+  EXPECT_DOUBLE_EQ(runs[0].endMicroseconds, 500);
+  const auto target = report.compilation().value().target();
+  EXPECT_EQ(target.numIPUs, 6);
+  EXPECT_EQ(target.numReplicas, 3);
+  EXPECT_EQ(target.ipusPerReplica, 2);
+  EXPECT_EQ(target.tilesPerReplica, 20);
+  EXPECT_EQ(target.bytesPerIPU, 70);
+  EXPECT_EQ(target.totalMemory, 420);
+  EXPECT_EQ(target.memoryPerReplica, 140);
+}
+
 TEST(Pva, TilesAddUpWhatUnitsHold) {
   TraceFixture fixture(1);
   model::RowSet rows;

@@ -38,6 +38,10 @@ TEST(HostAlignment, MomentsOfACallLieAtTheSameShareOfBothClocks) {
   EXPECT_EQ(placed(alignment, 0, 120), Span(0, 2)) << "what lies before the calls is cut off";
   EXPECT_EQ(placed(alignment, 300, 900), Span(25, 35));
   EXPECT_EQ(placed(alignment, 0, 90), Span(-1, -1)) << "before all calls";
+  EXPECT_EQ(placed(alignment, 350, 350), Span(35, 35)) << "an event with the end of the last call";
+  EXPECT_EQ(placed(alignment, 351, 351), Span(-1, -1));
+  EXPECT_EQ(placed(alignment, 100, 100), Span(0, 0));
+  EXPECT_EQ(placed(alignment, 99, 99), Span(-1, -1));
   EXPECT_EQ(placed(alignment, 360, 400), Span(-1, -1)) << "after all calls";
   EXPECT_EQ(placed(alignment, 150, 150), Span(5, 5)) << "an event";
   for (const auto& [device, wall] : {Span(0, 100), Span(5, 150), Span(12, 220), Span(25, 300), Span(99, 350)})
