@@ -56,8 +56,6 @@ std::size_t takeDigits(std::string_view& text, std::uint64_t& digits) {
 /// Reads digits with at most one point, as nearly all traces state times, without the cost of the general
 /// case. None: another form, or more digits than 64 bits hold.
 std::optional<Picoseconds> parsePlainTime(std::string_view text, std::int64_t unit) {
-  constexpr std::size_t kMostPlain = 20;  // 19 digits and a point
-  if (text.empty() || text.size() > kMostPlain) return std::nullopt;
   std::uint64_t digits = 0;  // 19 digits are less than 2^64
   std::size_t count = takeDigits(text, digits), decimals = 0;
   if (!text.empty() && text.front() == '.') {
