@@ -56,6 +56,46 @@ TEST(FixedSystem, PassesTakeTheirLaunchAndReceiveWhatComesFromAnotherDevice) {
   EXPECT_EQ((ticks[{2, Pass::backward}]), 21) << "nothing comes back to the last stage";
 }
 
+TEST(FixedSystem, WeightGradientsOfTheirOwnAreLaunchedWhereThereAreAny) {
+  FixedCosts costs;
+  costs.stages = {{.forward = 10, .backward = 20, .weight = 8}, {.forward = 10, .backward = 20}};
+  costs.launch = 1;
+  costs.splitBackward = true;
+  compile::StageIr one, two;
+  two.index = 1;
+  const auto lowered = makeFixedSystem(costs, 1)->lower({&one, &two}).value();
+  std::map<std::pair<int, model::Pass>, std::int64_t> ticks;
+  for (const LoweredPass& pass : lowered.passes)
+    ticks[{pass.stage, pass.pass}] = pass.ticks().count / kFixedTicksPerUnit;
+  using model::Pass;
+  EXPECT_EQ((ticks[{0, Pass::backward}]), 13) << "launched, without the weight gradient";
+  EXPECT_EQ((ticks[{0, Pass::weightGradient}]), 9);
+  EXPECT_EQ((ticks[{1, Pass::backward}]), 21);
+  EXPECT_EQ((ticks[{1, Pass::weightGradient}]), 0) << "nothing to launch";
+}
+
+TEST(FixedSystem, NothingIsReceivedFromAnotherPipeOrFromNowhere) {
+  FixedCosts costs;
+  costs.stages = {{.forward = 10, .backward = 20},
+                  {.forward = 10, .backward = 20},
+                  {.forward = 10, .backward = 20},
+                  {.forward = 10, .backward = 20}};
+  costs.pipes = 2;  // stages 0 and 1, and 2 and 3
+  costs.receive = 3;
+  const auto forwardOf = [&](int index) {
+    compile::StageIr stage;
+    stage.index = index;
+    std::map<model::Pass, std::int64_t> ticks;
+    for (const LoweredPass& pass : makeFixedSystem(costs, 4)->lower({&stage}).value().passes)
+      ticks[pass.pass] = pass.ticks().count / kFixedTicksPerUnit;
+    return std::pair(ticks[model::Pass::forward], ticks[model::Pass::backward]);
+  };
+  EXPECT_EQ(forwardOf(0), (std::pair<std::int64_t, std::int64_t>(10, 23)));
+  EXPECT_EQ(forwardOf(1), (std::pair<std::int64_t, std::int64_t>(13, 20)));
+  EXPECT_EQ(forwardOf(2), (std::pair<std::int64_t, std::int64_t>(10, 23)));
+  EXPECT_EQ(forwardOf(3), (std::pair<std::int64_t, std::int64_t>(13, 20)));
+}
+
 TEST(FixedSystem, CopiesTakeTimeForTheirBytesOnlyWhereABandwidthIsStated) {
   FixedCosts costs;
   costs.stages = {{.forward = 1}, {.forward = 1}};
