@@ -17,6 +17,21 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+TEST(OutputRule, SaysWhichMicroBatchesReturn) {
+  const auto returned = [](OutputRule::Mode mode, std::int64_t period) {
+    std::vector<int> indices;
+    for (int i = 0; i < 7; ++i)
+      if (OutputRule{mode, period}.returns(i, 7)) indices.push_back(i);
+    return indices;
+  };
+  using Mode = OutputRule::Mode;
+  EXPECT_THAT(returned(Mode::all, 3), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(returned(Mode::none, 1), ElementsAre());
+  EXPECT_THAT(returned(Mode::last, 3), ElementsAre(6));
+  EXPECT_THAT(returned(Mode::everyN, 3), ElementsAre(2, 5));
+  EXPECT_THAT(returned(Mode::everyN, 1), ElementsAre(0, 1, 2, 3, 4, 5, 6));
+}
+
 TEST(Clock, ABarrierWaitsForTheSlowestAndForAllCopies) {
   // Slot 0: place 0 computes 3. Slot 1: places compute 3 and 5. Slot 2: place 1 computes 5. Copies take 2.
   Call call = callOf({3, 5}, {0, 0}, 2);
