@@ -2,6 +2,7 @@
 #include "engine/ops/standard_operators.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace pipescope::builders {
@@ -306,6 +307,99 @@ TEST(Builders, RefuseWithTheNearestName) {
       "model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
   EXPECT_EQ(buildModel({"vit", {}, 0, false}, ops::standardOperators()).error().message,
             "the micro-batch size is 0; it must be at least 1");
+}
+
+/// The values of the scalars whose names end like this.
+std::vector<float> scalars(const graph::Graph& graph, const std::string& end) {
+  std::vector<float> values;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    const auto* bytes = tensor.name.ends_with(end) ? graph.constantValue(tensor.id) : nullptr;
+    if (bytes == nullptr || bytes->size() != sizeof(float)) continue;
+    std::memcpy(&values.emplace_back(), bytes->data(), sizeof(float));
+  }
+  return values;
+}
+
+const Settings smallDecoder{{"layers", n(2)},       {"hidden", n(36)},  {"heads", n(4)},
+                            {"vocabulary", n(50)},  {"sequence", n(6)}, {"feed_forward", n(8)},
+                            {"position", t("none")}};
+
+Settings with(Settings settings, const Settings& more) {
+  for (const auto& [key, value] : more) settings[key] = value;
+  return settings;
+}
+
+// Scores of attention are divided by the square root of the size of a head.
+TEST(Attention, DividesScoresByTheRootOfTheHeadsSize) {
+  const auto factors = [](const std::string& builder, const Settings& settings, bool training) {
+    const auto graph = model(builder, settings, training);
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    return graph.ok() ? scalars(*graph, "scale/factor") : std::vector<float>();
+  };
+  const auto expectAll = [](const std::vector<float>& values, std::size_t count, float value) {
+    EXPECT_EQ(values.size(), count);
+    for (const float each : values) EXPECT_FLOAT_EQ(each, value);
+  };
+  const Settings bert{{"layers", n(2)},       {"hidden", n(64)},     {"heads", n(4)},
+                      {"feed_forward", n(8)}, {"vocabulary", n(50)}, {"sequence", n(6)}};
+  expectAll(factors("bert", bert, true), 2, 1.0F / 4);
+  expectAll(factors("decoder", smallDecoder, true), 2, 1.0F / 3);
+  const Settings decode{{"phase", t("decode")}, {"cache", n(5)}};
+  expectAll(factors("decoder", with(smallDecoder, decode), false), 2, 1.0F / 3);
+  const Settings latent{
+      {"latent_width", n(10)}, {"head_size", n(16)}, {"rotary_size", n(4)}, {"position", t("rotary")}};
+  expectAll(factors("decoder", with(with(smallDecoder, decode), latent), false), 2, 1 / std::sqrt(16.0F + 4));
+}
+
+TEST(Decoder, ALatentCacheHoldsTheTokenItself) {
+  const Settings latent{{"phase", t("decode")}, {"cache", n(5)},       {"latent_width", n(10)},
+                        {"head_size", n(16)},   {"rotary_size", n(4)}, {"position", t("rotary")},
+                        {"value_size", n(7)}};
+  const auto graph = model("decoder", with(smallDecoder, latent), false, 3);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::map<std::string, graph::Shape> shapes;
+  for (const graph::Tensor& tensor : graph->tensors())
+    shapes[tensor.name.substr(
+        tensor.name.find("attention") == std::string::npos ? 0 : tensor.name.find("attention"))] =
+        tensor.type.shape;
+  EXPECT_EQ(shapes["attention/latent_cache"], (graph::Shape{3, 6, 10}));
+  EXPECT_EQ(shapes["attention/key_cache"], (graph::Shape{3, 6, 4}));
+  EXPECT_EQ(shapes["attention/context/rows/out"], (graph::Shape{3, 4 * 7}));
+}
+
+TEST(Vit, PatchesStartWithinTheBoundOfTheirInputs) {
+  const auto graph = model("vit", {{"layers", n(1)}, {"image_size", n(32)}, {"patch_size", n(8)}});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  for (const graph::Tensor& tensor : graph->tensors())
+    if (tensor.name.ends_with("patches/weight")) {
+      EXPECT_DOUBLE_EQ(graph->initializer(tensor.id).bound, 1 / std::sqrt(3.0 * 8 * 8));
+    }
+}
+
+TEST(Bert, MayPredictAllPositionsAndNoMore) {
+  EXPECT_EQ(
+      buildersRefusal("bert",
+                      {{"layers", n(1)}, {"head", t("mlm")}, {"sequence", n(8)}, {"max_predictions", n(8)}}),
+      "");
+  EXPECT_EQ(
+      buildersRefusal("bert",
+                      {{"layers", n(1)}, {"head", t("mlm")}, {"sequence", n(8)}, {"max_predictions", n(9)}}),
+      "model.max_predictions is 9, but model.sequence has only 8 positions");
+}
+
+TEST(Decoder, ExpertsHaveALossOfTheirOwnInTrainingIfOneIsWanted) {
+  const auto factors = [](double loss, bool training) {
+    const auto graph =
+        model("decoder",
+              with(smallDecoder, {{"experts", n(8)}, {"experts_per_token", n(2)}, {"router_loss", loss}}),
+              training, 2);
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    return graph.ok() ? scalars(*graph, "auxiliary_loss/scale/factor") : std::vector<float>();
+  };
+  // Loss · experts ÷ choices: 2 samples of 6 tokens choose 2 experts each.
+  EXPECT_EQ(factors(0.03, true), (std::vector<float>(2, static_cast<float>(0.03 * 8 / 24))));
+  EXPECT_TRUE(factors(0, true).empty());
+  EXPECT_TRUE(factors(0.03, false).empty());
 }
 
 /// Published counts of parameters; of Llama and GPT-3 by their tables of sizes (parallelism, §7).
