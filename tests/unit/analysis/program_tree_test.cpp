@@ -116,6 +116,8 @@ TEST(ProgramTree, EachProgramHasItsCost) {
   const auto nodes = programTree(made.profile, *catalog, made.executable);
   ASSERT_TRUE(nodes.ok());
   ASSERT_EQ(nodes->size(), 5u) << "programs without children are listed too";
+  EXPECT_EQ((*nodes)[0].count, 1);
+  EXPECT_EQ((*nodes)[1].count, 3);
   EXPECT_EQ((*nodes)[2].depth, 2);
   EXPECT_EQ((*nodes)[2].activeUnits, 3);
   EXPECT_DOUBLE_EQ((*nodes)[2].tileBalance, 0.75);
