@@ -16,9 +16,9 @@ using model::Pass;
 /// A stage between two others: a sample and an activation arrive, a result leaves.
 class TensorLivesTest : public ::testing::Test {
  protected:
-  enum Name : std::int64_t { sample, arrived, weight, stash, inner, unread, sent, view, changed };
+  enum Name : std::int64_t { sample, arrived, weight, stash, inner, unread, sent, view, changed, passing };
   TensorLivesTest() {
-    stage_.tensors.resize(9);
+    stage_.tensors.resize(10);
     stage_.tensors[IrTensorId(weight)].use = TensorUse::weight;
     stage_.tensors[IrTensorId(stash)].use = TensorUse::stash;
     for (const Name input : {sample, arrived, sent}) stage_.tensors[IrTensorId(input)].use = TensorUse::input;
@@ -45,6 +45,8 @@ class TensorLivesTest : public ::testing::Test {
     look.work.clear();
     lives.operatorAt(look, 8, 8);
     lives.operatorAt(operation({view}, {changed}), 9, 10);
+    lives.operatorAt(operation({arrived}, {passing}), 7, 8);
+    lives.operatorAt(operation({passing}, {changed}), 10, 11);
     lives.leavePass(12);
     lives.enterPass(Pass::hostOut, 12);
     lives.operatorAt(operation({inner}, {}), 12, 14);
@@ -70,6 +72,7 @@ TEST_F(TensorLivesTest, LastFromTheStepThatWritesToTheLastReader) {
   EXPECT_EQ(of(made, arrived), (Steps{{2, 8}})) << "from the start of the pass that reads it first";
   EXPECT_EQ(of(made, sent), (Steps{{6, 12}})) << "to the end of the pass, because nothing here reads it";
   EXPECT_EQ(of(made, view), Steps());
+  EXPECT_EQ(of(made, passing), (Steps{{7, 11}}));
   EXPECT_EQ(of(made, weight), Steps()) << "always live";
   EXPECT_EQ(of(made, stash), Steps());
 }
@@ -80,7 +83,8 @@ TEST_F(TensorLivesTest, OnlyWhatOtherDevicesMakeOrReadCrosses) {
   EXPECT_TRUE(crosses(arrived));
   EXPECT_TRUE(crosses(sent));
   EXPECT_TRUE(crosses(changed)) << "nothing here reads the last result";
-  EXPECT_FALSE(crosses(inner)) << "made and read here";
+  EXPECT_FALSE(crosses(passing)) << "made and read here";
+  EXPECT_FALSE(crosses(inner)) << "the host reads it";
   EXPECT_FALSE(crosses(sample)) << "the host makes it";
   EXPECT_FALSE(crosses(weight));
   EXPECT_FALSE(crosses(stash));
