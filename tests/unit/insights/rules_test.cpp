@@ -518,6 +518,24 @@ TEST(Insights, VectorBound) {
   EXPECT_EQ(fired(input), Rules());
 }
 
+// A profile may lack anything. Figures that are not there are no reason to advise.
+TEST(Insights, NothingIsSaidAboutWhatIsNotKnown) {
+  InsightInput input = quiet();
+  for (DeviceExecution& device : input.execution.devices) {
+    device = {};
+    device.holdsStage = true;
+  }
+  for (StageReport& stage : input.stages.stages) {
+    stage.occupied = stage.recompute = 0;
+    stage.memory = StageMemory{};
+  }
+  EXPECT_EQ(fired(input), Rules{});
+  input.memory.devices.clear();
+  input.executable.microBatches = 0;
+  EXPECT_EQ(fired(input), Rules{});
+  EXPECT_EQ(fired(InsightInput()), Rules{});
+}
+
 TEST(Insights, IdleDevices) {
   InsightInput input = quiet();
   input.target.devices = 4;
@@ -534,6 +552,9 @@ TEST(Insights, IdleDevices) {
     EXPECT_TRUE(ranked.changes.empty());
   }
   EXPECT_EQ(fired(full), (Rules{"idle_devices", "memory_overflow"}));
+  InsightInput replicas = input;  // two replicas of one device each
+  replicas.executable.replicas = 2;
+  EXPECT_EQ(only(replicas).alternatives[0], (InsightChanges{{"training.replication_factor", "4"}}));
   input.target.devices = 3;  // no further replica fits
   EXPECT_TRUE(only(input).alternatives.empty());
 }
