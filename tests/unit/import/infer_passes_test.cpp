@@ -70,6 +70,53 @@ TEST(ProposePasses, FindsThePassesOfGPipe) {
   }
 }
 
+/// A rank between two others sends and receives twice for each micro-batch.
+TEST(ProposePasses, FindsThePassesOfThreeRanks) {
+  RecordedEvents events;
+  for (int rank = 0; rank < 3; ++rank)
+    events.steps.push_back({model::DeviceId(rank), Ticks(10), Ticks(800), 0});
+  events.sends = {side(0, 100, 102), side(1, 200, 202), side(2, 400, 402), side(1, 500, 502)};
+  events.receives = {side(1, 20, 110), side(2, 20, 210), side(1, 205, 410), side(0, 105, 510)};
+  events.backwardOperators = {{model::DeviceId(0), Ticks(510), Ticks(600)},
+                              {model::DeviceId(1), Ticks(410), Ticks(500)},
+                              {model::DeviceId(2), Ticks(300), Ticks(400)}};
+  ASSERT_EQ(inferPasses(events), 6);
+  using enum model::Pass;
+  const std::tuple<int, model::Pass, std::int64_t, std::int64_t> expected[] = {
+      {0, forward, 10, 100},   {0, backward, 510, 600}, {1, forward, 110, 200},
+      {1, backward, 410, 500}, {2, forward, 210, 300},  {2, backward, 300, 400}};
+  for (std::size_t i = 0; i < 6; ++i) {
+    const RecordedPass& pass = events.passes[i];
+    EXPECT_EQ(std::tuple(pass.stage, pass.pass, pass.start.count, pass.end.count), expected[i]) << i;
+  }
+}
+
+/// Messages that state both ranks join those of one pipeline: here 0 and 2, and 1 and 3.
+TEST(ProposePasses, PipelinesAreThoseThatMessagesJoin) {
+  RecordedEvents events;
+  for (int replica = 0; replica < 2; ++replica) {
+    RecordedEvents one = twoRanks();
+    const auto rankOf = [replica](std::int64_t rank) { return 2 * rank + replica; };
+    for (auto* list : {&one.sends, &one.receives})
+      for (RecordedPass& own : *list) {
+        own.peer = static_cast<int>(rankOf(1 - own.rank));
+        own.rank = static_cast<int>(rankOf(own.rank));
+        own.device = model::DeviceId(own.rank);
+      }
+    for (auto& step : one.steps) step.device = model::DeviceId(rankOf(step.device.value));
+    for (auto& op : one.backwardOperators) op.device = model::DeviceId(rankOf(op.device.value));
+    events.steps.insert(events.steps.end(), one.steps.begin(), one.steps.end());
+    events.sends.insert(events.sends.end(), one.sends.begin(), one.sends.end());
+    events.receives.insert(events.receives.end(), one.receives.begin(), one.receives.end());
+    events.backwardOperators.insert(events.backwardOperators.end(), one.backwardOperators.begin(),
+                                    one.backwardOperators.end());
+  }
+  ASSERT_EQ(inferPasses(events), 8);
+  std::map<std::int64_t, int> stages;
+  for (const RecordedPass& pass : events.passes) stages[pass.device.value] = pass.stage;
+  EXPECT_EQ(stages, (std::map<std::int64_t, int>{{0, 0}, {1, 0}, {2, 1}, {3, 1}}));
+}
+
 TEST(ProposePasses, GivesNoVerdictWhereTheMessagesAreNoPipeline) {
   RecordedEvents more = twoRanks();
   more.sends.push_back(side(1, 320, 322));
