@@ -1,6 +1,8 @@
 #include "engine/builders/builder.h"
 #include "engine/ops/standard_operators.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,7 @@
 #include "engine/optimizers/optimizer.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <fstream>
 #include <sstream>
