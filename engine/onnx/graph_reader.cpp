@@ -304,7 +304,7 @@ class GraphReader : public UpgradeContext {
         if (--missing[reader] == 0) ready.push(reader);
       }
     }
-    for (std::size_t i = 0; i < raw_.size() && order.size() < raw_.size(); ++i) {
+    for (std::size_t i = 0; i < raw_.size(); ++i) {
       if (missing[i] > 0)
         return badInput(fmt::format(
             "node {} is part of a cycle: it reads something that is computed from its own output.",

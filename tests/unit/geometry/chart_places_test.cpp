@@ -189,6 +189,13 @@ TEST(ParallelAxes, AMarkedLineIsDrawnOnceMore) {
   EXPECT_EQ(marked(2), 0);
 }
 
+TEST(ParallelAxes, AxesReachFromTheLargestToTheLeastValue) {
+  std::vector<std::tuple<int, int, int, int>> axes;
+  for (const Line& line : axesOf({0, 10}, {1, 2}).draw(TextMeasure()).lines)
+    if (line.role == ColourRole::idle && line.strong) axes.emplace_back(line.x1, line.y1, line.x2, line.y2);
+  EXPECT_THAT(axes, ElementsAre(std::tuple(60, 42, 60, 142), std::tuple(160, 42, 160, 142)));
+}
+
 TEST(ParallelAxes, ThePlaceOfALineIsWhereItMeetsItsFirstAxis) {
   const ParallelAxes chart = axesOf({0, 10, NAN}, {0, 5, 10});
   EXPECT_EQ(chart.boxOf(0), (Box{56, 138, 8, 8}));
