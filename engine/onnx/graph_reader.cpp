@@ -235,9 +235,10 @@ class GraphReader : public UpgradeContext {
       return badInput(title + " must have one output and one attribute, its value.");
     PIPESCOPE_TRY(define(node.output(0)));
     const auto& [name, value] = *attributes.begin();
-    if (name == "value" && std::holds_alternative<std::shared_ptr<const TensorValue>>(value))
+    if (name == "value" && std::holds_alternative<std::shared_ptr<const TensorValue>>(value)) {
       setConstant(node.output(0), *std::get<std::shared_ptr<const TensorValue>>(value));
-    return {};
+      return {};
+    }
     ::onnx::TensorProto tensor;
     if (name == "value_int" || name == "value_ints") {
       tensor.set_data_type(::onnx::TensorProto::INT64);
