@@ -104,6 +104,10 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
   // A card's ticks are picoseconds, which are no cycles of a clock.
   const bool ticksAreCycles =
       tickMeaning(system.facts()) == model::TickMeaning::clockCycle && engines.empty();
+  recorder.reserve<model::Device>(system.devices().size());
+  recorder.reserve<model::MemorySpace>(system.devices().size());
+  ids.devices.reserve(system.devices().size());
+  ids.memory.reserve(system.devices().size());
   for (const devices::DeviceInfo& info : system.devices()) {
     recorder.gather();
     model::Device device;

@@ -1,5 +1,6 @@
 #pragma once
 // The engine uses these classes to write rows into a profile.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -54,6 +55,12 @@ class Recorder {
     Row& row = pending_.of<Row>().emplace_back();
     count(row);
     return row;
+  }
+
+  /// Makes room for rows of this type that are about to be added, so that they are not moved as they gather.
+  template <class Row>
+  void reserve(std::size_t rows) {
+    pending_.of<Row>().reserve(pending_.of<Row>().size() + std::min(rows, kRowsToGather));
   }
 
   /// Returns how many rows of this type were added, which is also the index of the next row in its table.

@@ -34,9 +34,9 @@ base::Status insertRows(Database& database, std::span<const Row> rows, std::size
 template <class Row>
 base::Status insertAll(Database& database, const std::vector<Row>& rows) {
   // Statements cost more than rows, but a long one must pay for being compiled.
-  constexpr std::size_t kAtOnce = 16;
+  constexpr std::size_t kAtOnce = 64;
   const std::span<const Row> all(rows);
-  const std::size_t together = all.size() < 16 * kAtOnce ? 0 : all.size() / kAtOnce * kAtOnce;
+  const std::size_t together = all.size() < 4 * kAtOnce ? 0 : all.size() / kAtOnce * kAtOnce;
   PIPESCOPE_TRY(insertRows(database, all.first(together), kAtOnce));
   return insertRows(database, all.subspan(together), 1);
 }

@@ -92,6 +92,19 @@ base::Status writeAll(Database& database, const std::vector<CodedBatch>& batches
   return writeState(database, totals);
 }
 
+/// Number of plain rows from which a new file has large pages. SQLite fills these faster, and the few tables
+/// that leave most of a page empty do not matter then.
+constexpr std::int64_t kManyPlainRows = 16'384;
+
+bool hasManyPlainRows(const Totals& totals) {
+  std::int64_t rows = 0;
+  model::forEachRowType([&]<class Row>() {
+    if constexpr (Row::kStorage == model::Storage::plain)
+      rows += totals.tables[model::tableIndexOf<Row>()].rows;
+  });
+  return rows >= kManyPlainRows;
+}
+
 base::Status createTables(Database& database) {
   PIPESCOPE_TRY(database.execute(fmt::format("PRAGMA application_id = {}", kApplicationId)));
   PIPESCOPE_TRY(database.execute(fmt::format("PRAGMA user_version = {}", kUserVersion)));
@@ -161,6 +174,7 @@ base::Status ProfileWriter::Impl::writeTemporary(const std::vector<CodedBatch>& 
   // A failed first commit deletes the file, so its journal need not survive.
   PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
   PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
+  if (hasManyPlainRows(next)) PIPESCOPE_TRY(file.execute("PRAGMA page_size = 16384"));
   // A map of the pages lets SQLite find a part of a long payload without reading what lies before it.
   PIPESCOPE_TRY(file.execute("PRAGMA auto_vacuum = INCREMENTAL"));
   return transaction(file, [&]() -> base::Status {

@@ -32,9 +32,12 @@ Checksum& Checksum::bytes(std::string_view data) {
 }
 
 Checksum& Checksum::integer(std::int64_t number) {
-  std::array<char, 8> buffer;
-  for (std::size_t i = 0; i < buffer.size(); ++i) {
-    buffer[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
+  std::array<char, sizeof number> buffer;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(buffer.data(), &number, sizeof number);
+  } else {
+    for (std::size_t i = 0; i < buffer.size(); ++i)
+      buffer[i] = static_cast<char>(static_cast<std::uint64_t>(number) >> (8 * i));
   }
   return bytes({buffer.data(), buffer.size()});
 }

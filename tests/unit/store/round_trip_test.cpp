@@ -70,6 +70,28 @@ TEST(RoundTrip, LongTablesAreCutIntoBlocksWithoutLosingOrder) {
   EXPECT_THAT((*reader)->block<model::Placement>(3), FailsWith("table placement has no block 3"));
 }
 
+TEST(RoundTrip, ManyPlainRowsStandOnLargePages) {
+  for (const int count : {100, 20'003}) {  // neither is a multiple of the rows of one statement
+    const Folder folder;
+    model::RowSet rows;
+    for (int i = 0; i < count; ++i) {
+      model::Device& device = rows.of<model::Device>().emplace_back();
+      device.id = model::DeviceId(i);
+      device.name = "card " + std::to_string(i);
+      device.units = count - i;
+    }
+    writeProfile(folder / "profile.pop", {rows});
+    EXPECT_EQ(readProfile(folder / "profile.pop"), render(rows)) << count;
+    EXPECT_EQ(selectNumbers(folder / "profile.pop", "PRAGMA page_size"),
+              std::vector<std::int64_t>{count > 16'384 ? 16'384 : 4096})
+        << count;
+    EXPECT_EQ(selectNumbers(folder / "profile.pop",
+                            "SELECT units FROM device WHERE id = " + std::to_string(count - 1)),
+              std::vector<std::int64_t>{1})
+        << count;
+  }
+}
+
 TEST(RoundTrip, TimeRangesAreOfStartAndEndOrTime) {
   const Folder folder;
   model::RowSet rows;
