@@ -42,6 +42,7 @@ struct IrTensor {
   std::int64_t copies = 1;  ///< ring entries of a stash; 1 otherwise
   bool remote = false;      ///< lies in streaming memory for the whole program
   bool shared = false;      ///< an earlier stage at the place has the same tensor and its memory
+  bool kept = false;        ///< the last one stays until the next one arrives, also between calls
 };
 
 struct IrOperator {

@@ -65,7 +65,8 @@ struct IrOptions {
   /// Gradients are added into accumulators even if one micro-batch makes an update. Updates that keep float32
   /// weights (`masterWeights`) read float32 gradients: narrower sums on the chip are copied before the first
   /// update, and the copies live until the last one (Megatron-LM, core/optimizer/optimizer.py:
-  /// `_copy_model_grads_to_main_grads`).
+  /// `_copy_model_grads_to_main_grads`). A stage keeps the last input that it received until the next one
+  /// arrives (megatron/core/transformer/transformer_block.py: `set_input_tensor`).
   bool gradientBuffers = false, masterWeights = false;
   Mesh mesh;
   std::set<std::string> expertWeights;  ///< weights that are divided among the experts of the mesh

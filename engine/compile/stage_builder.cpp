@@ -80,7 +80,10 @@ IrTensorId StageBuilder::tensorFor(TensorId id) {
   if (tensor.role == TensorRole::gradient) use = TensorUse::gradient;
   const bool received = tensor.producer.valid() && !mine(graph_.node(tensor.producer));
   if (received) use = TensorUse::input;
-  return known_[id] = add(tensor.name, tensor.type, use, copiesOf(use));
+  known_[id] = add(tensor.name, tensor.type, use, copiesOf(use));
+  if (received && options_.gradientBuffers)
+    ir_.tensors[known_[id]].kept = graph_.node(tensor.producer).pass == Pass::forward;
+  return known_[id];
 }
 
 PassIr& StageBuilder::pass(Pass kind) {

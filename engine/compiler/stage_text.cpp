@@ -26,9 +26,9 @@ class StageText {
     write(replicas, places, width, contexts, experts, mirrored, atOnce, placesOutermost, ringBytes);
   }
   void add(const IrTensor& tensor) {
-    const auto& [name, type, use, copies, remote, shared] = tensor;
+    const auto& [name, type, use, copies, remote, shared, kept] = tensor;
     const auto& [element, shape] = type;
-    write(name, element, shape, use, copies, remote, shared);
+    write(name, element, shape, use, copies, remote, shared, kept);
   }
   void add(const PassIr& ir) {
     const auto& [pass, operators, calls] = ir;

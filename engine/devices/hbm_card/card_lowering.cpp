@@ -121,12 +121,12 @@ class StageLowering {
       variable.category = output ? "output" : toString(tensor.use);
       variable.shape = toString(tensor.type);
       variable.bytes = tensor.shared ? Bytes() : tensor.type.bytes();
-      variable.alwaysLive = isAlwaysLive(tensor.use);
+      variable.alwaysLive = isAlwaysLive(tensor.use) || tensor.kept;
       variable.stage = stage.index;
       if (tensor.use == compile::TensorUse::stash && !tensor.remote) {
         // The entry of the micro-batch that runs is freed value by value as its backward pass goes on. The
         // others wait.
-        variable.alwaysLive = false;
+        variable.alwaysLive = tensor.kept;
         if (tensor.copies > 1) addWaiting(variable, tensor.copies - 1);
       } else {
         variable.bytes = variable.bytes * tensor.copies;
@@ -376,7 +376,7 @@ class StageLowering {
   void finishTensors(const StageIr& stage) {
     const StageState& state = states_.at(&stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
-      if (state.onChip.contains(i)) continue;
+      if (state.onChip.contains(i) || stage.tensors.items()[i].kept) continue;
       const auto bucket = state.inBucketFrom.find(state.uses.root(i));
       for (const LifeSteps life : state.lives.of(i)) {
         const bool view = bucket != state.inBucketFrom.end() && life.first < bucket->second;

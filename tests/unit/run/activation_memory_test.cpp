@@ -135,5 +135,66 @@ TEST(ActivationMemory, HasTheTermsOfTheFormula) {
   EXPECT_DOUBLE_EQ(each("attention_add") + each("feed_forward_add"), 4);
 }
 
+/// Megatron-LM's modules keep the tensor that set_input_tensor gave them until they get the next one: s·b·h
+/// elements for each chunk of layers but the first one of the model. Nothing else changes where the schedule
+/// makes buffers of gradients anyway.
+TEST(ActivationMemory, ChunksKeepTheirLastInput) {
+  const auto memory = [](const std::string& execution, bool buffers) {
+    const std::string text =
+        fmt::format(R"(
+[model]
+builder = "decoder"
+layers = 4
+hidden = {}
+heads = {}
+feed_forward = 256
+sequence = {}
+vocabulary = 64
+[execution]
+mode = "training"
+numerics = false
+precision = "bfloat16"
+{}
+[training]
+micro_batch_size = {}
+gradient_accumulation = 8
+optimizer = "adamw"
+master_weights = true
+gradient_buffers = "{}"
+[system]
+name = "dgx-h100"
+)",
+                    kLayerWidth, kLayerHeads, kLayerTokens, execution, kLayerBatch, buffers);
+    auto parsed = parseConfiguration(text, "chunks.toml");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    const auto compiled = compileRun(*parsed);
+    EXPECT_TRUE(compiled.ok()) << compiled.error().message;
+    std::vector<std::int64_t> always, atPeak;
+    for (const devices::LoweredDevice& device : compiled->executables.front().lowered) {
+      std::int64_t kept = 0, most = 0;
+      for (const devices::LoweredVariable& variable : device.memory.front().variables)
+        if (variable.alwaysLive) kept += variable.bytes.count;
+      for (const devices::LoweredStepMemory& step : device.memory.front().steps)
+        most = std::max(most, step.notAlwaysLive.count);
+      always.push_back(kept);
+      atPeak.push_back(kept + most);
+    }
+    return std::pair(always, atPeak);
+  };
+  constexpr std::int64_t kInput = 2 * kLayerTokens * kLayerBatch * kLayerWidth;
+  for (const auto& [execution, chunks] :
+       {std::pair("layers_per_stage = [2, 2]\nschedule = \"1f1b\"", std::vector{0, 1}),
+        std::pair("layers_per_stage = [1, 1, 1, 1]\nchunks = 2\nschedule = \"interleaved-1f1b\"",
+                  std::vector{1, 2})}) {
+    const auto kept = memory(execution, true), freed = memory(execution, false);
+    ASSERT_EQ(kept.first.size(), 2u);
+    for (std::size_t d = 0; d < 2; ++d) {
+      EXPECT_EQ(kept.first[d] - freed.first[d], chunks[d] * kInput) << execution << ", device " << d;
+      EXPECT_LE(kept.second[d] - freed.second[d], (chunks[d] == 2 ? 1 : 0) * kInput)
+          << execution << ", device " << d << ": the passes hold the newest one anyway";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pipescope::app
