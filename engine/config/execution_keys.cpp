@@ -375,10 +375,10 @@ void addTrainingPrecision(std::vector<Key>& all) {
       "Whether gradients are added into buffers that stay for the whole run even if one micro-batch makes an "
       "update, as Megatron-LM and DeepSpeed do. The buffers have the type of training.accumulator. With "
       "master_weights, an update then copies narrower sums to float32 first. Stages keep their last input "
-      "until "
-      "the next one arrives. Otherwise gradients of a single "
-      "micro-batch take memory only from the backward pass to the update. auto: true with master_weights on "
-      "cards that a file describes. It affects emulated time and memory only.",
+      "until the next one arrives. Otherwise gradients of a single micro-batch take memory only from the "
+      "backward pass to the update. auto: true with master_weights on cards that a file describes. It "
+      "affects "
+      "emulated time and memory only.",
       {"gradient-buffers"}, {"auto", "true", "false"}));
   all.push_back(text(
       "training.reduction", "mean",
