@@ -109,6 +109,7 @@ base::Result<Card> readCard(const FigureFile& file) {
   card.onChipIsCache = true;
   card.sumsInPlace = true;         // C: Megatron-LM, core/distributed/param_and_grad_buffer.py
   card.productsAccumulate = true;  // C: Megatron-LM: --no-gradient-accumulation-fusion is off by default
+  card.keepsOperandsAlone = true;  // C: Megatron-LM, core/fusions/fused_bias_swiglu.py
   card.replacesOperands = true;    // C: Megatron-LM, core/tensor_parallel/cross_entropy.py
   card.sliceBytes = card.onChipBytes;
   card.mostOperands = 16;  // X: most inputs of a kernel into which a compiler fuses elementwise operators

@@ -8,6 +8,7 @@
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/hbm_card/buckets.h"
+#include "engine/devices/hbm_card/framework_memory.h"
 #include "engine/devices/hbm_card/hbm_memory.h"
 #include "engine/devices/hbm_card/kernel_list.h"
 #include "engine/devices/hbm_card/on_chip_traffic.h"
@@ -44,7 +45,11 @@ class StageLowering {
     LoweredDevice device;
     device.device = stages_.front()->mesh.chip(0, stages_.front()->place);
     memory_.reserve(expectedVariables());
-    for (const StageIr* stage : stages_) states_.try_emplace(stage, *stage, card_.replacesOperands);
+    for (const StageIr* stage : stages_) {
+      StageState& state = states_.try_emplace(stage, *stage, card_.replacesOperands).first->second;
+      if (card_.keepsOperandsAlone) state.again = computedAgain(*stage, state.uses);
+      standIns_.addStage(*stage, state.uses);
+    }
     addWorkspaces();
     for (const StageIr* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
@@ -52,6 +57,7 @@ class StageLowering {
       device.passes.push_back(std::move(pass));
     }
     for (const StageIr* stage : stages_) finishTensors(*stage);
+    for (const auto& [shape, bytes] : standIns_.tensors()) keep("libraries/gradient " + shape, bytes);
     device.memory.push_back(memory_.finish(deviceName));
     device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks()}};
     return device;
@@ -68,7 +74,21 @@ class StageLowering {
     std::map<std::size_t, std::int32_t> inBucketFrom;
     /// Collective that may start at the end of each segment of the backward pass.
     std::vector<int> bucketOfSegment;
+    std::set<std::size_t> again;  ///< see computedAgain
+    /// Program step at which the forward pass has read each of these for the last time.
+    std::map<std::size_t, std::int32_t> readUntil;
+    std::set<std::size_t> standIns;  ///< gradients that have no memory of their own
   };
+
+  void keep(std::string name, std::int64_t bytes) {
+    if (bytes <= 0) return;
+    LoweredVariable variable;
+    variable.name = std::move(name);
+    variable.category = "workspace";
+    variable.bytes = Bytes(bytes);
+    variable.alwaysLive = true;
+    memory_.add(std::move(variable));
+  }
 
   /// Scratch memory of the libraries, which stays.
   void addWorkspaces() {
@@ -76,15 +96,6 @@ class StageLowering {
       return std::ranges::any_of(stage->passes,
                                  [](const PassIr& pass) { return pass.pass == Pass::backward; });
     });
-    const auto keep = [&](const char* name, std::int64_t bytes) {
-      if (bytes <= 0) return;
-      LoweredVariable variable;
-      variable.name = name;
-      variable.category = "workspace";
-      variable.bytes = Bytes(bytes);
-      variable.alwaysLive = true;
-      memory_.add(std::move(variable));
-    };
     keep("libraries/forward_thread", card_.threadWorkspace);
     if (trains) keep("libraries/backward_thread", card_.threadWorkspace);
     keep("libraries/shared", card_.sharedWorkspace);
@@ -123,7 +134,10 @@ class StageLowering {
       variable.bytes = tensor.shared ? Bytes() : tensor.type.bytes();
       variable.alwaysLive = isAlwaysLive(tensor.use) || tensor.kept;
       variable.stage = stage.index;
-      if (tensor.use == compile::TensorUse::stash && !tensor.remote) {
+      if (state.again.contains(i) && !tensor.remote) {
+        variable.category = toString(compile::TensorUse::activation);
+        variable.alwaysLive = false;
+      } else if (tensor.use == compile::TensorUse::stash && !tensor.remote) {
         // The entry of the micro-batch that runs is freed value by value as its backward pass goes on. The
         // others wait.
         variable.alwaysLive = tensor.kept;
@@ -212,9 +226,35 @@ class StageLowering {
     for (const IrOperator& op : ir.operators) pass.operators.push_back(describe(stage, op));
     const std::vector<Traffic> traffic = trafficOf(model_, stage, state.uses, list);
     for (const Traffic& each : traffic) state.onChip.insert(each.onChip.begin(), each.onChip.end());
+    if (ir.pass == Pass::forward) noteLastReaders(ir, list, state);
+    if (card_.sharedWorkspace > 0) noteStandIns(stage, ir, list, state);
     keepLives(ir, list, state);
     addSegments(stage, ir, list, traffic, pass);
     return pass;
+  }
+
+  void noteLastReaders(const PassIr& ir, const KernelList& list, StageState& state) const {
+    for (std::size_t op = 0; op < ir.operators.size(); ++op) {
+      for (const auto* tensors : {&ir.operators[op].inputs, &ir.operators[op].outputs}) {
+        for (const compile::IrTensorId id : *tensors) {
+          if (!id.valid()) continue;
+          const std::size_t root = state.uses.root(static_cast<std::size_t>(id.value));
+          if (state.again.contains(root)) state.readUntil[root] = memory_.steps() + list.end[op];
+        }
+      }
+    }
+  }
+
+  /// Finds the gradients that their products add to accumulators: these operators have no kernel.
+  void noteStandIns(const StageIr& stage, const PassIr& ir, const KernelList& list, StageState& state) {
+    for (std::size_t i = 0; i < ir.operators.size(); ++i) {
+      const IrOperator& op = ir.operators[i];
+      if (op.kind != "Accumulate" || list.first[i] < 0 || list.end[i] != list.first[i] + 1) continue;
+      const ListedKernel& kernel = list.kernels[static_cast<std::size_t>(list.first[i])];
+      if (kernel.kernel.engine != Engine::matrix) continue;
+      const std::size_t gradient = state.uses.root(static_cast<std::size_t>(op.inputs.front().value));
+      if (standIns_.add(stage, ir, gradient)) state.standIns.insert(gradient);
+    }
   }
 
   LoweredOperator describe(const StageIr& stage, const IrOperator& op) const {
@@ -376,11 +416,14 @@ class StageLowering {
   void finishTensors(const StageIr& stage) {
     const StageState& state = states_.at(&stage);
     for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
-      if (state.onChip.contains(i) || stage.tensors.items()[i].kept) continue;
+      if (state.onChip.contains(i) || stage.tensors.items()[i].kept || state.standIns.contains(i)) continue;
+      const auto read = state.readUntil.find(i);
       const auto bucket = state.inBucketFrom.find(state.uses.root(i));
       for (const LifeSteps life : state.lives.of(i)) {
         const bool view = bucket != state.inBucketFrom.end() && life.first < bucket->second;
-        memory_.addLife(state.variables[i], life.first, view ? std::min(life.end, bucket->second) : life.end);
+        std::int32_t end = view ? std::min(life.end, bucket->second) : life.end;
+        if (read != state.readUntil.end() && life.first < read->second) end = std::min(end, read->second);
+        memory_.addLife(state.variables[i], life.first, end);
       }
     }
   }
@@ -391,6 +434,7 @@ class StageLowering {
   HbmMemory memory_;
   std::int64_t chains_ = 0;  ///< chains of elementwise operators that became one kernel each
   std::map<const StageIr*, StageState> states_;
+  StandInGradients standIns_;
 };
 
 }  // namespace

@@ -56,6 +56,8 @@ struct CardFigures {
   bool productsAccumulate = false;
   /// Results take the place of the operands that operators name for it (OperatorDefinition::replacedInput).
   bool replacesOperands = false;
+  /// Fused kernels of elementwise functions keep only their operands for the backward pass.
+  bool keepsOperandsAlone = false;
   double callOverhead = 0;  ///< seconds between two calls of the host
   double hostBytesPerSecond = 1, hostLatency = 0;
 

@@ -196,5 +196,82 @@ name = "dgx-h100"
   }
 }
 
+/// The memory of a decoder with gated layers on one card.
+devices::LoweredMemory memoryOfGatedDecoder(bool gated, const std::string& system, int layers) {
+  const std::string text = fmt::format(R"(
+[model]
+builder = "decoder"
+layers = {}
+hidden = {}
+heads = {}
+key_heads = 2
+feed_forward = 160
+sequence = {}
+vocabulary = 96
+gated = {}
+activation = "{}"
+attention_bias = false
+feed_forward_bias = false
+[execution]
+mode = "training"
+numerics = false
+precision = "bfloat16"
+[training]
+micro_batch_size = {}
+gradient_accumulation = 4
+optimizer = "adamw"
+master_weights = true
+[system]
+name = "{}"
+)",
+                                       layers, kLayerWidth, kLayerHeads, kLayerTokens, gated,
+                                       gated ? "silu" : "gelu", kLayerBatch, system);
+  auto parsed = parseConfiguration(text, "gated.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  const auto compiled = compileRun(*parsed);
+  EXPECT_TRUE(compiled.ok()) << compiled.error().message;
+  return compiled->executables.front().lowered.front().memory.front();
+}
+
+/// Megatron-LM's fused SwiGLU saves what it reads (core/fusions/fused_bias_swiglu.py), and the product behind
+/// it its own result: three tensors of s·b·f elements. GELU's two are the ones before and behind it.
+TEST(ActivationMemory, FusedGatesKeepTheirOperandsAlone) {
+  constexpr std::int64_t kWide = 2 * kLayerTokens * kLayerBatch * 160;
+  for (const bool gated : {true, false}) {
+    const devices::LoweredMemory memory = memoryOfGatedDecoder(gated, "dgx-h100", 1);
+    std::int32_t backward = 0;
+    while (memory.steps[static_cast<std::size_t>(backward)].pass != model::Pass::backward) ++backward;
+    std::int64_t kept = 0;
+    for (const devices::LoweredVariable& variable : memory.variables) {
+      for (const devices::LifeSteps life : variable.lives) {
+        const bool crosses = life.first < backward && life.end > backward;
+        kept += crosses && variable.bytes.count == kWide ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(kept, gated ? 3 : 2);
+  }
+}
+
+/// TransformerEngine keeps a tensor for each shape of weights whose products add to the accumulators
+/// (get_dummy_wgrad): of queries, keys and values together, of the output of attention, of both factors of a
+/// gate together, and of what follows them. The vocabulary's layer is Megatron-LM's own.
+TEST(ActivationMemory, StandInsOfGradientsStay) {
+  constexpr std::int64_t h = kLayerWidth, f = 160, heads = kLayerHeads;
+  for (const int layers : {1, 3}) {
+    std::multiset<std::int64_t> bytes;
+    for (const devices::LoweredVariable& variable :
+         memoryOfGatedDecoder(true, "dgx-h100", layers).variables) {
+      if (!variable.name.starts_with("libraries/gradient")) continue;
+      EXPECT_TRUE(variable.alwaysLive);
+      bytes.insert(variable.bytes.count);
+    }
+    EXPECT_EQ(bytes, (std::multiset<std::int64_t>{2 * (h + 2 * 2 * h / heads) * h, 2 * h * h, 2 * 2 * f * h,
+                                                  2 * f * h}))
+        << layers;
+  }
+  for (const devices::LoweredVariable& variable : memoryOfGatedDecoder(true, "hls-gaudi2", 1).variables)
+    EXPECT_FALSE(variable.name.starts_with("libraries/")) << "other software";
+}
+
 }  // namespace
 }  // namespace pipescope::app
