@@ -251,9 +251,10 @@ class StageLowering {
       const IrOperator& op = ir.operators[i];
       if (op.kind != "Accumulate" || list.first[i] < 0 || list.end[i] != list.first[i] + 1) continue;
       const ListedKernel& kernel = list.kernels[static_cast<std::size_t>(list.first[i])];
-      if (kernel.kernel.engine != Engine::matrix) continue;
+      if (kernel.kernel.engine != Engine::matrix || kernel.op < 0) continue;
+      const IrOperator& product = ir.operators[static_cast<std::size_t>(kernel.op)];
       const std::size_t gradient = state.uses.root(static_cast<std::size_t>(op.inputs.front().value));
-      if (standIns_.add(stage, ir, gradient)) state.standIns.insert(gradient);
+      if (standIns_.add(stage, product, gradient)) state.standIns.insert(gradient);
     }
   }
 

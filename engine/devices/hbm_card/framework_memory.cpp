@@ -99,22 +99,16 @@ void StandInGradients::addStage(const StageIr& stage, const StageUses& uses) {
   if (ends && !last.empty()) outputLayers_.insert(last);
 }
 
-bool StandInGradients::add(const StageIr& stage, const PassIr& pass, std::size_t gradient) {
-  for (const IrOperator& op : pass.operators) {
-    if (std::ranges::none_of(op.outputs,
-                             [&](IrTensorId id) { return id.valid() && indexOf(id) == gradient; }))
-      continue;
-    // A gradient is called after its product: "layer0/up/grad_weight".
-    const std::string product = op.name.substr(0, op.name.rfind('/'));
-    const auto found = operandOf_.find(product);
-    if (found == operandOf_.end() || outputLayers_.contains(product)) return false;
-    const graph::TensorType& type = stage.tensors.items()[gradient].type;
-    Layer& layer = layers_[found->second];
-    layer.shapes.push_back(toString(type));
-    layer.bytes += type.bytes().count / std::max<std::int64_t>(1, groupsOf(op));
-    return true;
-  }
-  return false;
+bool StandInGradients::add(const StageIr& stage, const IrOperator& product, std::size_t gradient) {
+  // A gradient is called after its product: "layer0/up/grad_weight".
+  const std::string name = product.name.substr(0, product.name.rfind('/'));
+  const auto found = operandOf_.find(name);
+  if (found == operandOf_.end() || outputLayers_.contains(name)) return false;
+  const graph::TensorType& type = stage.tensors.items()[gradient].type;
+  Layer& layer = layers_[found->second];
+  layer.shapes.push_back(toString(type));
+  layer.bytes += type.bytes().count / std::max<std::int64_t>(1, groupsOf(product));
+  return true;
 }
 
 std::map<std::string, std::int64_t> StandInGradients::tensors() const {

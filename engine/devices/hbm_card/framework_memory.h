@@ -23,9 +23,8 @@ std::set<std::size_t> computedAgain(const compile::StageIr& stage, const StageUs
 class StandInGradients {
  public:
   void addStage(const compile::StageIr& stage, const StageUses& uses);
-  /// Notes that a product of the pass adds the gradient to its accumulator. False: the framework makes the
-  /// tensor anew.
-  bool add(const compile::StageIr& stage, const compile::PassIr& pass, std::size_t gradient);
+  /// Notes that the product adds the gradient to its accumulator. False: the framework makes the tensor anew.
+  bool add(const compile::StageIr& stage, const compile::IrOperator& product, std::size_t gradient);
   /// Bytes of the tensors by their shapes.
   std::map<std::string, std::int64_t> tensors() const;
 
