@@ -1,6 +1,7 @@
 // Runs a fuzz target over files, without libFuzzer: replay FILE-OR-FOLDER … Memory is limited to 2 GiB unless
-// a sanitizer needs more. With --mutate N each file is also cut and changed in N ways, which are always the same, or in
-// ten times as many with PIPESCOPE_FULL_TESTS set. At the end it says which input took the most processor time, and how much memory the program had.
+// a sanitizer needs more. With --mutate N each file is also cut and changed in N ways, which are always the
+// same, or in ten times as many with PIPESCOPE_FULL_TESTS set. At the end it says which input took the most
+// processor time, and how much memory the program had.
 #include <sys/resource.h>
 #include <time.h>
 
