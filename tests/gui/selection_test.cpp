@@ -7,6 +7,7 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QScrollBar>
+#include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QTreeView>
 #include <algorithm>
