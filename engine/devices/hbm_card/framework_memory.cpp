@@ -52,7 +52,7 @@ std::set<std::size_t> computedAgain(const StageIr& stage, const StageUses& uses)
         read.insert(uses.root(indexOf(id)));
         if (!isElementwise(op)) needed.insert(uses.root(indexOf(id)));
       }
-      // What a backward pass makes itself is not kept for it.
+      // Tensors that a backward pass makes itself are not kept for it.
       for (const IrTensorId id : op.outputs)
         if (id.valid() && !uses.isView(op)) needed.insert(uses.root(indexOf(id)));
     }

@@ -1,5 +1,5 @@
 #pragma once
-// What a report says in words: the verdict, and the findings with what their changes would gain.
+// Words of a report: the verdict, and the findings with what their changes would gain.
 #include <string>
 
 #include "profiler/sections/frame/section.h"
@@ -10,7 +10,7 @@ namespace pipescope::exporting {
 /// holds it back. It is empty if the section states none of these.
 std::string verdictOf(const sections::Section& summary);
 
-/// What the accelerators of a trace do, from the section "kernels"; empty: the trace names no kernels.
+/// The work of a trace's accelerators, from the section "kernels"; empty: the trace names no kernels.
 std::string recordedVerdictOf(const sections::Section& kernels);
 
 /// The findings of the section "insights" as HTML: what was found, what to do, and what that would gain.

@@ -19,7 +19,7 @@ std::string shareBar(const sections::Section& summary);
 /// has no stages.
 std::string stageBars(const sections::Section& stages);
 
-/// What each accelerator of a trace does, from its first kernel to its last, as HTML; empty: the section
+/// The work of each accelerator of a trace, from its first kernel to its last, as HTML; empty: the section
 /// "kernels" has no devices.
 std::string acceleratorBars(const sections::Section& kernels);
 

@@ -94,7 +94,7 @@ TEST(FlowPairs, AStepPassesAnArrowOn) {
   const auto found = paired.transfers();
   EXPECT_THAT(found, testing::IsSupersetOf(Transfers{{0, 10, 1, 20}, {3, 30, 1, 40}, {1, 40, 2, 50}}));
   EXPECT_EQ(found.size(), 4U);
-  // Of two beginnings before an end the later one counts, also if it is at the same time.
+  // The later of two beginnings before an end counts, also if it is at the same time.
   EXPECT_THAT(found, testing::Contains(std::tuple(3, std::int64_t{30}, 2, std::int64_t{30})));
 }
 

@@ -67,7 +67,7 @@ TEST(FiniteCheck, CountsWhereverTheyAre) {
   }
 }
 
-/// What a node with these inputs and outputs is told; empty: nothing.
+/// The refusal of a node with these inputs and outputs; empty: nothing.
 std::string toldOf(const char* op, const std::vector<std::vector<float>>& inputs,
                    const std::vector<float>& output) {
   CheckedNode node;

@@ -1,4 +1,4 @@
-// What a catalogue says about devices, searches and coverage, from a few rows by hand.
+// Tests a catalogue's devices, searches and coverage, from a few rows by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

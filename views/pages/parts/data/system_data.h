@@ -42,7 +42,7 @@ geometry::ColourRole roleOfUse(double share);
 /// use. Links without traffic are drawn, and left out of the table.
 base::Result<SystemData> collectSystem(const sections::Context& context);
 
-/// What a link carries in both directions, and what collectives do between its ends. It is made when it is
+/// Traffic of a link in both directions, and what collectives do between its ends. It is made when it is
 /// wanted, because a large system has very many links.
 QString describeLink(const analysis::Catalog& catalog, const SystemData& made, std::size_t link);
 
