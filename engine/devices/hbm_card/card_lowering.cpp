@@ -57,7 +57,8 @@ class StageLowering {
       device.passes.push_back(std::move(pass));
     }
     for (const StageIr* stage : stages_) finishTensors(*stage);
-    for (const auto& [shape, bytes] : standIns_.tensors()) keep("libraries/gradient " + shape, bytes);
+    for (const auto& [shape, bytes] : standIns_.tensors())
+      keep("libraries/gradient " + shape, "workspace", bytes);
     device.memory.push_back(memory_.finish(deviceName));
     device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks()}};
     return device;
@@ -80,13 +81,15 @@ class StageLowering {
     std::set<std::size_t> standIns;  ///< gradients that have no memory of their own
   };
 
-  void keep(std::string name, std::int64_t bytes) {
+  /// Adds memory that is always live, of a stage or (−1) of the whole device.
+  void keep(std::string name, const char* category, std::int64_t bytes, int stage = -1) {
     if (bytes <= 0) return;
     LoweredVariable variable;
     variable.name = std::move(name);
-    variable.category = "workspace";
+    variable.category = category;
     variable.bytes = Bytes(bytes);
     variable.alwaysLive = true;
+    variable.stage = stage;
     memory_.add(std::move(variable));
   }
 
@@ -96,11 +99,11 @@ class StageLowering {
       return std::ranges::any_of(stage->passes,
                                  [](const PassIr& pass) { return pass.pass == Pass::backward; });
     });
-    keep("libraries/forward_thread", card_.threadWorkspace);
-    if (trains) keep("libraries/backward_thread", card_.threadWorkspace);
-    keep("libraries/shared", card_.sharedWorkspace);
+    keep("libraries/forward_thread", "workspace", card_.threadWorkspace);
+    if (trains) keep("libraries/backward_thread", "workspace", card_.threadWorkspace);
+    keep("libraries/shared", "workspace", card_.sharedWorkspace);
     if (std::ranges::any_of(stages_, [this](const StageIr* stage) { return multipliesGroups(*stage); }))
-      keep("libraries/groups", card_.groupStreams * card_.sharedWorkspace);
+      keep("libraries/groups", "workspace", card_.groupStreams * card_.sharedWorkspace);
   }
 
   /// True if a stage has products of several groups, each with a weight of its own.
@@ -148,10 +151,11 @@ class StageLowering {
       state.variables.push_back(memory_.add(std::move(variable)));
     }
     for (const Bucket& bucket : bucketsOf(stage, state.uses)) {
-      if (!bucket.shares && !bucket.accumulates) addBucket(stage, bucket.name + "/bucket", bucket.bytes);
+      if (!bucket.shares && !bucket.accumulates)
+        keep(bucket.name + "/bucket", "bucket", bucket.bytes, stage.index);
     }
-    addBucket(stage, "stage" + std::to_string(stage.index) + "/reduce_buffer",
-              reduceBufferBytes(model_, stage, state.uses));
+    keep("stage" + std::to_string(stage.index) + "/reduce_buffer", "bucket",
+         reduceBufferBytes(model_, stage, state.uses), stage.index);
   }
 
   void addWaiting(LoweredVariable entry, std::int64_t entries) {
@@ -169,17 +173,6 @@ class StageLowering {
       for (const PassIr& pass : stage->passes) count += pass.operators.size();
     }
     return count;
-  }
-
-  void addBucket(const StageIr& stage, std::string name, std::int64_t bytes) {
-    if (bytes <= 0) return;
-    LoweredVariable variable;
-    variable.name = std::move(name);
-    variable.category = "bucket";
-    variable.bytes = Bytes(bytes);
-    variable.alwaysLive = true;
-    variable.stage = stage.index;
-    memory_.add(std::move(variable));
   }
 
   /// A gradient that is a view of its bucket needs no memory of its own behind the kernel that copies it

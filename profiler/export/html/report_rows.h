@@ -21,7 +21,7 @@ class TableRows {
   const sections::SectionTable* table_;
 };
 
-/// Null: it is not known whether the model fits.
+/// Returns whether the summary says that the model fits, or null if it says nothing of it.
 const bool* fitOf(const sections::Section& summary);
 
 }  // namespace pipescope::exporting

@@ -26,16 +26,21 @@ base::Result<EmulatedProfile> asMeasured(const EmulatedProfile& emulated,
   return measured;
 }
 
+/// Two stages that train two micro-batches and exchange in one tick.
+ReplayedSetup twoStages() {
+  return {
+      "[[fixed.stages]]\nforward = 1\nbackward = 2\n[[fixed.stages]]\nforward = 2\nbackward = 4\n"
+      "[fixed]\nexchange = 1\n",
+      {{"system.name", "fixed"},
+       {"execution.mode", "training"},
+       {"execution.schedule", "gpipe"},
+       {"training.gradient_accumulation", "2"}}};
+}
+
 /// An arrow may lead from the last stage to another iteration's first one, or back from the first stage. No
 /// stage lies there, so that it is no message of the pipeline.
 TEST(MeasuredFlows, LeadToStagesThatThereAre) {
-  const auto emulated = emulateSetup(
-      {"[[fixed.stages]]\nforward = 1\nbackward = 2\n[[fixed.stages]]\nforward = 2\nbackward = 4\n"
-       "[fixed]\nexchange = 1\n",
-       {{"system.name", "fixed"},
-        {"execution.mode", "training"},
-        {"execution.schedule", "gpipe"},
-        {"training.gradient_accumulation", "2"}}});
+  const auto emulated = emulateSetup(twoStages());
   ASSERT_TRUE(emulated.ok()) << emulated.error().message;
   const auto measured = asMeasured(*emulated, [](model::RowSet& rows) {
     std::vector<model::Transfer>& transfers = rows.of<model::Transfer>();
@@ -64,13 +69,7 @@ TEST(MeasuredFlows, LeadToStagesThatThereAre) {
 /// Boundaries of another executable, or of stages that there are not, carry nothing. Tensors between the same
 /// stages travel together.
 TEST(MeasuredFlows, CarryTheTensorsOfTheirOwnBoundaries) {
-  const auto emulated = emulateSetup(
-      {"[[fixed.stages]]\nforward = 1\nbackward = 2\n[[fixed.stages]]\nforward = 2\nbackward = 4\n"
-       "[fixed]\nexchange = 1\n",
-       {{"system.name", "fixed"},
-        {"execution.mode", "training"},
-        {"execution.schedule", "gpipe"},
-        {"training.gradient_accumulation", "2"}}});
+  const auto emulated = emulateSetup(twoStages());
   ASSERT_TRUE(emulated.ok()) << emulated.error().message;
   const auto bytesWith = [&](const std::vector<model::Boundary>& more) {
     model::RowSet rows;

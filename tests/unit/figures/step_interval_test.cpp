@@ -175,7 +175,7 @@ TEST(StepEvidence, AReplayKeepsTheIntervalOfItsProfile) {
   EXPECT_EQ(step.basis(), "two words");
   text = "1 1 exact";
   EXPECT_EQ(step.basis(), "exact");
-  // Where the text is not an interval, the step keeps the interval of its own figures.
+  // The step keeps the interval of its own figures if the text is no interval.
   for (const char* wrong : {"", "0.5", "0.5 2.5", "x 2.5 words", "0.5 x words", "0 2.5 words", "-1 2.5 words",
                             "2.5 0.5 words", "  words"}) {
     text = wrong;

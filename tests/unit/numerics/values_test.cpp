@@ -67,7 +67,8 @@ TEST(FiniteCheck, CountsWhereverTheyAre) {
   }
 }
 
-/// The refusal of a node with these inputs and outputs; empty: nothing.
+/// Returns the sentence that refuses a node with these inputs and outputs, or an empty text if nothing
+/// refuses it.
 std::string toldOf(const char* op, const std::vector<std::vector<float>>& inputs,
                    const std::vector<float>& output) {
   CheckedNode node;
